@@ -1,0 +1,295 @@
+"""Grids: products of axes with a public domain and an order of cells.
+
+A grid never looks at data. Its extent comes from a code system, from bounds or from a mask
+that the caller names; indices count from the lower left cell northwards and eastwards where
+the grid has a code system, and as the transform says elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.gridcode import CodeSystem, code_system
+from geodp.lattice import Lattice, Transform
+from geodp.order import Order, bits_for
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""
+
+    name: str
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.labels or len(set(self.labels)) != len(self.labels):
+            raise UsageError("An attribute has a name and labels that differ from each other.")
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card."""
+        return {"attribute": self.name, "labels": list(self.labels)}
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The public part of a grid where people can be: disjoint, sorted ranges of keys.
+
+    Attributes
+    ----------
+    ranges : uint64[r, 2]
+        [start, stop) each, padded attribute indices included.
+    cells : int
+        Cells of the spatial axes inside.
+    source : str
+        Where the mask comes from, in words: published with every release.
+    """
+
+    ranges: NDArray[np.uint64] = field(repr=False)
+    cells: int
+    source: str
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the ranges."""
+        return hashlib.sha256(self.ranges.astype("<u8").tobytes()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A product of places and attributes, with an order of cells and an optional mask.
+
+    Attributes
+    ----------
+    places : tuple of Lattice
+        One for a map, two for origin and destination.
+    attributes : tuple of Attribute
+    extents : tuple of int
+        Sizes of plain axes, for a grid without any place.
+    mask : Mask, optional
+    order : Order
+        Axes are numbered place by place (row, column), then plain axes, then attributes.
+        Default: the bits of places and plain axes interleaved, attributes under them.
+
+    Examples
+    --------
+    >>> kanto = Grid.mesh("jis:half", bounds=(138, 35, 141.2, 37.1333333333))
+    >>> kanto.shape, kanto.bits
+    ((512, 512), 18)
+    >>> kanto.with_attribute("sex", ["male", "female"]).shape
+    (512, 512, 2)
+    >>> Grid.regular((94, 168)).pairs().bits
+    30
+    """
+
+    places: tuple[Lattice, ...]
+    attributes: tuple[Attribute, ...] = ()
+    extents: tuple[int, ...] = ()
+    mask: Mask | None = None
+    order: Order = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.order is None:
+            object.__setattr__(self, "order", self._morton())
+        capacity = [1] * len(self.shape)
+        for axis, radix in zip(self.order.axes, self.order.radices, strict=True):
+            if not 0 <= axis < len(capacity):
+                raise UsageError(f"The order names axis {axis}; the grid has {len(capacity)}.")
+            capacity[axis] *= radix
+        if any(room < size for room, size in zip(capacity, self.shape, strict=True)):
+            raise UsageError("The order has too few digits for the sizes of the grid's axes.")
+        if self.mask is not None and (len(self.places) != 1 or self.order != self._morton()):
+            raise UsageError("A mask needs a grid of one map in Morton order.")
+
+    @classmethod
+    def regular(
+        cls,
+        shape: Sequence[int],
+        *,
+        crs: str | None = None,
+        transform: Sequence[float] | None = None,
+    ) -> Grid:
+        """A grid of equal cells, with or without a place on the Earth.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            (rows, columns), or the sizes of any number of plain axes.
+        crs, transform : optional
+            Of a two-dimensional grid; the transform takes (column, row) to coordinates, as
+            rasterio's ``Affine`` does, and needs a CRS to be written to a map.
+        """
+        sizes = tuple(int(size) for size in shape)
+        if not sizes or min(sizes) < 1:
+            raise UsageError("A shape has at least one axis, and every axis at least one cell.")
+        if len(sizes) == 2:
+            affine = None if transform is None else _six(transform)
+            return cls((Lattice(*sizes, crs=crs, transform=affine),))
+        if crs is not None or transform is not None:
+            raise UsageError("Only a grid of two axes (rows, columns) takes a CRS and a transform.")
+        return cls((), extents=sizes)
+
+    @classmethod
+    def mesh(
+        cls, system: str | CodeSystem, *, bounds: Sequence[float | Fraction] | None = None
+    ) -> Grid:
+        """The cells of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
+
+        Parameters
+        ----------
+        system : str or CodeSystem
+        bounds : (west, south, east, north), optional
+            In the code system's CRS, along cell edges. Default: its whole public extent.
+        """
+        found = code_system(system) if isinstance(system, str) else system
+        return cls((Lattice.of_system(found, bounds),))
+
+    def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:
+        """This grid times an attribute; its bits come under the places' in the key."""
+        attributes = (*self.attributes, Attribute(name, tuple(labels)))
+        mask = self.mask
+        if mask is not None:  # every cell of the map becomes a run of keys
+            mask = replace(mask, ranges=mask.ranges << np.uint64(bits_for(len(labels))))
+        return Grid(self.places, attributes, self.extents, mask)
+
+    def pairs(self) -> Grid:
+        """Origins times destinations, both on this grid."""
+        if len(self.places) != 1 or self.mask is not None:
+            raise UsageError("Pairs are made of one map without a mask.")
+        return Grid(self.places * 2, self.attributes)
+
+    def with_order(self, order: Order) -> Grid:
+        """This grid with another order of its cells."""
+        return replace(self, order=order)
+
+    def with_mask(self, mask: Mask) -> Grid:
+        """This grid cut down to a public mask, see :mod:`geodp.domain`."""
+        return replace(self, mask=mask)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of all axes."""
+        spatial = tuple(size for place in self.places for size in (place.rows, place.cols))
+        return spatial + self.extents + tuple(len(a.labels) for a in self.attributes)
+
+    @cached_property
+    def axis_names(self) -> tuple[str, ...]:
+        """Names of all axes."""
+        if len(self.places) == 2:
+            spatial = ["origin_row", "origin_col", "destination_row", "destination_col"]
+        else:
+            spatial = ["row", "col"][: 2 * len(self.places)]
+        plain = [f"axis{i}" for i in range(len(self.extents))]
+        return (*spatial, *plain, *(a.name for a in self.attributes))
+
+    def _morton(self) -> Order:
+        spatial = len(self.shape) - len(self.attributes)
+        return Order.morton(self.shape[:spatial], below=self.shape[spatial:])
+
+    @property
+    def bits(self) -> int:
+        """Bits of a key: the binary tree's height k."""
+        return self.order.bits
+
+    @property
+    def size(self) -> int:
+        """Cells of the domain; padding and cells outside the mask do not count."""
+        if self.mask is None:
+            return prod(self.shape)
+        return self.mask.cells * prod(len(a.labels) for a in self.attributes)
+
+    def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
+        """Keys (uint64[n]) of cell indices (int64[d, n]).
+
+        Raises CodeError for an index outside the extent or the mask.
+        """
+        index = np.atleast_2d(np.asarray(index, np.int64))
+        outside = np.flatnonzero(~self.contains(index))
+        if outside.size:
+            raise CodeError(int(outside[0]), OUTSIDE)
+        return self.order.encode(index)
+
+    def decode(self, key: ArrayLike) -> NDArray[np.int64]:
+        """Cell indices (int64[d, n]) of keys (uint64[n])."""
+        return self.order.decode(np.asarray(key, np.uint64), len(self.shape))
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""
+        if index.shape[0] != len(self.shape):
+            raise UsageError(f"The grid has {len(self.shape)} axes: {', '.join(self.axis_names)}.")
+        size = np.array(self.shape, np.int64)[:, None]
+        inside = ((index >= 0) & (index < size)).all(axis=0)
+        if self.mask is not None:
+            key = self.order.encode(np.where(inside, index, 0))
+            after = np.searchsorted(self.mask.ranges[:, 1], key, side="right")
+            start = np.append(self.mask.ranges[:, 0], np.uint64(2**64 - 1))[after]
+            inside &= start <= key
+        return np.asarray(inside, np.bool_)
+
+    def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether keys (uint64[n]) are cells of the domain: bool[n]."""
+        beyond = key >= np.uint64(1 << self.bits)
+        return self.contains(self.decode(np.where(beyond, np.uint64(0), key))) & ~beyond
+
+    def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+        """What :func:`geodp.kernels.topdown.branches` needs.
+
+        Returns
+        -------
+        mask, limit : uint64[bits]
+            For every level from the root: the split axis's key bits, and its last index there.
+        domain : uint64[r, 2]
+        """
+        masks = self.order.axis_masks()
+        last = self.order.encode(np.array(self.shape, np.int64)[:, None] - 1)
+        ranges = np.empty((0, 2), np.uint64) if self.mask is None else self.mask.ranges
+        return masks, masks & last[0], ranges
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card, enough to make the grid again but for the mask."""
+        return {
+            "axes": dict(zip(self.axis_names, self.shape, strict=True)),
+            "places": [place.describe() for place in self.places],
+            "attributes": [attribute.describe() for attribute in self.attributes],
+            "cells": self.size,
+            "key_bits": self.bits,
+            "order": "Morton"
+            if self.order == self._morton()
+            else [list(self.order.axes), list(self.order.radices)],
+            "mask": None
+            if self.mask is None
+            else {"source": self.mask.source, "sha256": self.mask.sha256},
+        }
+
+    @property
+    def identity(self) -> bytes:
+        """The description as canonical JSON: equal exactly for equal grids."""
+        return json.dumps(self.describe(), sort_keys=True, ensure_ascii=True).encode()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+
+OUTSIDE = (
+    "The cell lies outside the public domain; choose a domain that holds all cells, "
+    "or say that cells outside are to be dropped."
+)
+
+
+def _six(transform: Sequence[float]) -> Transform:
+    """The six coefficients of an affine transform (an ``Affine`` has nine)."""
+    a, b, c, d, e, f = (float(value) for value in tuple(transform)[:6])
+    return (a, b, c, d, e, f)

@@ -1,0 +1,78 @@
+"""Codes and indices as arrays: the checks and conversions that all code systems share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, InputError
+
+Indices: TypeAlias = NDArray[np.int64]
+Pair: TypeAlias = tuple[Fraction, Fraction]
+
+SNAP = 1e-5  # of a 125 m cell (1 mm; 8 printed decimals are off by 5e-6), and of a metre
+BLANK = ("", "None", "nan", "NaN", "NaT", "<NA>")
+MISSING = "a code is missing or blank: drop the rows without a code"
+
+
+def as_array(codes: ArrayLike) -> NDArray[Any]:
+    """Make an array of codes; lists become objects, so that one overlong text widens no other."""
+    return np.asarray(codes, dtype=object if isinstance(codes, list | tuple) else None)
+
+
+def characters_of(array: NDArray[Any], width: int) -> NDArray[np.uint32]:
+    """Return the first `width` characters of every element, shape (n, width), 0 after its end."""
+    try:
+        strings = array.reshape(-1).astype(f"U{width}")
+    except UnicodeDecodeError:
+        raise InputError("codes are ASCII text: decode the column of bytes first") from None
+    characters: NDArray[np.uint32] = strings.view(np.uint32).reshape(-1, width)
+    return characters
+
+
+def text_at(array: NDArray[Any], position: int) -> str:
+    """Return the text of one code, for choosing the sentence of an error."""
+    value = array.reshape(-1)[position]
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+
+
+def read_digits(characters: NDArray[np.uint32]) -> tuple[Indices, Indices]:
+    """Return the numbers written and their widths, 0 unless digits only and a 0 at the end."""
+    length = np.count_nonzero(characters, axis=1)
+    value, valid = np.zeros(len(length), np.int64), characters[:, -1] == 0
+    for place, column in enumerate(characters[:, :-1].T):
+        digit, inside = column.astype(np.int64) - ord("0"), place < length
+        valid &= ~inside | within(digit, 10)
+        value = np.where(inside, value * 10 + digit, value)
+    return value, np.where(valid, length, 0)
+
+
+def flat_pair(
+    first: ArrayLike, second: ArrayLike, dtype: type[np.int64 | np.float64], rule: str
+) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...]]:
+    """Return two arrays of numbers as flat arrays of `dtype`, and the shape they had."""
+    pair, kinds = (np.asarray(first), np.asarray(second)), "iu" if dtype is np.int64 else "iuf"
+    if pair[0].shape != pair[1].shape or any(a.dtype.kind not in kinds and a.size for a in pair):
+        raise InputError(rule)
+    return pair[0].reshape(-1).astype(dtype), pair[1].reshape(-1).astype(dtype), pair[0].shape
+
+
+def floor_snapped(values: NDArray[np.float64]) -> Indices:
+    """Round down, but up where rounding left a value just below a whole number."""
+    return np.floor(values + SNAP).astype(np.int64)
+
+
+def within(values: Indices, end: int) -> NDArray[np.bool_]:
+    """Tell which values lie in [0, end)."""
+    return (values >= 0) & (values < end)
+
+
+def require(valid: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
+    """Raise CodeError at the first position that is not valid."""
+    if not valid.all():
+        position = int(valid.argmin())
+        raise CodeError(position, rule(position))

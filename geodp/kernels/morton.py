@@ -1,0 +1,92 @@
+"""Cell indices <-> keys, for any order of bits and for mixed radices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp._jit import kernel
+
+
+@kernel
+def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[np.uint64]) -> None:
+    """Interleave the bits of cell indices.
+
+    Parameters
+    ----------
+    index : int64[d, n]
+        Non-negative; axis ``a`` has as many bits as ``axis`` names it.
+    axis : int64[bits]
+        The axis of every bit of the key, most significant first. The bits of one axis
+        come in falling significance.
+    key : uint64[n], written
+    """
+    taken = np.empty(index.shape[0], np.int64)
+    for i in range(key.size):
+        taken[:] = 0
+        packed = np.uint64(0)
+        for position in range(axis.size):
+            a = axis[axis.size - 1 - position]
+            bit = np.uint64((index[a, i] >> taken[a]) & 1)
+            packed |= bit << np.uint64(position)
+            taken[a] += 1
+        key[i] = packed
+
+
+@kernel
+def decode_bits(key: NDArray[np.uint64], axis: NDArray[np.int64], index: NDArray[np.int64]) -> None:
+    """Inverse of :func:`encode_bits`; ``index`` (int64[d, n]) is written."""
+    for i in range(key.size):
+        for a in range(index.shape[0]):
+            index[a, i] = 0
+        for position in range(axis.size):
+            bit = (key[i] >> np.uint64(axis.size - 1 - position)) & np.uint64(1)
+            a = axis[position]
+            index[a, i] = (index[a, i] << 1) | np.int64(bit)
+
+
+@kernel
+def encode_digits(
+    index: NDArray[np.int64],
+    axis: NDArray[np.int64],
+    radix: NDArray[np.int64],
+    key: NDArray[np.uint64],
+) -> None:
+    """Interleave the digits of cell indices in a mixed radix.
+
+    As :func:`encode_bits`, with ``radix`` (int64[digits]) beside ``axis``: the key is the
+    number whose digits, most significant first, have these radices.
+    """
+    rest = np.empty(index.shape[0], np.int64)
+    for i in range(key.size):
+        for a in range(index.shape[0]):
+            rest[a] = index[a, i]
+        weight = np.uint64(1)
+        packed = np.uint64(0)
+        for position in range(axis.size - 1, -1, -1):
+            a = axis[position]
+            packed += np.uint64(rest[a] % radix[position]) * weight
+            rest[a] //= radix[position]
+            weight *= np.uint64(radix[position])
+        key[i] = packed
+
+
+@kernel
+def decode_digits(
+    key: NDArray[np.uint64],
+    axis: NDArray[np.int64],
+    radix: NDArray[np.int64],
+    index: NDArray[np.int64],
+) -> None:
+    """Inverse of :func:`encode_digits`; ``index`` (int64[d, n]) is written."""
+    weight = np.empty(index.shape[0], np.int64)
+    for i in range(key.size):
+        rest = key[i]
+        for a in range(index.shape[0]):
+            index[a, i] = 0
+            weight[a] = 1
+        for position in range(axis.size - 1, -1, -1):
+            a = axis[position]
+            index[a, i] += np.int64(rest % np.uint64(radix[position])) * weight[a]
+            weight[a] *= radix[position]
+            rest //= np.uint64(radix[position])

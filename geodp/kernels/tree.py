@@ -1,0 +1,81 @@
+"""Which nodes of the binary tree over the keys overlap the public domain."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp._jit import inlined, kernel
+
+LEFT, RIGHT, BOTH = 1, 2, 3
+"""Which children of a node can hold anybody: the bits of a ``branch`` entry."""
+
+
+@kernel
+def branches(
+    prefix: NDArray[np.int64],
+    height: int,
+    mask: np.uint64,
+    limit: np.uint64,
+    domain: NDArray[np.uint64],
+    branch: NDArray[np.int64],
+) -> None:
+    """Which children of nodes overlap the public domain.
+
+    The domain is a box of cells from index 0, cut down by key ranges. A child overlaps the box
+    exactly if its first cell lies inside; the left child's first cell is the node's own.
+
+    Parameters
+    ----------
+    prefix : int64[n]
+        Nodes of one level that overlap the domain.
+    height : int
+        The node covers ``2**height`` keys, at least 2.
+    mask : uint64
+        Key bits of the axis that this level splits.
+    limit : uint64
+        Key of the box's last index on that axis, 0 on the others.
+    domain : uint64[r, 2]
+        Sorted, disjoint ranges [start, stop) of keys; r = 0: the whole box.
+    branch : int64[n], written
+    """
+    half = np.uint64(1) << np.uint64(height - 1)
+    for i in range(prefix.size):
+        first = np.uint64(prefix[i]) << np.uint64(height)
+        middle = first + half
+        possible = LEFT
+        if (middle & mask) <= limit:
+            possible = BOTH
+        if domain.shape[0] > 0:
+            a = _range_after(domain, first)
+            if a == domain.shape[0] or domain[a, 0] >= middle:
+                possible &= RIGHT
+            b = _range_after(domain, middle)
+            if b == domain.shape[0] or domain[b, 0] >= middle + half:
+                possible &= LEFT
+        branch[i] = possible
+
+
+@inlined
+def _range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
+    """Index of the first range that ends above ``key``."""
+    low, high = 0, domain.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if domain[middle, 1] > key:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def covered(
+    prefix: NDArray[np.int64], height: int, domain: NDArray[np.uint64], inside: NDArray[np.bool_]
+) -> None:
+    """Whether every key of a node lies in one range of ``domain``; ``inside`` is written."""
+    for i in range(prefix.size):
+        first = np.uint64(prefix[i]) << np.uint64(height)
+        a = _range_after(domain, first)
+        after = first + (np.uint64(1) << np.uint64(height))
+        inside[i] = a < domain.shape[0] and domain[a, 0] <= first and domain[a, 1] >= after

@@ -1,0 +1,121 @@
+"""The order of a grid's cells: a key is a number whose digits come from the axes in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.kernels import morton
+
+KEY_BITS = 63
+"""Keys have at most this many bits, so that ``1 << level | prefix`` fits into 64."""
+
+
+def bits_for(size: int) -> int:
+    """Bits that number ``size`` indices from 0."""
+    return (size - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Order:
+    """Which axis and radix every digit of a key belongs to, most significant first.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        Axis of every digit.
+    radices : tuple of int
+        Radix of every digit, at least 2.
+
+    Examples
+    --------
+    >>> order = Order.morton((4, 2))
+    >>> order.axes
+    (0, 0, 1)
+    >>> order.encode(np.array([[3], [1]]))
+    array([7], dtype=uint64)
+    """
+
+    axes: tuple[int, ...]
+    radices: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.axes) != len(self.radices) or any(radix < 2 for radix in self.radices):
+            raise UsageError("An order names an axis and a radix of at least 2 for every digit.")
+        if prod(self.radices) > 1 << KEY_BITS:
+            raise UsageError(
+                f"The grid has more than 2**{KEY_BITS} cells after padding, which is more than "
+                "a key can number; choose coarser cells, smaller bounds or fewer attributes."
+            )
+
+    @classmethod
+    def morton(cls, sizes: Sequence[int], *, below: Sequence[int] = ()) -> Order:
+        """Bit interleaving (Morton 1966) of axes of any sizes.
+
+        The least significant bits of all axes interleave, so that aligned blocks are square at
+        every fine level; the longer axes' surplus bits come first.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Axes 0, 1, ...; within one round, axis 0 has the more significant bit.
+        below : sequence of int
+            Sizes of the axes that follow, each as a run of bits under all of those.
+        """
+        bits = [bits_for(size) for size in sizes]
+        axes = [
+            axis
+            for position in range(max(bits, default=0) - 1, -1, -1)
+            for axis, count in enumerate(bits)
+            if count > position
+        ]
+        for axis, size in enumerate(below, start=len(bits)):
+            axes += [axis] * bits_for(size)
+        return cls(tuple(axes), (2,) * len(axes))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every digit is a bit, as the binary tree of `topdown` needs."""
+        return all(radix == 2 for radix in self.radices)
+
+    @cached_property
+    def bits(self) -> int:
+        """Bits of the largest key."""
+        return bits_for(prod(self.radices))
+
+    def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Keys of cell indices: int64[d, n], valid for the axes, to uint64[n]."""
+        index = np.ascontiguousarray(index, np.int64)
+        key = np.empty(index.shape[1], np.uint64)
+        axis = np.array(self.axes, np.int64)
+        if self.is_binary:
+            morton.encode_bits(index, axis, key)
+        else:
+            morton.encode_digits(index, axis, np.array(self.radices, np.int64), key)
+        return key
+
+    def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
+        """Cell indices of keys: uint64[n] to int64[ndim, n]."""
+        key = np.ascontiguousarray(key, np.uint64)
+        index = np.empty((ndim, key.size), np.int64)
+        axis = np.array(self.axes, np.int64)
+        if self.is_binary:
+            morton.decode_bits(key, axis, index)
+        else:
+            morton.decode_digits(key, axis, np.array(self.radices, np.int64), index)
+        return index
+
+    def axis_masks(self) -> NDArray[np.uint64]:
+        """For every bit of a binary key, most significant first: all key bits of its axis."""
+        weights = [1 << (len(self.axes) - 1 - i) for i in range(len(self.axes))]
+        mask = {
+            axis: sum(w for a, w in zip(self.axes, weights, strict=True) if a == axis)
+            for axis in set(self.axes)
+        }
+        return np.array([mask[axis] for axis in self.axes], np.uint64)

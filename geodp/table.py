@@ -1,0 +1,171 @@
+"""Sparse tables of counts: confidential ones, and released ones, which are another type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.accounting import Event
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid import Grid
+from geodp.kernels import coo
+
+MOST_PEOPLE = 1 << 60
+"""Largest total of a table: sums, details and their noise stay within int64."""
+
+LARGEST_DENSE = 1 << 28
+"""Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts of cells in canonical form: keys strictly increasing, counts above 0.
+
+    Attributes
+    ----------
+    grid : Grid
+    key : uint64[m]
+        In the grid's key order; read-only.
+    count : int64[m]
+        Read-only.
+    """
+
+    grid: Grid
+    key: NDArray[np.uint64] = field(repr=False)
+    count: NDArray[np.int64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.key.setflags(write=False)
+        self.count.setflags(write=False)
+
+    def to_dense(self) -> NDArray[np.int64]:
+        """The counts as an array of the grid's shape, in index order: int64[*shape].
+
+        Raises UsageError for a grid of more than 2**28 cells.
+        """
+        if prod(self.grid.shape) > LARGEST_DENSE:
+            raise UsageError("The grid is too large for a dense array; use key and count.")
+        dense = np.zeros(self.grid.shape, np.int64)
+        dense[tuple(self.grid.decode(self.key))] = self.count
+        return dense
+
+    def block_sums(self, shift: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Sums over aligned blocks of ``2**shift`` keys: the blocks' prefixes and sums."""
+        key, count = np.empty_like(self.key), np.empty_like(self.count)
+        n = coo.sum_blocks(self.key, self.count, shift, key, count)
+        return key[:n], count[:n]
+
+
+class CountTable(Cells):
+    """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
+
+    Its repr shows the public grid only.
+
+    Examples
+    --------
+    >>> table = CountTable.from_dense(np.array([[0, 3], [5, 0]]), Grid.regular((2, 2)))
+    >>> table.to_dense()
+    array([[0, 3],
+           [5, 0]])
+    """
+
+    @classmethod
+    def from_keys(cls, grid: Grid, key: ArrayLike, count: ArrayLike) -> Self:
+        """A table from keys in any order; the counts of equal keys are summed.
+
+        Parameters
+        ----------
+        grid : Grid
+        key : uint64[n]
+            Of cells of the grid's domain.
+        count : int64[n]
+            Whole and not negative.
+
+        Raises
+        ------
+        CodeError
+            A key outside the domain, or a count that is negative, fractional or not finite;
+            ``position`` says which.
+        InputError
+            More people than 2**60.
+        """
+        keys = _whole(key, 2**64, "A key must be a whole number and not negative.")
+        keys = keys.astype(np.uint64)
+        counts = whole_counts(count)
+        if keys.shape != counts.shape or keys.ndim != 1:
+            raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
+        outside = np.flatnonzero(~grid.contains_keys(keys))
+        if outside.size:
+            raise CodeError(int(outside[0]), "The key is no cell of the grid's domain.")
+        if float(counts.sum(dtype=np.float64)) > MOST_PEOPLE:
+            raise InputError(TOO_MANY)
+        if keys.size and not (keys[1:] > keys[:-1]).all():
+            order = np.argsort(keys, kind="stable")
+            keys, counts = keys[order], counts[order]
+        out_key, out_count = np.empty_like(keys), np.empty_like(counts)
+        n = coo.coalesce(keys, counts, out_key, out_count)
+        return cls(grid, out_key[:n].copy(), out_count[:n].copy())
+
+    @classmethod
+    def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:
+        """As :meth:`from_keys`, from cell indices int64[d, n]."""
+        return cls.from_keys(grid, grid.encode(index), count)
+
+    @classmethod
+    def from_dense(cls, array: ArrayLike, grid: Grid) -> Self:
+        """A table from an array of the grid's shape, in index order."""
+        dense = np.asarray(array)
+        if dense.shape != grid.shape:
+            raise UsageError(f"The array must have the grid's shape {grid.shape}.")
+        counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
+        index = np.array(np.nonzero(counts), np.int64)
+        return cls.from_index(grid, index, counts[tuple(index)])
+
+    def __repr__(self) -> str:
+        return f"CountTable(confidential, shape={self.grid.shape})"
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable(Cells):
+    """Counts that a mechanism has made public.
+
+    Attributes
+    ----------
+    event : Event
+        What was spent on it, and under which guarantee.
+    """
+
+    event: Event
+
+    @property
+    def total(self) -> int:
+        """Sum of all released counts."""
+        return int(self.count.sum())
+
+
+TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
+
+
+def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
+    """Counts as int64, checked; raises CodeError with the first bad one's position."""
+    rule = "A count must be a whole number, not negative and below 2**60."
+    return _whole(values, MOST_PEOPLE, rule).astype(np.int64)
+
+
+def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
+    """``values`` as an array, all whole, not negative and below ``limit``."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iufb":
+        raise UsageError(f"{rule} The array given has the type {array.dtype}.")
+    with np.errstate(invalid="ignore"):
+        good = (array >= 0) & (array < limit) if array.dtype.kind != "u" else array < limit
+        if array.dtype.kind == "f":
+            good &= array == np.floor(array)
+    bad = np.flatnonzero(~np.atleast_1d(good))
+    if bad.size:
+        raise CodeError(int(bad[0]), rule)
+    return array

@@ -1,0 +1,62 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geodp import haar
+from geodp.grid import Grid
+from geodp.table import CountTable
+from tests.strategies import binary_tables
+
+
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 5)), max_size=40))
+def test_duplicates_are_summed_and_zeros_dropped(rows):
+    expected = {}
+    for key, count in rows:
+        expected[key] = expected.get(key, 0) + count
+    keys = np.array([k for k, _ in rows], np.uint64)
+    table = CountTable.from_keys(Grid.regular((16,)), keys, np.array([c for _, c in rows], int))
+    found = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
+    assert found == {k: v for k, v in sorted(expected.items()) if v}
+    assert table.key.tolist() == sorted(found)
+
+
+def naive_details(leaves):
+    """Details by node in heap order, straight from left - right."""
+    n = len(leaves)
+    sums = {n + i: int(v) for i, v in enumerate(leaves)}
+    details = {}
+    for node in range(n - 1, 0, -1):
+        sums[node] = sums[2 * node] + sums[2 * node + 1]
+        details[node] = sums[2 * node] - sums[2 * node + 1]
+    return sums[1], details
+
+
+@given(binary_tables(most_bits=8))
+def test_haar_sparse_and_dense_equal_the_definition_and_invert(table):
+    bits = table.grid.bits
+    leaves = table.to_dense()
+    total, details = naive_details(leaves)
+    approx, detail = haar.forward_dense(leaves)
+    assert approx == total
+    assert detail.tolist() == [0, *(details[node] for node in range(1, 1 << bits))]
+    assert (haar.inverse_dense(approx, detail) == leaves).all()
+    root, levels = haar.forward(table.key, table.count, bits)
+    assert root == total
+    sparse = {
+        (1 << level) + int(prefix): int(value)
+        for level, (prefixes, values) in enumerate(levels)
+        for prefix, value in zip(prefixes, values, strict=True)
+    }
+    assert sparse == {node: value for node, value in details.items() if value}
+    key, count = haar.inverse(root, levels)
+    assert key.tolist() == table.key.tolist()
+    assert count.tolist() == table.count.tolist()
+
+
+@given(binary_tables(most_bits=62))
+def test_haar_sparse_inverts_on_huge_domains(table):
+    root, levels = haar.forward(table.key, table.count, table.grid.bits)
+    assert all(prefixes.size <= table.key.size for prefixes, _ in levels)
+    key, count = haar.inverse(root, levels)
+    assert key.tolist() == table.key.tolist()
+    assert count.tolist() == table.count.tolist()

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geodp.errors import UsageError
+from geodp.order import Order
+from tests.strategies import shapes
+
+
+def naive_key(order: Order, index) -> int:
+    """A key by its definition: take the axes' digits, least significant first."""
+    rest, key, weight = list(index), 0, 1
+    for axis, radix in reversed(list(zip(order.axes, order.radices, strict=True))):
+        key += rest[axis] % radix * weight
+        rest[axis] //= radix
+        weight *= radix
+    return key
+
+
+@given(shapes, st.data())
+def test_morton_equals_the_definition_and_returns(shape, data):
+    order = Order.morton(shape)
+    index = [data.draw(st.integers(0, size - 1)) for size in shape]
+    column = np.array(index)[:, None]
+    key = order.encode(column)
+    assert int(key[0]) == naive_key(order, index)
+    assert (order.decode(key, len(shape)) == column).all()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(2, 10)), min_size=1, max_size=12), st.data()
+)
+def test_mixed_radices_equal_the_definition_and_return(digits, data):
+    order = Order(tuple(a for a, _ in digits), tuple(r for _, r in digits))
+    room = [1, 1, 1]
+    for axis, radix in digits:
+        room[axis] *= radix
+    index = [data.draw(st.integers(0, size - 1)) for size in room]
+    key = order.encode(np.array(index)[:, None])
+    assert int(key[0]) == naive_key(order, index)
+    assert order.decode(key, 3)[:, 0].tolist() == index
+
+
+def test_jis_levels_as_digits():
+    # 80 km / 10 km / 1 km / 500 m: radices 8, 10, 2 on rows and columns in turn.
+    order = Order((0, 1) * 3, (8, 8, 10, 10, 2, 2))
+    assert not order.is_binary
+    secondary = order.encode(np.array([[20], [40]])) // np.uint64(10 * 10 * 2 * 2)
+    assert secondary.tolist() == [1 * 8 + 2]
+
+
+def test_unequal_axes_keep_square_blocks_at_the_fine_end():
+    assert Order.morton((16, 4)).axes == (0, 0, 0, 1, 0, 1)
+    assert Order.morton((4, 4), below=(5,)).axes == (0, 1, 0, 1, 2, 2, 2)
+
+
+def test_62_and_63_bits():
+    order = Order.morton((2**31, 2**32))
+    assert order.bits == 63
+    index = np.array([[2**31 - 1], [2**32 - 1]])
+    assert int(order.encode(index)[0]) == 2**63 - 1
+    with pytest.raises(UsageError, match="2\\*\\*63"):
+        Order.morton((2**32, 2**32))

@@ -1,0 +1,1 @@
+"""Naive twins: the definitions, slow and obvious."""
