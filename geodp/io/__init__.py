@@ -1,0 +1,1 @@
+"""Readers of confidential counts and writers of released tables."""

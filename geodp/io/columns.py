@@ -1,0 +1,198 @@
+"""Tables of named columns in files, read in batches: delimited text and Parquet.
+
+A table is open by its header only. Its rows come as batches of the columns that are asked
+for, and a row is named by its line in the file only when an error needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.io.delimited import TextTable, is_number
+from geodp.io.sources import FilePath, Source, guard, sources
+
+BATCH = 1 << 18
+"""Rows of Parquet that are in memory at once."""
+
+MOST_NAMES = 20
+"""Names of columns that an error lists."""
+
+
+class Table(Protocol):
+    """Columns of one source."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns; they may repeat."""
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns, text as strings."""
+
+    def line(self, record: int) -> int | None:
+        """Line in the file of a record counted from 0; None where it cannot be told."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows of a batch stand in their file."""
+
+    table: Table
+    first: int
+    kept: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def select(self, chosen: NDArray[np.bool_]) -> Rows:
+        """The rows where a mask is true."""
+        kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
+        return Rows(self.table, self.first, kept)
+
+    def error(self, position: int, rule: str) -> InputError:
+        """An InputError at one of these rows."""
+        record = self.first + int(position if self.kept is None else self.kept[position])
+        return InputError(rule, file=self.table.name, row=self.table.line(record))
+
+    @contextmanager
+    def named(self, column: str | None = None) -> Iterator[None]:
+        """Turn a CodeError of the block into an InputError with file, line and column."""
+        try:
+            yield
+        except CodeError as error:
+            rule = error.rule if column is None else f"Column {column}: {error.rule}"
+            raise self.error(error.position, rule) from None
+
+
+def open_tables(
+    paths: FilePath | Sequence[FilePath],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    labelled: bool = False,
+) -> Iterator[Table]:
+    """The tables inside files; see :func:`geodp.io.sources.sources`.
+
+    Parameters
+    ----------
+    delimiter, encoding : str, optional
+        Of texts. Default: comma, semicolon or tab, whichever splits the header into most
+        columns; UTF-8 if the start of the file is, else CP932.
+    labelled : bool
+        Whether a second header row with labels may follow, whose first field is empty.
+    """
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
+    ):
+        raise UsageError("A delimiter is one ASCII character such as ; or a tab.")
+    if encoding is not None:
+        try:
+            ascii_alike = "0,\n".encode(encoding).endswith(b"0,\n")
+        except LookupError:
+            ascii_alike = False
+        if not ascii_alike:
+            raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
+    for source in sources(paths):
+        if source.kind == "parquet":
+            yield ParquetTable.open(source)
+        else:
+            yield TextTable.open(source, delimiter, encoding, labelled)
+
+
+def batches(
+    table: Table, chosen: Sequence[int], where: Mapping[int, str | int] | None = None
+) -> Iterator[tuple[Rows, list[pa.Array]]]:
+    """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given."""
+    where = where or {}
+    first = 0
+    for arrays in table.arrays([*chosen, *where]):
+        rows, found = Rows(table, first), arrays[: len(chosen)]
+        first += len(arrays[0])
+        if where:
+            mask = pa.array(np.ones(len(arrays[0]), np.bool_))
+            for array, wanted in zip(arrays[len(chosen) :], where.values(), strict=True):
+                mask = pc.and_(mask, pc.fill_null(_equal(array, wanted), False))
+            rows = rows.select(mask.to_numpy(zero_copy_only=False))
+            found = [array.filter(mask) for array in found]
+        yield rows, found
+
+
+def _equal(array: pa.Array, wanted: str | int) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        try:
+            return pc.equal(array, float(wanted))
+        except ValueError:
+            raise UsageError("A column of numbers is filtered by a number.") from None
+    return pc.equal(pc.utf8_trim_whitespace(array.cast(pa.string())), str(wanted))
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A Parquet file; its rows count from 1."""
+
+    source: Source
+    file: pq.ParquetFile = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(self.file.schema_arrow.names)
+
+    @classmethod
+    def open(cls, source: Source) -> ParquetTable:
+        """Read the schema."""
+        return cls(source, guard(source.name, lambda: pq.ParquetFile(source.name, memory_map=True)))
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns as they are stored."""
+        names = [self.columns[column] for column in chosen]
+        stream = self.file.iter_batches(BATCH, columns=list(dict.fromkeys(names)))
+        while True:
+            try:
+                batch = guard(self.name, lambda: next(stream))
+            except StopIteration:
+                return
+            yield [batch.column(name) for name in names]
+
+    def line(self, record: int) -> int:
+        """Row, counted from 1."""
+        return record + 1
+
+
+def find_column(table: Table, wanted: str) -> int:
+    """Position of a column: by its exact name, or but for letter case.
+
+    Raises InputError, which lists the names unless the first row looks like data.
+    """
+    for form in (str.strip, str.casefold):
+        found = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"Several columns are named {wanted!r}.", file=table.name, row=1)
+    if any(is_number(name) for name in table.columns):
+        rule = "the first row looks like data, and a header with names is needed."
+    elif len(table.columns) == 1:
+        rule = "the header has one column only, so that the delimiter may be another."
+    else:
+        shown = [name for name in table.columns if name][:MOST_NAMES]
+        more = len(table.columns) > len(shown)
+        rule = f"there are {', '.join(shown)}{' and others' if more else ''}."
+    raise InputError(f"No column is named {wanted!r}; {rule}", file=table.name, row=1)

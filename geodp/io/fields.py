@@ -1,0 +1,175 @@
+"""Fields of rows as numbers: counts, coordinates, indices, labels and codes.
+
+Every function takes a batch of one column, text or numbers, and raises CodeError at the first
+value that it refuses. Rules say what kind of value was found, never the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError
+from geodp.table import whole_counts
+
+MARK = (
+    "a count is blank or a mark instead of a number; if it means nobody, name it as missing, "
+    "otherwise complete the data."
+)
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_TOO_LONG = 18  # digits that always fit int64
+
+
+def counts(
+    column: pa.Array, *, missing: Sequence[str | int] = (), mark: str = MARK
+) -> NDArray[np.int64]:
+    """Counts of people: whole, not negative, below 2**60; int64[n].
+
+    Parameters
+    ----------
+    column : string, integer, floating or decimal[n]
+        Numbers may be written with a fraction of zeros or an exponent, not with separators.
+    missing : sequence of str or int
+        Values that count 0; ``""`` also stands for null and NaN.
+    mark : str
+        The rule for a value without any digit that is not among them.
+
+    Examples
+    --------
+    >>> counts(pa.array(["3", "12.0", "-1"]), missing=[-1])
+    array([ 3, 12,  0])
+    """
+    plain = _plain(column)
+    if pa.types.is_string(plain.type) and plain.null_count == 0 and _short_digits(plain):
+        return whole_counts(plain.cast(pa.int64()).to_numpy())
+    tokens = [str(token).strip() for token in missing]
+    if pa.types.is_string(plain.type):
+        plain = pc.fill_null(pc.utf8_trim_whitespace(plain), "")
+        plain = pc.if_else(pc.is_in(plain, pa.array(tokens, pa.string())), "0", plain)
+        numbers = pc.match_substring_regex(plain, _NUMBER)
+        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        if _short_digits(plain):
+            return whole_counts(plain.cast(pa.int64()).to_numpy())
+        return whole_counts(plain.cast(pa.float64()).to_numpy())
+    for token in tokens:
+        if re.fullmatch(_NUMBER, token):
+            plain = pc.if_else(pc.fill_null(pc.equal(plain, float(token)), False), 0, plain)
+    if "" in tokens:
+        plain = pc.fill_null(plain, 0)
+    _require(plain, pc.is_valid(plain), lambda _: mark)
+    return whole_counts(plain.to_numpy(zero_copy_only=False))
+
+
+def coordinates(column: pa.Array) -> NDArray[np.float64]:
+    """Coordinates: finite numbers with a decimal point; float64[n]."""
+    plain = _plain(column)
+    if pa.types.is_string(plain.type):
+        plain = pc.fill_null(pc.utf8_trim_whitespace(plain), "")
+        _require(plain, pc.match_substring_regex(plain, _NUMBER), _coordinate_rule)
+        plain = plain.cast(pa.float64())
+    _require(plain, pc.is_valid(plain), lambda _: "a coordinate is missing.")
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise CodeError(int(bad[0]), "a coordinate must be a finite number.")
+    return values
+
+
+def indices(column: pa.Array) -> NDArray[np.int64]:
+    """Cell indices: whole numbers, possibly negative; int64[n]."""
+    values = coordinates(column)
+    bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2**52))
+    if bad.size:
+        raise CodeError(int(bad[0]), "a cell index must be a whole number, counted from 0.")
+    return values.astype(np.int64)
+
+
+def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
+    """Positions of labels among those allowed; int64[n]."""
+    plain = _plain(column)
+    if not pa.types.is_string(plain.type):
+        plain = plain.cast(pa.string())
+    plain = pc.utf8_trim_whitespace(plain)
+    found = pc.index_in(plain, pa.array([label.strip() for label in allowed], pa.string()))
+    _require(
+        plain,
+        pc.is_valid(found),
+        lambda _: f"the labels of the attribute are {', '.join(allowed)}; rename or add labels.",
+    )
+    positions: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+    return positions
+
+
+def codes(column: pa.Array) -> NDArray[Any]:
+    """Cell codes for :meth:`geodp.grid.Lattice.parse`; int64[n] or str objects[n]."""
+    plain = _plain(column)
+    _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
+    if not pa.types.is_string(plain.type):
+        return np.asarray(plain.to_numpy(zero_copy_only=False))
+    plain = pc.utf8_trim_whitespace(plain)
+    if len(plain) and _short_digits(plain):
+        # As numbers they parse faster, where no leading zero is lost.
+        length = pc.min_max(pc.binary_length(plain)).as_py()
+        values = plain.cast(pa.int64()).to_numpy()
+        if length["min"] == length["max"] and values.min() >= 10 ** (length["min"] - 1):
+            return np.asarray(values)
+    return np.asarray(plain.to_numpy(zero_copy_only=False))
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column of text or of integers or floats, whatever it was stored as; NaN is null."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_integer(kind):
+        return column
+    if pa.types.is_large_string(kind):
+        return column.cast(pa.string())
+    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+        return pc.if_else(pc.is_nan(column), None, column)
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    raise CodeError(0, f"a column of type {kind} is neither numbers nor text.")
+
+
+def _short_digits(column: pa.Array) -> bool:
+    """Whether every value is one to 18 ASCII digits."""
+    digits = pc.all(pc.ascii_is_decimal(column), min_count=0).as_py()
+    longest = pc.max(pc.binary_length(column)).as_py()
+    return bool(digits) and (longest or 0) <= _TOO_LONG
+
+
+def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
+    if not pc.all(valid, min_count=0).as_py():
+        position = int(np.argmin(valid.to_numpy(zero_copy_only=False)))
+        raise CodeError(position, rule(column[position].as_py()))
+
+
+def _diagnose(text: str, mark: str) -> str:
+    """What is wrong with a text that is no number, without saying the text."""
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        return "a count must be a finite number."
+    if not any(letter.isdecimal() for letter in text):
+        return mark
+    if not text.isascii() and text.isdecimal():
+        return "a count is written in ASCII digits; convert full-width digits (NFKC) first."
+    if re.fullmatch(r"[+-]?\d{1,3}([,.' ]\d{3})+", text):
+        return "a count is plain digits; write it without thousands separators."
+    if re.fullmatch(r"[+-]?\d+,\d*", text):
+        return "a count has a decimal comma; write a whole number."
+    return "a count must be a number in plain digits."
+
+
+def _coordinate_rule(text: str) -> str:
+    if not text:
+        return "a coordinate is missing."
+    if re.fullmatch(r"[+-]?\d+,\d*", text):
+        return "a coordinate has a decimal comma; write a decimal point."
+    return "a coordinate must be a number with a decimal point."

@@ -1,0 +1,90 @@
+"""Public masks from files: lists of codes, and rasters."""
+
+from __future__ import annotations
+
+import csv
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from geodp.domain import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid import Grid
+from geodp.io.delimited import BINARY
+from geodp.io.raster import aligned_parts
+from geodp.io.sources import FilePath, guard, kind_of
+from geodp.lattice import Lattice
+
+
+def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
+    """Cut a grid down to a public mask.
+
+    The file must be public itself: a list of inhabited cells of the confidential data is not.
+
+    Parameters
+    ----------
+    path : path
+        Text with a code per line, of the grid's level or coarser (first field of a CSV; a
+        header and `#` comments are passed over), or a GeoTIFF on the grid's lattice whose
+        first band is neither 0 nor nodata inside.
+    grid : Grid
+        One map without a mask, with or without attributes.
+    source : str
+        Where the mask comes from, in words: published with every release.
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    UsageError
+        A mask that leaves no cell.
+    InputError
+        A file that is no mask of this grid; names file and line.
+    """
+    if len(grid.places) != 1 or grid.mask is not None:
+        raise UsageError("A mask needs a grid of one map that has none yet.")
+    lattice = grid.places[0]
+    if kind_of(path) == "tiff":
+        blocks = _blocks_of_raster(path, lattice)
+    else:
+        blocks = _blocks_of_text(path, lattice)
+    return grid.with_mask(mask_of_blocks(grid, blocks, source))
+
+
+def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
+    name = os.fspath(path)
+    if kind_of(path) != "text":
+        raise InputError("A mask is a text with codes, or a GeoTIFF.", file=name)
+    data = guard(name, partial(Path(path).read_bytes))
+    if b"\0" in data:
+        raise InputError(BINARY, file=name)
+    # Codes are ASCII; whatever stands beside them need not be read.
+    lines: list[int] = []
+    codes: list[str] = []
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), start=1):
+        text = line.partition("#")[0].replace(";", ",").replace("\t", ",")
+        code = next(csv.reader([text]), [""])[0].strip() if text.strip() else ""
+        header = not codes and not any(letter.isdigit() for letter in code)
+        if code and not header:
+            lines.append(number)
+            codes.append(code)
+    if not codes:
+        raise InputError("The mask has no codes.", file=name)
+    try:
+        return blocks_of_codes(lattice, codes)
+    except CodeError as error:
+        raise InputError(error.rule, file=name, row=lines[error.position]) from None
+
+
+def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
+    inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
+    for part in aligned_parts(path, lattice, 1):
+        here = part.valid & (part.values != 0)
+        rows = (part.rows >= 0) & (part.rows < lattice.rows)
+        cols = (part.cols >= 0) & (part.cols < lattice.cols)
+        inside[np.ix_(part.rows[rows], part.cols[cols])] = here[np.ix_(rows, cols)]
+    return blocks_of_array(inside)

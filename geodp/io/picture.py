@@ -1,0 +1,370 @@
+"""A released map as a picture to print: persons per square kilometre on a fixed scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.io.tables import CHUNK, counted
+from geodp.lattice import Lattice
+from geodp.table import ReleasedTable
+
+if TYPE_CHECKING:
+    from pyproj import CRS
+
+DENSITY_LIMITS = (1.0, 20_000.0)
+"""Ends of the colours, in persons per square kilometre: public, never taken from the data."""
+
+CELL_LIMITS = (1.0, 10_000.0)
+"""The same, in persons per cell, for grids whose cells have no known area."""
+
+MOST_BLOCKS = 1600
+"""Blocks that are drawn along one side at most; more cells are summed first."""
+
+LONG_SIDE = 1100
+"""Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
+
+LEAST_WIDTH = 640
+"""Pixels that the words need."""
+
+DPI = 100
+PAPER, INK, SOFT, OUTSIDE, ALARM = "#000000", "#e8e6e3", "#9a9894", "#232327", "#ff4d4d"
+
+
+def why_no_picture(grid: Grid) -> str | None:
+    """Why a grid's release has no picture; None where it has one."""
+    return None if grid.places else "only a grid with places can be drawn"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One map: counts summed over aligned square blocks of cells, and what they measure.
+
+    Attributes
+    ----------
+    place : Lattice
+    block : int
+        Side of a block in cells: a power of 2, so that blocks are nodes of the release.
+    value : float64[rows, cols]
+        Persons per square kilometre or per cell, in index order; NaN outside the domain.
+    width : float
+        Width of a cell over its height, as seen on the Earth.
+    kilometres : float or None
+        Width of a cell in the middle of the map.
+    long_side : float
+        Pixels that the longer side should have.
+    """
+
+    place: Lattice
+    block: int
+    value: NDArray[np.float64]
+    width: float
+    kilometres: float | None
+    long_side: float
+
+    @classmethod
+    def of(cls, table: ReleasedTable, number: int) -> Panel:
+        """The panel of a grid's place, summed over everything else."""
+        place = table.grid.places[number]
+        block = 1
+        while max(place.rows, place.cols) > block * MOST_BLOCKS:
+            block *= 2
+        rows, cols = -(-place.rows // block), -(-place.cols // block)
+        total = np.zeros(rows * cols)
+        for begin in range(0, table.key.size, CHUNK):
+            part = slice(begin, begin + CHUNK)
+            row, col = table.grid.decode(table.key[part])[2 * number : 2 * number + 2] // block
+            total += np.bincount(row * cols + col, table.count[part], rows * cols)
+        value = total.reshape(rows, cols) / _areas(place, block)
+        if table.grid.mask is not None:
+            at = np.indices(value.shape).reshape(2, -1) * block + block // 2
+            index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
+            index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
+            outside = ~table.grid.contains(index).reshape(value.shape)
+            value[outside & (value == 0)] = np.nan
+        width, height = _cell_size(place)
+        known = None if place.crs is None or place.transform is None else width
+        long_side = LONG_SIDE / len(table.grid.places)
+        return cls(place, block, value, width / height, known, long_side)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels; blocks have whole heights."""
+        height, width = self.place.rows / self.block, self.place.cols / self.block * self.width
+        scale = max(1, round(self.long_side / max(height, width)))
+        return max(1, round(width * scale)), max(1, round(height * scale))
+
+
+def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, Any]) -> None:
+    """Draw a released map, or origins and destinations side by side, as PNG.
+
+    Colours are logarithmic between fixed limits, so that pictures of different releases can be
+    compared and nothing of the data sets the scale. Attributes are summed. The same table and
+    card give the same bytes.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        On a grid with places.
+    path : Path
+    name : str
+        Of the count, for the title; left out where the font lacks its letters.
+    card : dict
+        The release card.
+
+    Raises
+    ------
+    UsageError
+        The grid has no picture; `why_no_picture` says why.
+    """
+    reason = why_no_picture(table.grid)
+    if reason is not None:
+        raise UsageError(f"There is no map of this release: {reason}.")
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
+    edge, head, gap, foot = 36, 96, 28, 128
+    widths, heights = zip(*(panel.size for panel in panels), strict=True)
+    width = max(LEAST_WIDTH, sum(widths) + gap * (len(panels) - 1)) + 2 * edge
+    height = max(heights) + head + foot
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({"font.family": "DejaVu Sans", "text.color": INK})
+        figure = Figure((width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
+        FigureCanvasAgg(figure)
+        sheet = _Sheet(figure, width, height)
+        left = (width - sum(widths) - gap * (len(panels) - 1)) / 2
+        for panel in panels:
+            sheet.draw(panel, left, foot)
+            left += panel.size[0] + gap
+        sheet.words(table, card, panels, name, edge)
+        sheet.legend(panels[0], name, edge)
+        software = f"{card['software']['name']} {card['software']['version']}"
+        figure.savefig(
+            path,
+            dpi=DPI,
+            facecolor=PAPER,
+            metadata={"Software": software, "Title": name, "Description": table.event.words},
+        )
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A matplotlib figure laid out in pixels from the lower left."""
+
+    figure: Any
+    width: float
+    height: float
+
+    def axes(self, x: float, y: float, width: float, height: float) -> Any:
+        box = (x / self.width, y / self.height, width / self.width, height / self.height)
+        return self.figure.add_axes(box)
+
+    def text(self, x: float, y: float, text: str, **style: Any) -> None:
+        self.figure.text(x / self.width, y / self.height, text, **style)
+
+    def draw(self, panel: Panel, x: float, y: float) -> None:
+        """The map of a panel."""
+        axes = self.axes(x, y, *panel.size)
+        colours, norm = _colours(panel)
+        image = colours(norm(np.ma.masked_less_equal(panel.value, 0)), bytes=True)
+        image[np.isnan(panel.value)] = (*bytes.fromhex(OUTSIDE[1:]), 255)
+        rows, cols = panel.value.shape
+        up = panel.place.northwards
+        extent = (0, cols, 0, rows) if up else (0, cols, rows, 0)
+        axes.imshow(
+            image,
+            origin="lower" if up else "upper",
+            extent=extent,
+            aspect="auto",
+            interpolation="nearest",
+        )
+        last = panel.place.rows / panel.block
+        axes.set_xlim(0, panel.place.cols / panel.block)
+        axes.set_ylim(*((0, last) if up else (last, 0)))
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for spine in axes.spines.values():
+            spine.set_color("#3a3a3f")
+
+    def words(
+        self,
+        table: ReleasedTable,
+        card: dict[str, Any],
+        panels: list[Panel],
+        name: str,
+        edge: float,
+    ) -> None:
+        """Title, subtitle and footer."""
+        event = table.event
+        title = [f"ε = {_short(event.epsilon)}", event.mechanism]
+        if _drawable(name):
+            title.insert(0, name if len(name) <= 40 else name[:39] + "…")
+        self.text(edge, self.height - 46, " · ".join(title), fontsize=17, weight="bold")
+        place, block = panels[0].place, panels[0].block
+        grid = [f"{place.rows:,} × {place.cols:,} cells"]
+        if place.system is not None:
+            grid.insert(0, place.system.name)
+        if block > 1:
+            grid.append(f"drawn in blocks of {block} × {block} cells")
+        if len(panels) == 2:
+            grid.append("origins left, destinations right")
+        self.text(edge, self.height - 72, " · ".join(grid), fontsize=10.5, color=SOFT)
+        if card["private"]:
+            lines = [f"Differentially private release: {card['guarantee']['variant']}."]
+        else:
+            lines = ["Not a private release: the noise was made with a fixed key."]
+            self.text(
+                self.width - edge,
+                self.height - 46,
+                "NOT PRIVATE",
+                fontsize=17,
+                weight="bold",
+                color=ALARM,
+                ha="right",
+            )
+        margin = card["expected_error"]["blocks"][0]["margin_95"]
+        lines.append(f"Counts are noisy: 95 % margin of a cell ±{margin:,.0f}.")
+        for number, line in enumerate(lines):
+            self.text(edge, 34 - 17 * number, line, fontsize=9, color=SOFT)
+
+    def legend(self, panel: Panel, name: str, edge: float) -> None:
+        """Colour bar on the left, scale bar on the right."""
+        from matplotlib.colorbar import ColorbarBase
+        from matplotlib.ticker import StrMethodFormatter
+
+        colours, norm = _colours(panel)
+        known = panel.kilometres is not None
+        bar = ColorbarBase(
+            self.axes(edge, 80, 360, 11),
+            cmap=colours,
+            norm=norm,
+            orientation="horizontal",
+            extend="both",
+            ticks=[10.0**power for power in range(5) if 10**power <= norm.vmax],
+            format=StrMethodFormatter("{x:,.0f}"),
+        )
+        bar.ax.minorticks_off()
+        bar.ax.tick_params(colors=SOFT, labelsize=9, length=3)
+        bar.outline.set_visible(False)
+        what = counted(name) if _drawable(name) else "counts"
+        unit = f"{what} per {'km²' if known else 'cell'}"
+        outside = ", grey: outside the domain" if np.isnan(panel.value).any() else ""
+        self.text(edge, 100, f"{unit}   (black: 0{outside})", fontsize=9.5)
+        if panel.kilometres is None:
+            return
+        pixels = panel.size[0] / panel.place.cols / panel.kilometres
+        length = _round_length(min(220, panel.size[0]) / pixels)
+        right, at = self.width - edge, 85
+        axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
+        axes.set_axis_off()
+        axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+        self.text(right, 100, f"{length:g} km", fontsize=9.5, ha="right")
+
+
+def _colours(panel: Panel) -> tuple[Any, Any]:
+    """Colour map (magma without its blackest part) and norm of a panel."""
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap, LogNorm
+
+    shades = mpl.colormaps["magma"](np.linspace(0.16, 1.0, 256))
+    colours = ListedColormap(shades).with_extremes(
+        bad=PAPER, under=tuple(shades[0]), over=tuple(shades[-1])
+    )
+    low, high = CELL_LIMITS if panel.kilometres is None else DENSITY_LIMITS
+    return colours, LogNorm(low, high)
+
+
+def _drawable(text: str) -> bool:
+    """Whether the font that matplotlib brings along has every letter."""
+    from matplotlib.font_manager import findfont, get_font
+
+    font = get_font(findfont("DejaVu Sans"))
+    return all(font.get_char_index(ord(char)) for char in text)
+
+
+def _short(epsilon: Any) -> str:
+    """An epsilon as the decimal or the ratio that is exact."""
+    decimal = f"{float(epsilon):.6g}"
+    return decimal if type(epsilon)(decimal) == epsilon else str(epsilon)
+
+
+def _round_length(most: float) -> float:
+    """The largest of 1, 2, 5, 10, 20 ... (or 0.5, 0.2 ...) up to ``most``."""
+    power = 10.0 ** math.floor(math.log10(most))
+    return max(step * power for step in (1, 2, 5) if step * power <= most)
+
+
+def _areas(place: Lattice, block: int) -> NDArray[np.float64]:
+    """Area of blocks, in square kilometres, or in cells where it is not known.
+
+    Returns
+    -------
+    float64[rows, cols]
+        Blocks at the far edges are cut where the lattice ends.
+    """
+    row = np.append(np.arange(0, place.rows, block), place.rows)
+    col = np.append(np.arange(0, place.cols, block), place.cols)
+    if place.crs is None or place.transform is None:
+        return np.outer(np.diff(row), np.diff(col)).astype(np.float64)
+    crs = _crs(place.crs)
+    x, y = place.edges()
+    unit = crs.axis_info[0].unit_conversion_factor
+    if not crs.is_geographic:
+        wide, high = np.diff(x[col]) * unit / 1e3, np.abs(np.diff(y[row])) * unit / 1e3
+        return np.outer(high, wide)
+    # Snyder (1987), equation 3-12: area between two parallels of the ellipsoid.
+    major, flattening = _ellipsoid(crs)
+    eccentricity = math.sqrt(flattening * (2 - flattening))
+    sine = np.sin(y[row] * unit)
+    zone = sine / (1 - (eccentricity * sine) ** 2)
+    if eccentricity:
+        zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
+    minor = major * (1 - flattening)
+    return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x[col]) * unit / 1e6)
+
+
+def _cell_size(place: Lattice) -> tuple[float, float]:
+    """Width and height of a cell in the middle of the map: kilometres, or the CRS's units."""
+    if place.transform is None:
+        return 1.0, 1.0
+    wide, high = place.transform[0], abs(place.transform[4])
+    if place.crs is None:
+        return wide, high
+    crs = _crs(place.crs)
+    unit = crs.axis_info[0].unit_conversion_factor
+    if not crs.is_geographic:
+        return wide * unit / 1e3, high * unit / 1e3
+    major, flattening = _ellipsoid(crs)
+    squared = flattening * (2 - flattening)
+    middle = (place.bounds[1] + place.bounds[3]) / 2 * unit
+    curve = 1 - squared * math.sin(middle) ** 2
+    along_parallel = major * math.cos(middle) / math.sqrt(curve)
+    along_meridian = major * (1 - squared) / curve**1.5
+    return wide * unit * along_parallel / 1e3, high * unit * along_meridian / 1e3
+
+
+def _crs(crs: str) -> CRS:
+    from pyproj import CRS
+
+    return CRS.from_user_input(crs)
+
+
+def _ellipsoid(crs: CRS) -> tuple[float, float]:
+    """Semi-major axis in metres, and flattening."""
+    found = crs.ellipsoid
+    if found is None:
+        return 6_371_000.0, 0.0
+    inverse = found.inverse_flattening
+    return found.semi_major_metre, 1 / inverse if inverse else 0.0

@@ -1,0 +1,157 @@
+"""Raw records with coordinates, one row a person, counted per cell."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyproj import CRS, Transformer
+from pyproj.exceptions import CRSError
+from pyproj.transformer import AreaOfInterest, TransformerGroup
+
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.io import fields
+from geodp.io.columns import batches, find_column, open_tables
+from geodp.io.sources import FilePath
+from geodp.io.tabular import Locator, axis_locators, locate, require_axes
+from geodp.io.tally import Outside, one_of, place
+from geodp.lattice import Lattice
+from geodp.table import CountTable
+
+PENDING = 1 << 22
+"""Records that are held as keys before equal keys are added up."""
+
+Floats: TypeAlias = NDArray[np.float64]
+Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+def read_points(
+    paths: FilePath | Sequence[FilePath],
+    *,
+    grid: str | Grid,
+    x: str,
+    y: str,
+    crs: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str | int] | None = None,
+    outside: Outside | None = None,
+    allow_ballpark: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> CountTable:
+    """Count records per cell: CSV (plain, gzip, zip) and Parquet, read in batches.
+
+    A record is counted once, so that the table's contribution is the number of records that
+    one person may have: bound it before.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+    grid : str or Grid
+        Public, one map with or without attributes; a string names a code system.
+    x, y : str
+        Columns of longitude and latitude, or of easting and northing.
+    crs : str, optional
+        CRS of the records. Default: the grid's.
+    columns : mapping, optional
+        For every attribute of the grid the column of its labels.
+    where : mapping, optional
+        Only rows whose columns have these values; text is compared as it is written.
+    outside : {"error", "drop"}, optional
+        For records outside the domain. Default: "error".
+    allow_ballpark : bool
+        Whether a datum may be taken for another where the exact transformation is not
+        installed: the points of the Tokyo datum then move by some 450 m.
+    delimiter, encoding : str, optional
+        Default: as found in the header; UTF-8 or CP932.
+
+    Returns
+    -------
+    CountTable
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out, or a transformation that is not exact enough.
+    InputError
+        Data that must not be used as they are; names file and line.
+    """
+    policy = outside or "error"
+    one_of("outside", policy, ("error", "drop"))
+    public = Grid.mesh(grid) if isinstance(grid, str) else grid
+    if len(public.places) != 1 or public.places[0].transform is None:
+        raise UsageError("Points need a grid of one map with a place on the Earth.")
+    lattice = public.places[0]
+    move = _transformation(lattice, crs, allow_ballpark)
+    locators = [_point_locator(lattice, x, y, move), *axis_locators(public, columns or {})]
+    require_axes(public, locators)
+    names = [name for locator in locators for name in locator.columns]
+    filters = dict(where or {})
+    counted = CountTable.from_keys(public, np.empty(0, np.uint64), np.empty(0, np.int64))
+    pending: list[NDArray[np.uint64]] = []
+    for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
+        chosen = [find_column(table, name) for name in names]
+        wanted = {find_column(table, name): filters[name] for name in filters}
+        for rows, arrays in batches(table, chosen, wanted):
+            index = locate(public, rows, locators, arrays)
+            pending.append(place(public, rows, index, policy)[1])
+            if sum(key.size for key in pending) > PENDING:
+                counted, pending = _merged(counted, pending), []
+    return _merged(counted, pending)
+
+
+def _merged(counted: CountTable, pending: Sequence[NDArray[np.uint64]]) -> CountTable:
+    """The counts and one more for every pending key."""
+    keys = np.concatenate([counted.key, *pending])
+    counts = np.concatenate([counted.count, np.ones(keys.size - counted.key.size, np.int64)])
+    return CountTable.from_keys(counted.grid, keys, counts)
+
+
+def _point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locator:
+    def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        point = fields.coordinates(xs), fields.coordinates(ys)
+        return lattice.locate(*(point if move is None else move(*point)))
+
+    return Locator((x, y), (0, 1), read)
+
+
+def _transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:
+    """From the records' CRS to the lattice's; None where they are the same."""
+    if crs is None:
+        return None
+    if lattice.crs is None:
+        raise UsageError("The grid has no CRS to transform to; give the grid one.")
+    try:
+        given, wanted = CRS.from_user_input(crs), CRS.from_user_input(lattice.crs)
+    except CRSError:
+        given = None
+    if given is None:
+        raise UsageError("The CRS is unknown; name one such as EPSG:4326.")
+    if given.equals(wanted, ignore_axis_order=True):
+        return None
+    # The area is the public grid's, not the records'.
+    degrees = Transformer.from_crs(wanted, wanted.geodetic_crs, always_xy=True)
+    area = AreaOfInterest(*degrees.transform_bounds(*lattice.bounds))
+    with warnings.catch_warnings():  # said by the error below
+        warnings.simplefilter("ignore")
+        group = TransformerGroup(given, wanted, always_xy=True, area_of_interest=area)
+    if not group.transformers:
+        raise UsageError("There is no transformation between the two CRSs.")
+    best = group.transformers[0]
+    if not allow_ballpark and (not group.best_available or "Ballpark" in best.description):
+        raise UsageError(
+            f"The exact transformation from {crs} to {lattice.crs} is not installed, and another "
+            "may move points by hundreds of metres. Install PROJ's grid for it, transform the "
+            "records before, or accept the error with allow_ballpark=True."
+        )
+
+    def move(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        # A point that PROJ cannot transform becomes infinite, which locate refuses.
+        return best.transform(x, y)
+
+    return move

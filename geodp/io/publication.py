@@ -1,0 +1,254 @@
+"""Write a release: a public folder that agrees with itself, and a restricted one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.io import cog, style, tables
+from geodp.io.picture import why_no_picture, write_png
+from geodp.io.staging import CARD, require_free, staged
+from geodp.table import ReleasedTable
+
+SUMS = "SHA256SUMS"
+OWN = ("name", "release_id", "files", "left_out")
+"""What `write_publication` adds to the card."""
+
+LONGEST_NAME = 200
+"""Bytes: file systems take 255, endings included."""
+
+CONFIDENTIAL = (
+    "CONFIDENTIAL. This folder is for the operator of the release and must not be published: "
+    "differential privacy does not protect what it says about the run.\n"
+)
+
+
+@dataclass
+class _Files:
+    """The public files written so far, as the card lists them."""
+
+    folder: Path
+    listed: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, name: str, media_type: str, what: str, **more: Any) -> None:
+        digest = sha256(self.folder / name)
+        entry = {"name": name, "media_type": media_type, "what": what, **more, "sha256": digest}
+        self.listed.append(entry)
+
+
+def write_publication(
+    table: ReleasedTable,
+    card: dict[str, Any],
+    path: str | Path,
+    *,
+    name: str,
+    standard_error: float,
+    overwrite: bool,
+    restricted: dict[str, Any],
+) -> dict[str, list[str]]:
+    """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+    The same table, card and name give the same bytes, for one version of the libraries that
+    write the formats.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        A confidential CountTable is refused.
+    card : dict
+        The public card: plain values. ``name``, ``release_id``, ``files`` and ``left_out`` are
+        added to what is written.
+    path : path
+        A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
+    name : str
+        Of the count: a file name of letters, digits, ``_`` and ``-``.
+    standard_error : float
+        Of one cell, in persons; written with six significant digits.
+    overwrite : bool
+    restricted : dict
+        For ``restricted/run.json``, which only its owner can read.
+
+    Returns
+    -------
+    dict
+        ``{"public": [...], "restricted": [...]}``: the paths written.
+
+    Raises
+    ------
+    UsageError
+        A wrong table, name or folder; nothing is touched.
+    OutputError
+        The file system refused; nothing is left behind.
+    """
+    if not isinstance(table, ReleasedTable):
+        raise UsageError("Only released tables are written; geodp.publish makes one.")
+    check_publication(table.grid, path, name=name, overwrite=overwrite)
+    error = float(f"{standard_error:.6g}")
+    with staged(path, overwrite=overwrite) as folder:
+        public, hidden = folder / "public", folder / "restricted"
+        public.mkdir()
+        _write_public(table, card, public, name, error)
+        hidden.mkdir(mode=0o700)
+        _write_private(hidden / "run.json", _json(restricted))
+        _write_private(hidden / "README.txt", CONFIDENTIAL)
+        written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
+    return {
+        part: [str(Path(path, part, file)) for file in files] for part, files in written.items()
+    }
+
+
+def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
+    """Raise UsageError where a release could not be written; before any noise is drawn.
+
+    Parameters are those of `write_publication`.
+    """
+    if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
+        raise UsageError(
+            "The name must be a file name of letters, digits, '_' and '-', with at most "
+            f"{LONGEST_NAME} bytes."
+        )
+    tables.column_names(grid, name)
+    for place in grid.places:
+        tables.projjson(place.crs)
+    require_free(path, overwrite=overwrite)
+
+
+def release_id(csv_file: Path, card: dict[str, Any]) -> str:
+    """First 16 hexadecimal digits of the SHA-256 over the CSV file and the card as given.
+
+    Parameters
+    ----------
+    csv_file : Path
+    card : dict
+        With or without what `write_publication` adds.
+    """
+    given = {key: value for key, value in card.items() if key not in OWN}
+    with csv_file.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    digest.update(json.dumps(given, sort_keys=True).encode())
+    return digest.hexdigest()[:16]
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_public(
+    table: ReleasedTable, card: dict[str, Any], folder: Path, name: str, error: float
+) -> None:
+    files = _Files(folder)
+    _write_tables(table, card, files, name, error)
+    identity = release_id(folder / f"{name}.csv", card)
+    _write_raster(table, card, files, name, error, identity)
+    reason = why_no_picture(table.grid)
+    if reason is None:
+        write_png(table, folder / f"{name}.png", name=name, card=card)
+        files.add(f"{name}.png", "image/png", "the map as a picture, colours on a fixed scale")
+    else:
+        files.left_out.append({"name": f"{name}.png", "why": reason})
+    added = (name, identity, files.listed, files.left_out)
+    complete = {**card, **dict(zip(OWN, added, strict=True))}
+    (folder / CARD).write_text(_json(complete), encoding="utf-8")
+    sums = [(entry["sha256"], entry["name"]) for entry in files.listed]
+    sums.append((sha256(folder / CARD), CARD))
+    lines = "".join(f"{digest}  {file}\n" for digest, file in sorted(sums, key=lambda s: s[1]))
+    (folder / SUMS).write_text(lines, encoding="utf-8")
+
+
+def _write_tables(
+    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: float
+) -> None:
+    grid, folder = table.grid, files.folder
+    columns = [*tables.column_names(grid, name)]
+    rows = "one row for every cell above 0; cells of the domain that are not listed are 0"
+    tables.write_csv(table, folder / f"{name}.csv", name=name, standard_error=error)
+    files.add(
+        f"{name}.csv",
+        "text/csv; charset=utf-8; header=present",
+        f"the counts, {rows}",
+        columns=columns,
+        unit=tables.counted(name),
+    )
+    files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
+    located = tables.has_geometry(grid)
+    about = {
+        "schema": card["schema"],
+        "release_id": release_id(folder / f"{name}.csv", card),
+        "epsilon": str(table.event.epsilon),
+        "guarantee": table.event.words,
+        "private": table.event.is_private,
+        "unit": tables.counted(name),
+        "count": name,
+    }
+    tables.write_parquet(
+        table, folder / f"{name}.parquet", name=name, standard_error=error, metadata=about
+    )
+    what = "the counts with the cells' outlines" if located else "the counts"
+    if located and len(grid.places) == 2:
+        what = "the counts with lines from origins to destinations, of length 0 for those who stay"
+    files.add(
+        f"{name}.parquet",
+        "application/vnd.apache.parquet",
+        f"{what}, {rows}",
+        columns=columns + (["geometry", "bbox"] if located else []),
+        unit=tables.counted(name),
+        geoparquet="1.1.0" if located else None,
+    )
+
+
+def _write_raster(
+    table: ReleasedTable,
+    card: dict[str, Any],
+    files: _Files,
+    name: str,
+    error: float,
+    identity: str,
+) -> None:
+    reason = cog.why_no_raster(table)
+    if reason is not None:
+        files.left_out.append({"name": f"{name}.tif", "why": reason})
+        return
+    event, software = table.event, card["software"]
+    tags = {
+        "TIFFTAG_SOFTWARE": f"{software['name']} {software['version']}",
+        "GEODP_RELEASE_ID": identity,
+        "GEODP_EPSILON": str(event.epsilon),
+        "GEODP_UNIT": f"{event.neighbours}, contribution {event.contribution}",
+        "GEODP_PRIVATE": "yes" if event.is_private else "NO",
+        "GEODP_REPORT": CARD,
+    }
+    path = files.folder / f"{name}.tif"
+    cog.write_cog(table, path, name=name, standard_error=error, tags=tags)
+    bands = [f"{name} {labels}".strip() for labels in cog.combinations(table.grid)]
+    files.add(
+        path.name,
+        "image/tiff; application=geotiff; profile=cloud-optimized",
+        "the counts as a map, north up; empty cells of the domain are 0",
+        bands=[*bands, tables.ERROR],
+        data_type=cog.dtype_of(table),
+        nodata="NaN, outside the domain",
+        overviews="average, for display: read counts at full resolution",
+        unit=tables.counted(name),
+    )
+    (files.folder / f"{name}.qml").write_text(style.qml(), encoding="utf-8")
+    files.add(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
+
+
+def _json(values: dict[str, Any]) -> str:
+    return json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n"
+
+
+def _write_private(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,173 @@
+"""Opening what people give: plain files, gzip, zip archives with stray members.
+
+A source is one stream of bytes with the name that errors show. Nothing is unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, TypeAlias, TypeVar, cast
+
+import pyarrow as pa
+
+from geodp.errors import InputError, UsageError
+
+FilePath: TypeAlias = str | os.PathLike[str]
+T = TypeVar("T")
+
+TABLES = (".txt", ".csv", ".tsv")
+"""Endings of the members of an archive that are read."""
+
+_KINDS = {
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"\x1f\x8b": "gzip",
+    b"PAR1": "parquet",
+    b"II*\0": "tiff",
+    b"II+\0": "tiff",
+    b"MM\0*": "tiff",
+    b"MM\0+": "tiff",
+    b"7z\xbc\xaf": "7z",
+}
+DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
+"""What reading a truncated or damaged file raises."""
+
+DAMAGED = "The file is truncated or damaged; fetch or write it again."
+
+
+@dataclass(frozen=True)
+class Source:
+    """One stream of bytes.
+
+    Attributes
+    ----------
+    name : str
+        The path as given; of an archive, ``"FILE (member)"``.
+    kind : str
+        "text" or "parquet".
+    open : callable
+        Opens the stream at its start; may be called again.
+    """
+
+    name: str
+    kind: str
+    open: Callable[[], IO[bytes]]
+
+
+def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
+    """The tables inside files, in the order given; of an archive, all of its tables.
+
+    Hidden members and those that do not end in .txt, .csv or .tsv are passed over.
+
+    Raises
+    ------
+    UsageError
+        No path at all.
+    InputError
+        A path that is no file, an empty or damaged file, an archive without a table, and
+        formats that are no table.
+    """
+    for path in listed(paths):
+        kind = kind_of(path)
+        name = os.fspath(path)
+        if kind == "zip":
+            for member in guard(name, partial(_members, path)):
+                yield Source(f"{name} ({member})", "text", partial(_open_member, path, member))
+        elif kind == "gzip":
+            yield Source(name, "text", partial(_open_gzip, path))
+        elif kind == "tiff":
+            raise InputError("The file is a raster; read it with read_raster.", file=name)
+        elif kind == "7z":
+            raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
+        else:
+            yield Source(name, kind, partial(_open_plain, path))
+
+
+def listed(paths: FilePath | Sequence[FilePath]) -> list[FilePath]:
+    """One path or several as a list; UsageError for none."""
+    found = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not found:
+        raise UsageError("Give at least one file to read.")
+    return found
+
+
+def kind_of(path: FilePath) -> str:
+    """What the first bytes say: "zip", "gzip", "parquet", "tiff", "7z" or else "text".
+
+    Raises InputError where there is no file, or an empty one.
+    """
+    name = os.fspath(path)
+    if Path(path).is_dir():
+        raise InputError("This is a folder; give the files in it.", file=name)
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(4)
+        rule = "" if start else "The file is empty."
+    except FileNotFoundError:
+        rule = "There is no such file."
+    except OSError as error:
+        rule = f"The file cannot be opened ({error.strerror})."
+    if rule:
+        raise InputError(rule, file=name)
+    return next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
+
+
+def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
+    """Carry out a step of reading; its failures become InputError with the rule ``damaged``.
+
+    Parsers quote the text they fail on. The error is therefore raised outside of the handler,
+    so that theirs is not even in its context.
+    """
+    try:
+        return step()
+    except pa.ArrowException:
+        rule = "The file cannot be read as a table; it may be damaged or of another format."
+    except NotImplementedError:
+        rule = "The archive is compressed in a way that is not supported; unpack it first."
+    except DAMAGES:
+        rule = damaged
+    raise InputError(rule, file=name)
+
+
+def _members(path: FilePath) -> list[str]:
+    with zipfile.ZipFile(path) as archive:
+        infos = [info for info in archive.infolist() if not info.is_dir()]
+    tables = [
+        info
+        for info in infos
+        if info.filename.lower().endswith(TABLES) and not _hidden(info.filename)
+    ]
+    name = os.fspath(path)
+    if any(info.flag_bits & 1 for info in tables):
+        raise InputError("The archive is encrypted; unpack it first.", file=name)
+    if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
+        raise InputError("The archive holds further archives; unpack it first.", file=name)
+    if not tables:
+        raise InputError("The archive holds no .txt, .csv or .tsv table.", file=name)
+    return [info.filename for info in tables]
+
+
+def _hidden(member: str) -> bool:
+    parts = PurePosixPath(member).parts
+    return any(part.startswith(".") or part == "__MACOSX" for part in parts)
+
+
+def _open_plain(path: FilePath) -> IO[bytes]:
+    return open(path, "rb")
+
+
+def _open_member(path: FilePath, member: str) -> IO[bytes]:
+    # The member keeps the archive's file open until it is closed itself.
+    with zipfile.ZipFile(path) as archive:
+        return archive.open(member)
+
+
+def _open_gzip(path: FilePath) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb"))

@@ -1,0 +1,283 @@
+"""Released tables as CSV and as GeoParquet: one row for every cell above 0, in key order."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid import Grid
+from geodp.lattice import Lattice
+from geodp.table import ReleasedTable
+
+ROW_GROUP = 1 << 16
+"""Rows of a Parquet row group: in key order, a compact piece of the map."""
+
+CHUNK = 4 * ROW_GROUP
+"""Rows that are held in memory at a time."""
+
+ERROR = "standard_error"
+"""Name of the column, and of the raster's band, of expected standard errors."""
+
+POINT = [("x", "<f8"), ("y", "<f8")]
+HEADER = [("order", "u1"), ("type", "<u4")]
+POLYGON = np.dtype([*HEADER, ("rings", "<u4"), ("points", "<u4"), ("at", POINT, 5)])
+LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
+"""Well-known binary (OGC 06-103r4) of a rectangle and of a line between two points."""
+
+
+def place_columns(grid: Grid) -> tuple[str, ...]:
+    """Names of the columns that hold codes."""
+    return ("origin", "destination") if len(grid.places) == 2 else ("code",) * len(grid.places)
+
+
+def counted(name: str) -> str:
+    """What is counted, for labels: the name itself, and persons for a population."""
+    return "persons" if name == "population" else name
+
+
+def column_names(grid: Grid, name: str) -> tuple[str, ...]:
+    """Names of the CSV's columns: places, plain axes, attributes, the count, its error.
+
+    Raises UsageError where two columns would have one name.
+    """
+    names = (*place_columns(grid), *grid.axis_names[2 * len(grid.places) :], name, ERROR)
+    taken = [column.casefold() for column in (*names, "geometry", "bbox")]
+    twice = sorted({column for column in taken if taken.count(column) > 1})
+    if twice:
+        raise UsageError(
+            f"Two columns would be called {twice[0]!r}; choose another name for the count or "
+            "for the attribute."
+        )
+    return names
+
+
+def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: float) -> None:
+    """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
+
+    The sidecar keeps GDAL and QGIS from reading codes as numbers.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    path : Path
+        Ends in ``.csv``.
+    name : str
+        Of the count's column.
+    standard_error : float
+        Of one cell, in persons.
+    """
+    grid = table.grid
+    # Arrow quotes either every string or none; only labels can need it.
+    labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
+    style = "needed" if set(labels) & set('",\r\n') else "none"
+    options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(column_names(grid, name))
+    with path.open("wb") as file:
+        file.write(header.getvalue().encode())
+        for index, count in _chunks(table):
+            columns = _columns(grid, index, count, name, standard_error)
+            pa.csv.write_csv(columns, file, options)
+    types = {"string": "String", "int64": "Integer64", "double": "Real"}
+    fields = [types[str(field.type)] for field in _columns(grid, *_nothing(grid), name, 0.0).schema]
+    path.with_suffix(".csvt").write_text(",".join(f'"{field}"' for field in fields) + "\n")
+
+
+def write_parquet(
+    table: ReleasedTable,
+    path: Path,
+    *,
+    name: str,
+    standard_error: float,
+    metadata: dict[str, Any],
+) -> None:
+    """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
+
+    Cells are polygons whose corners are the same floats as their neighbours'; origin and
+    destination are joined by a line between the cells' centres, of length 0 for those who
+    stay. ``bbox`` columns and the key order let readers skip row groups.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    path : Path
+    name : str
+        Of the count's column.
+    standard_error : float
+        Of one cell, in persons.
+    metadata : dict
+        Plain values for the schema's metadata key ``geodp``.
+    """
+    grid = table.grid
+    located = has_geometry(grid)
+    extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
+    if located:
+        extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
+    empty = _with_geometry(grid, *_nothing(grid), name, standard_error)
+    schema = empty.schema.with_metadata(extra)
+    repeated = [attribute.name for attribute in grid.attributes] + [ERROR]
+    repeated += [f"bbox.{side}" for side in SIDES] if located else []
+    with pa.parquet.ParquetWriter(
+        path, schema, compression="zstd", use_dictionary=repeated
+    ) as writer:
+        for index, count in _chunks(table):
+            rows = _with_geometry(grid, index, count, name, standard_error)
+            writer.write_table(rows, row_group_size=ROW_GROUP)
+
+
+def has_geometry(grid: Grid) -> bool:
+    """Whether the rows' places can be drawn: known transforms, and one CRS for all."""
+    places = grid.places
+    return (
+        bool(places)
+        and all(place.transform is not None for place in places)
+        and len({place.crs for place in places}) == 1
+    )
+
+
+def projjson(crs: str | None) -> Any:
+    """A CRS as PROJJSON, plain values; None stays None. UsageError for an unknown one."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        return None if crs is None else CRS.from_user_input(crs).to_json_dict()
+    except CRSError:
+        raise UsageError(f"PROJ does not know the grid's CRS {crs!r}.") from None
+
+
+def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Inverse of ``Lattice.format``: row and column (int64[n] each) of written codes."""
+    if place.system is not None:
+        return place.parse(codes)
+    texts = np.asarray(codes, dtype=np.str_)
+    if not texts.size:  # NumPy 2 does not partition an empty array
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    parts = np.strings.partition(texts, "_")
+    row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
+    different = np.flatnonzero(place.format(row, col) != texts)
+    if different.size:
+        raise CodeError(int(different[0]), "A code must read row_col, as this grid writes it.")
+    return row, col
+
+
+SIDES = ("xmin", "ymin", "xmax", "ymax")
+
+
+def _chunks(table: ReleasedTable) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Cell indices int64[d, n] and counts int64[n], n up to ``CHUNK``."""
+    for start in range(0, table.key.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        yield table.grid.decode(table.key[part]), table.count[part]
+
+
+def _nothing(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.empty((len(grid.shape), 0), np.int64), np.empty(0, np.int64)
+
+
+def _columns(
+    grid: Grid,
+    index: NDArray[np.int64],
+    count: NDArray[np.int64],
+    name: str,
+    standard_error: float,
+) -> Any:
+    """The CSV's columns of a chunk, as an Arrow table."""
+    arrays = []
+    for number, place in enumerate(grid.places):
+        row, col = index[2 * number], index[2 * number + 1]
+        arrays.append(pa.array(place.format(row, col), pa.string()))
+    plain = 2 * len(grid.places)
+    arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]
+    for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
+        arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(axis)))
+    arrays += [pa.array(count), pa.array(np.full(count.size, standard_error))]
+    return pa.table(arrays, names=list(column_names(grid, name)))
+
+
+def _with_geometry(
+    grid: Grid,
+    index: NDArray[np.int64],
+    count: NDArray[np.int64],
+    name: str,
+    standard_error: float,
+) -> Any:
+    """The Parquet file's columns of a chunk, as an Arrow table."""
+    rows = _columns(grid, index, count, name, standard_error)
+    if not has_geometry(grid):
+        return rows
+    wkb, covering = geometry(grid, index)
+    return rows.append_column("geometry", wkb).append_column("bbox", covering)
+
+
+def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
+    """Arrow arrays of the geometries, as WKB, and of their bounding boxes.
+
+    Parameters
+    ----------
+    grid : Grid
+        For which `has_geometry` is true.
+    index : int64[d, n]
+    """
+    boxes = [_sides(place, *index[2 * i : 2 * i + 2]) for i, place in enumerate(grid.places)]
+    n = index.shape[1]
+    if len(boxes) == 1:
+        box = boxes[0]
+        shapes = np.zeros(n, POLYGON)
+        shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
+        for corner, (x, y) in enumerate([(0, 1), (2, 1), (2, 3), (0, 3), (0, 1)]):
+            shapes["at"]["x"][:, corner] = box[x]  # counter-clockwise
+            shapes["at"]["y"][:, corner] = box[y]
+    else:
+        shapes = np.zeros(n, LINE)
+        shapes["type"], shapes["points"] = 2, 2
+        for end, (west, south, east, north) in enumerate(boxes):
+            shapes["at"]["x"][:, end] = (west + east) / 2
+            shapes["at"]["y"][:, end] = (south + north) / 2
+        xs, ys = shapes["at"]["x"], shapes["at"]["y"]
+        box = [xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)]
+    shapes["order"] = 1  # little-endian
+    offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
+    wkb = pa.Array.from_buffers(pa.binary(), n, buffers)
+    return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
+
+
+def _sides(
+    place: Lattice, row: NDArray[np.int64], col: NDArray[np.int64]
+) -> list[NDArray[np.float64]]:
+    """West, south, east, north of cells, in the place's CRS: float64[n] each."""
+    x, y = place.edges()
+    south, north = (row, row + 1) if place.northwards else (row + 1, row)
+    return [x[col], y[south], x[col + 1], y[north]]
+
+
+def geo_metadata(grid: Grid) -> dict[str, Any]:
+    """The ``geo`` metadata of GeoParquet 1.1; its bbox is the public domain's."""
+    bounds = np.array([place.bounds for place in grid.places])
+    return {
+        "version": "1.1.0",
+        "primary_column": "geometry",
+        "columns": {
+            "geometry": {
+                "encoding": "WKB",
+                "geometry_types": ["Polygon" if len(grid.places) == 1 else "LineString"],
+                "crs": projjson(grid.places[0].crs),
+                "orientation": "counterclockwise",
+                "edges": "planar",
+                "bbox": [*bounds[:, :2].min(axis=0).tolist(), *bounds[:, 2:].max(axis=0).tolist()],
+                "covering": {"bbox": {side: ["bbox", side] for side in SIDES}},
+            }
+        },
+    }

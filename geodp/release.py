@@ -1,0 +1,164 @@
+"""A release: what was published, under which guarantee, with which expected error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import geodp
+from geodp.accounting import Event
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.io.publication import write_publication
+from geodp.io.staging import SCHEMA
+from geodp.mechanisms import METHODS
+from geodp.randomness import NOISE_FORMAT
+from geodp.table import ReleasedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A released table and all that may be said about it in public.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+    """
+
+    table: ReleasedTable
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid."""
+        return self.table.grid
+
+    @property
+    def event(self) -> Event:
+        """Mechanism, epsilon, neighbours and sensitivity."""
+        return self.table.event
+
+    def standard_error(self, cells: ArrayLike = 1) -> Any:
+        """Closed-form standard error of the sum of an aligned block of cells.
+
+        It depends on public parameters only. Where the truth is far above the noise it is the
+        actual standard error; in empty regions the clamp at 0 makes the actual one smaller. On a
+        domain with edges or a mask it is the largest of all such blocks.
+
+        Parameters
+        ----------
+        cells : int or array of int
+            Cells of the block, consecutive in key order; a power of 4 is a square of a map. For a
+            number that is no power of 2: a run from the beginning of a block, and the sum of the
+            standard errors of its blocks, which is an upper bound.
+
+        Returns
+        -------
+        float or float64 array
+            In counts.
+        """
+        errors = np.sqrt(METHODS[self.event.mechanism].variances(self.grid, self.event))[::-1]
+        sizes = np.asarray(cells)
+        n = 1 << self.grid.bits
+        if sizes.dtype.kind not in "iu" or not ((sizes >= 1) & (sizes <= n)).all():
+            raise UsageError(f"A block of this grid has 1 to {n} cells.")
+        total = np.zeros(sizes.shape)
+        for shift, error in enumerate(errors):
+            total += error * ((sizes >> shift) & 1)
+        return total if sizes.ndim else float(total)
+
+    def expected_error(self) -> list[dict[str, float]]:
+        """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all."""
+        sizes = sorted(
+            {1 << shift for shift in range(0, self.grid.bits, 2)} | {1 << self.grid.bits}
+        )
+        errors: NDArray[np.float64] = self.standard_error(sizes)
+        return [
+            {
+                "cells": size,
+                "standard_error": float(f"{error:.6g}"),
+                "margin_95": float(f"{1.96 * error:.6g}"),
+            }
+            for size, error in zip(sizes, errors, strict=True)
+        ]
+
+    def card(self) -> dict[str, Any]:
+        """The public card, as plain values: all of ``release.json`` but the list of files."""
+        method = METHODS[self.event.mechanism]
+        return {
+            "schema": SCHEMA,
+            "software": {"name": "geodp", "version": geodp.__version__},
+            "private": self.event.is_private,
+            "guarantee": {
+                "in_words": self.event.words,
+                "variant": method.guarantee.variant,
+                "precondition": method.guarantee.precondition,
+                "source": method.guarantee.source,
+                "not_protected": [
+                    "the domain, the grid and every value of this card: public by construction",
+                    "other releases about the same people: their budgets add to this one",
+                    "groups: k people together are protected with k times epsilon",
+                ],
+                **self.event.describe(),
+            },
+            "domain": self.grid.describe(),
+            "mechanism": {
+                "name": method.name,
+                "title": method.title,
+                "citation": method.citation,
+                "noise": "discrete Laplace on integers, sampled exactly",
+                "noise_format": NOISE_FORMAT,
+            },
+            "expected_error": {
+                "meaning": "closed form for an aligned block of cells in which nothing is clamped; "
+                "independent of the data; margin_95 = 1.96 standard errors",
+                "blocks": self.expected_error(),
+            },
+            "post_processing": list(method.postprocessing),
+        }
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        name: str = "population",
+        overwrite: bool = False,
+        restricted: dict[str, Any] | None = None,
+    ) -> dict[str, list[str]]:
+        """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+        Parameters
+        ----------
+        path : path
+            A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
+        name : str
+            Of the count: column, layer and file name.
+        overwrite : bool
+            Replace an earlier release; it stays until the new one is complete.
+        restricted : dict, optional
+            For the operator only, kept in ``restricted/run.json``.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths written.
+
+        Raises
+        ------
+        UsageError
+            The folder exists, holds something else than a release, or the name is no file name.
+        OutputError
+            The disk is full or the folder cannot be written; nothing is left behind.
+        """
+        return write_publication(
+            self.table,
+            self.card(),
+            path,
+            name=name,
+            standard_error=self.standard_error(1),
+            overwrite=overwrite,
+            restricted=restricted or {},
+        )

@@ -1,0 +1,145 @@
+"""Small input files, and what a refusal must say."""
+
+import gzip
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import rasterio
+from rasterio.transform import Affine
+
+from geodp.errors import InputError
+from geodp.grid import Grid
+from geodp.io.masks import read_mask
+from geodp.io.mesh import read_mesh
+from geodp.io.tabular import read_table
+
+SECRET = "987654321"
+HEAD = "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001,T002\r\n,,,,　人口（総数）,　世帯総数\r\n"
+GOOD = f"533946113,0,,,{SECRET},1\r\n"
+METRES = Grid.regular((4, 4), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, 1000, 3e6))
+
+
+def mesh(*paths: Path, value: str = "人口（総数）", grid: Any = "jis:half", **options: Any) -> Any:
+    return read_mesh(paths, grid=grid, value=value, **options)
+
+
+def table(*paths: Path, grid: Any = "jis:half", value: str = "n", **options: Any) -> Any:
+    where = {} if "x" in options or "columns" in options else {"code": "code"}
+    return read_table(paths, grid=grid, value=value, **where, **options)
+
+
+def text(content: str | bytes, name: str = "in.csv") -> Callable[[Path], Path]:
+    def build(folder: Path) -> Path:
+        data = content if isinstance(content, bytes) else content.encode("cp932")
+        (folder / name).write_bytes(data)
+        return folder / name
+
+    return build
+
+
+def gzipped(content: str, keep: int | None = None) -> Callable[[Path], Path]:
+    return text(gzip.compress(content.encode("cp932"))[:keep], "in.csv.gz")
+
+
+def zipped(members: dict[str, str], keep: int | None = None) -> Callable[[Path], Path]:
+    def build(folder: Path) -> Path:
+        path = folder / "in.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content.encode("cp932"))
+        path.write_bytes(path.read_bytes()[:keep])
+        return path
+
+    return build
+
+
+def parquet(columns: dict[str, Any], keep: int | None = None) -> Callable[[Path], Path]:
+    def build(folder: Path) -> Path:
+        path = folder / "in.parquet"
+        pq.write_table(pa.table(columns), path)
+        path.write_bytes(path.read_bytes()[:keep])
+        return path
+
+    return build
+
+
+def tiff(
+    values: Any,
+    transform: tuple[float, ...] = (1000, 0, 4e6, 0, -1000, 3.004e6),
+    crs: str | None = "EPSG:3035",
+    keep: int | None = None,
+    **profile: Any,
+) -> Callable[[Path], Path]:
+    def build(folder: Path) -> Path:
+        path = folder / "in.tif"
+        bands = np.atleast_3d(np.asarray(values).T).T
+        with rasterio.open(
+            path,
+            "w",
+            driver="GTiff",
+            height=bands.shape[1],
+            width=bands.shape[2],
+            count=bands.shape[0],
+            dtype=bands.dtype,
+            crs=crs,
+            transform=Affine(*transform),
+            **profile,
+        ) as raster:
+            raster.write(bands)
+        path.write_bytes(path.read_bytes()[:keep])
+        return path
+
+    return build
+
+
+def rows(value: str, code: str = "533946113") -> Callable[[Path], Path]:
+    """A table whose third line has the given value or code."""
+    return text(f"code;n\n533946114;{SECRET}\n{code};{value}\n")
+
+
+def official(row: str) -> Callable[[Path], Path]:
+    """A mesh file whose fourth line is the given one."""
+    return text(HEAD + GOOD + row + "\r\n", "tbl.txt")
+
+
+@dataclass
+class Case:
+    name: str
+    build: Callable[[Path], Path]
+    read: Callable[..., Any]
+    phrase: str
+    row: int | None = None
+    options: dict[str, Any] | None = None
+
+
+def mask(path: Path) -> Grid:
+    return read_mask(path, Grid.mesh("jis:half"), source="a test")
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        yield from chain(error.__cause__)
+        error = error.__context__
+
+
+def refuse(case: Case, folder: Path) -> None:
+    """The case raises InputError with file, row and phrase, and nothing that the rows say."""
+    path = case.build(folder)
+    with pytest.raises(InputError) as caught:
+        case.read(path, **(case.options or {}))
+    error = caught.value
+    assert case.phrase in str(error)
+    assert error.file == str(path)
+    assert error.row == case.row
+    assert str(path) in str(error)
+    for link in chain(error):
+        shown = f"{link} {link!r} {link.args}".replace(",", "").replace(str(path), "")
+        assert SECRET[:6] not in shown

@@ -1,0 +1,108 @@
+"""Points are counted, and rasters are laid on the cells that are theirs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import rasterio
+from rasterio.transform import Affine
+
+from geodp.grid import Grid
+from geodp.io.points import read_points
+from geodp.io.raster import grid_like, read_raster
+
+WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
+
+
+def test_points_are_counted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(139, 140, 5000), rng.uniform(35.34, 36, 5000)
+    sex = rng.choice(["f", "m"], 5000)
+    grid = WINDOW.with_attribute("sex", ["f", "m"])
+    row, col = WINDOW.places[0].locate(x, y)
+    expected = np.zeros(grid.shape, np.int64)
+    np.add.at(expected, (row, col, (sex == "m").astype(int)), 1)
+    text = tmp_path / "p.csv"
+    lines = [f"{a!r},{b!r},{s}" for a, b, s in zip(x.tolist(), y.tolist(), sex, strict=True)]
+    text.write_text("\n".join(["lon,lat,sex", *lines]))
+    parquet = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"lon": x, "lat": y, "sex": sex}), parquet)
+    for path in (text, parquet):
+        table = read_points(path, grid=grid, x="lon", y="lat", columns={"sex": "sex"})
+        np.testing.assert_array_equal(table.to_dense(), expected)
+    twice = read_points([text, parquet], grid=grid, x="lon", y="lat", columns={"sex": "sex"})
+    np.testing.assert_array_equal(twice.to_dense(), 2 * expected)
+
+
+def test_points_in_another_crs(tmp_path: Path) -> None:
+    """Berlin, Alexanderplatz, in longitude and latitude: northing 3273, easting 4552 km."""
+    path = tmp_path / "p.csv"
+    path.write_text("lon,lat\n13.4132,52.5219\n13.4133,52.5219\n0,0\n")
+    options: dict[str, Any] = {"x": "lon", "y": "lat", "crs": "EPSG:4258", "outside": "drop"}
+    table = read_points(path, grid="inspire:1km", **options)
+    (row, col), (people,) = table.grid.decode(table.key)[:, 0], table.count
+    assert table.grid.places[0].format(row, col) == "CRS3035RES1000mN3273000E4552000"
+    assert people == 2
+    same = read_points(path, grid="jis:half", x="lon", y="lat", crs="EPSG:6668", outside="drop")
+    assert same.key.size == 0
+
+
+def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("lon,lat\n139.7671,35.6812\n")
+    table = read_points(path, grid=WINDOW, x="lon", y="lat", crs="EPSG:4301", allow_ballpark=True)
+    assert table.count.tolist() == [1]
+
+
+def test_points_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geodp.io.points.PENDING", 1000)
+    n = 300_000
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"x": np.arange(n) % 7 + 0.5, "y": np.zeros(n) + 0.5}), path)
+    grid = Grid.regular((1, 7), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+    table = read_points(path, grid=grid, x="x", y="y")
+    assert table.count.tolist() == np.bincount(np.arange(n) % 7).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float32", "float64"])
+def test_rasters(dtype: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    expected = rng.integers(0, 50, (30, 40)) * (rng.random((30, 40)) < 0.3)
+    values = expected.astype(dtype)
+    values[0, 0] = 255 if dtype == "uint8" else -200
+    expected[0, 0] = 0
+    if dtype.startswith("float"):
+        values[1, 1], expected[1, 1] = np.nan, 0
+        values *= values.dtype.type(1.25)
+    path = tmp_path / "r.tif"
+    nodata = values[0, 0]
+    with rasterio.open(
+        path, "w", driver="GTiff", height=30, width=40, count=2, dtype=dtype, nodata=nodata,
+        crs="EPSG:6668", transform=Affine(1 / 160, 0, 139, 0, -1 / 240, 36),
+    ) as raster:  # fmt: skip
+        raster.write(values, 2)
+    unit = 1.25 if dtype.startswith("float") else 1.0
+    own = read_raster(path, unit=unit, band=2)
+    assert own.grid == grid_like(path)
+    np.testing.assert_array_equal(own.to_dense(), expected)
+    onto = read_raster(path, grid=WINDOW, unit=unit, band=2)
+    np.testing.assert_array_equal(onto.to_dense()[::-1][:30, :40], expected)
+    window = Grid.mesh("jis:half", bounds=(139 + 1 / 160, 36 - 20 / 240, 140, 36))
+    cut = read_raster(path, grid=window, unit=unit, band=2, outside="drop")
+    np.testing.assert_array_equal(cut.to_dense()[::-1][:20, :39], expected[:20, 1:])
+
+
+def test_a_raster_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geodp.io.raster.PIXELS", 100)
+    values = np.arange(600).reshape(30, 20).astype(np.int32)
+    path = tmp_path / "r.tif"
+    with rasterio.open(
+        path, "w", driver="GTiff", height=30, width=20, count=1, dtype="int32",
+        crs="EPSG:3035", transform=Affine(100, 0, 4e6, 0, -100, 3e6),
+    ) as raster:  # fmt: skip
+        raster.write(values, 1)
+    np.testing.assert_array_equal(read_raster(path).to_dense(), values)
+    np.testing.assert_array_equal(read_raster(path, missing=[599]).to_dense()[-1, -1], 0)

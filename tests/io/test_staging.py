@@ -1,0 +1,248 @@
+import errno
+import json
+import os
+import signal
+import stat
+
+import pytest
+
+from geodp.errors import OutputError, UsageError
+from geodp.io.staging import SCHEMA, is_release, staged
+
+
+def fill(folder, text):
+    (folder / "public").mkdir()
+    (folder / "public" / "release.json").write_text(json.dumps({"schema": SCHEMA, "text": text}))
+
+
+def put(target, text, **options):
+    with staged(target, **options) as folder:
+        fill(folder, text)
+
+
+def text_of(target):
+    return json.loads((target / "public" / "release.json").read_text())["text"]
+
+
+def dies(action):
+    """Run ``action`` in a process of its own, which must be killed by it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            action()
+        finally:
+            os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def test_the_folder_appears_complete(tmp_path):
+    target = tmp_path / "deep" / "er" / "out"
+    with staged(target) as folder:
+        assert folder.parent == target.parent
+        assert folder.name.startswith(".out.partial-")
+        fill(folder, "new")
+        assert not target.exists()
+    assert text_of(target) == "new"
+    assert os.listdir(target.parent) == ["out"]
+    assert is_release(target)
+
+
+def test_the_umask_decides_who_may_read(tmp_path):
+    before = os.umask(0o027)
+    try:
+        put(tmp_path / "out", "new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError])
+@pytest.mark.parametrize("before", [False, True])
+def test_nothing_is_left_after_an_exception(tmp_path, error, before):
+    target = tmp_path / "out"
+    if before:
+        put(target, "old")
+
+    def broken():
+        with staged(target, overwrite=True) as folder:
+            fill(folder, "half")
+            raise error
+
+    with pytest.raises(error):
+        broken()
+    assert os.listdir(tmp_path) == (["out"] if before else [])
+    assert not before or text_of(target) == "old"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "disk is full"),
+        (errno.EDQUOT, "quota"),
+        (errno.EACCES, "may not be written"),
+        (errno.EIO, "Input/output error"),
+    ],
+)
+def test_errors_of_the_file_system_are_one_sentence(tmp_path, number, words):
+    with pytest.raises(OutputError, match=words), staged(tmp_path / "out"):
+        raise OSError(number, os.strerror(number), "folder/file")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_error_without_a_number_still_tells_a_full_disk(tmp_path):
+    with pytest.raises(OutputError, match="disk is full"), staged(tmp_path / "out"):
+        raise OSError("write failed: No space left on device")
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    (tmp_path / "out").mkdir()
+    put(tmp_path / "out", "new")
+    assert text_of(tmp_path / "out") == "new"
+
+
+def test_a_release_is_replaced_only_on_request(tmp_path):
+    target = tmp_path / "out"
+    put(target, "old")
+    with pytest.raises(UsageError, match="--overwrite"):
+        put(target, "new")
+    assert text_of(target) == "old"
+    put(target, "new", overwrite=True)
+    assert text_of(target) == "new"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_the_old_release_stays_until_the_new_one_is_complete(tmp_path):
+    target = tmp_path / "out"
+    put(target, "old")
+    with staged(target, overwrite=True) as folder:
+        fill(folder, "new")
+        assert text_of(target) == "old"
+    assert text_of(target) == "new"
+
+
+@pytest.mark.parametrize("content", [None, "{}", "not json", '{"schema": "another"}'])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_that_is_no_release_is_never_replaced(tmp_path, content, overwrite):
+    target = tmp_path / "photos"
+    (target / "public").mkdir(parents=True)
+    if content is not None:
+        (target / "public" / "release.json").write_text(content)
+    with pytest.raises(UsageError, match="something else"):
+        put(target, "new", overwrite=overwrite)
+    assert target.exists()
+    assert os.listdir(tmp_path) == ["photos"]
+
+
+def test_what_appears_meanwhile_is_not_replaced(tmp_path):
+    target = tmp_path / "out"
+
+    def overtaken():
+        with staged(target) as folder:
+            fill(folder, "new")
+            target.mkdir()
+            (target / "letter").write_text("dear")
+
+    with pytest.raises(UsageError, match="something else"):
+        overtaken()
+    assert (target / "letter").exists()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(UsageError, match="is a file"):
+        put(tmp_path / "out", "new", overwrite=True)
+    with pytest.raises(OutputError, match="not a folder"):
+        put(tmp_path / "out" / "below", "new")
+
+
+def test_the_current_folder_and_mount_points_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="current folder"):
+        put(".", "new")
+    with pytest.raises(UsageError, match="mount point"):
+        put("/", "new")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_parent_that_may_not_be_written(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(OutputError, match="may not be written"):
+            put(tmp_path / "out", "new")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_link_leads_to_the_folder_that_is_replaced(tmp_path):
+    put(tmp_path / "out", "old")
+    (tmp_path / "latest").symlink_to(tmp_path / "out")
+    put(tmp_path / "latest", "new", overwrite=True)
+    assert (tmp_path / "latest").is_symlink()
+    assert text_of(tmp_path / "out") == "new"
+
+
+def test_the_old_release_comes_back_if_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    target = tmp_path / "out"
+    put(target, "old")
+    rename = os.rename
+
+    def refuse(source, destination):
+        if ".partial-" in str(source):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        rename(source, destination)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(OutputError):
+        put(target, "new", overwrite=True)
+    assert text_of(target) == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, monkeypatch, overwrite):
+    target = tmp_path / "out"
+    put(target, "old")
+    rename = os.rename
+
+    def kill_after(source, destination):
+        rename(source, destination)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", kill_after)
+        dies(lambda: put(target, "killed", overwrite=True))
+    assert not target.exists()
+    if overwrite:
+        put(target, "new", overwrite=True)
+    else:
+        with pytest.raises(UsageError, match="--overwrite"):
+            put(target, "new")
+    assert text_of(target) == ("new" if overwrite else "old")
+    put(target, "later", overwrite=True)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_killed_runs_left_is_removed(tmp_path):
+    target = tmp_path / "a[b]*"  # characters of a pattern
+
+    def killed():
+        with staged(target) as folder:
+            fill(folder, "half")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    dies(killed)
+    assert len(os.listdir(tmp_path)) == 1
+    put(target, "new")
+    assert os.listdir(tmp_path) == [target.name]
+
+
+def test_a_living_run_is_left_alone(tmp_path):
+    target = tmp_path / "out"
+    with staged(target, overwrite=True) as first:
+        fill(first, "first")
+        put(target, "second")
+        assert first.exists()
+        assert text_of(target) == "second"
+    assert text_of(target) == "first"
+    assert os.listdir(tmp_path) == ["out"]

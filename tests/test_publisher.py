@@ -1,0 +1,111 @@
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.accounting import rational
+from geodp.errors import UsageError
+
+GRID = geodp.Grid.regular((32, 32))
+TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
+
+
+@pytest.mark.parametrize(
+    ("given", "exact"),
+    [
+        (0.1, Fraction(1, 10)),
+        ("0.1", Fraction(1, 10)),
+        ("1/5", Fraction(1, 5)),
+        (Decimal("0.3"), Fraction(3, 10)),
+        (2, Fraction(2)),
+        (np.float64(0.7), Fraction(7, 10)),
+        (1e-3, Fraction(1, 1000)),
+        ("1e-3", Fraction(1, 1000)),
+    ],
+)
+def test_budgets_are_read_exactly(given, exact):
+    assert rational(given) == exact
+
+
+@pytest.mark.parametrize(
+    "wrong", [0, -1, "0", "x", "1/0", float("nan"), float("inf"), None, True, "", [1]]
+)
+def test_budgets_that_are_refused(wrong):
+    with pytest.raises(UsageError, match="epsilon must be"):
+        geodp.publish(TABLE, epsilon=wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "magic"}, "method must be one of"),
+        ({"neighbours": "friends"}, "neighbours must be one of"),
+        ({"contribution": 0}, "contribution"),
+        ({"contribution": 1.5}, "contribution"),
+        ({"contribution": True}, "contribution"),
+        ({"epsilon": "1/1000000000"}, "larger epsilon"),
+    ],
+)
+def test_calls_that_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        geodp.publish(TABLE, **{"epsilon": 1, **options})
+
+
+def test_a_kept_key_never_gives_two_inputs_the_same_noise():
+    key = geodp.NoiseKey(bytes(range(32)))
+    other = TABLE.to_dense()
+    other[0, 0] += 1
+    noises = []
+    for dense in (TABLE.to_dense(), other):
+        table = geodp.CountTable.from_dense(dense, GRID)
+        release = geodp.publish(table, epsilon="1/10", key=key)
+        noises.append(release.table.to_dense() - dense)
+    assert (noises[0] != noises[1]).mean() > 0.5
+    again = geodp.publish(TABLE, epsilon=Decimal("0.1"), key=key)
+    assert (again.table.to_dense() - TABLE.to_dense() == noises[0]).all()
+
+
+def test_parameters_and_grid_change_the_noise_of_a_kept_key():
+    key = geodp.NoiseKey(bytes(range(32)))
+    base = geodp.publish(TABLE, epsilon=1, neighbours="replace-one", key=key)
+    double = geodp.publish(TABLE, epsilon=1, contribution=2, key=key)
+    assert base.event.scale == double.event.scale
+    assert (base.table.to_dense() != double.table.to_dense()).any()
+
+
+def test_a_fixed_key_is_stamped_and_the_others_are_not(tmp_path):
+    file = tmp_path / "key"
+    file.write_text("5f" * 32)
+    fixed = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey(bytes(32)))
+    kept = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file))
+    fresh = geodp.publish(TABLE, epsilon=1)
+    assert fixed.card()["private"] is False
+    assert fixed.card()["guarantee"]["in_words"].startswith("NOT PRIVATE")
+    assert kept.card()["private"] is True
+    assert fresh.card()["private"] is True
+
+
+def test_the_card_is_public_and_complete():
+    card = geodp.publish(TABLE, epsilon="1/10").card()
+    guarantee = card["guarantee"]
+    assert guarantee["epsilon"] == "1/10"
+    assert guarantee["l1_sensitivity"] == 11
+    assert guarantee["noise_scale"] == "110"
+    assert card["domain"]["cells"] == 1024
+    assert [row["cells"] for row in card["expected_error"]["blocks"]] == [1, 4, 16, 64, 256, 1024]
+    assert card["post_processing"]
+    # Two different tables have the same card: nothing in it depends on the data.
+    empty = geodp.CountTable.from_dense(np.zeros((32, 32), int), GRID)
+    assert geodp.publish(empty, epsilon="1/10").card() == card
+
+
+def test_standard_error_takes_numbers_and_arrays():
+    release = geodp.publish(TABLE, epsilon=1)
+    assert isinstance(release.standard_error(4), float)
+    assert release.standard_error([[1, 4], [16, 64]]).shape == (2, 2)
+    assert release.standard_error(5) == release.standard_error(4) + release.standard_error(1)
+    for wrong in (0, 2000, -1, 1.5):
+        with pytest.raises(UsageError, match="1 to 1024"):
+            release.standard_error(wrong)
