@@ -1,0 +1,5 @@
+"""``python -m geodp``: the command line."""
+
+from geodp.cli import main
+
+main()

@@ -1,0 +1,74 @@
+"""The command line: options in, one sentence or one JSON document out.
+
+Nothing heavy is imported here or at the top of a command's module, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from geodp import __version__
+from geodp.cli.look import doctor, inspect, key, map_, mesh, verify
+from geodp.cli.publish import publish
+from geodp.errors import GeodpError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="geodp")
+def geodp() -> None:
+    """Publish sparse geospatial counts with differential privacy.
+
+    \b
+    Exit codes: 0 done, 1 failed, 2 wrong call, 3 verification failed,
+                4 budget refused, 5 input rejected.
+    """
+
+
+for command in (publish, verify, map_, inspect, mesh, key, doctor):
+    geodp.add_command(command)
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(143)  # an exception, so that temporary files are removed
+
+
+def main() -> NoReturn:
+    """Run the command line and turn every error into one sentence and an exit code."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = geodp.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("Interrupted; nothing was published.", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except GeodpError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except MemoryError:
+        click.echo("Error: out of memory; choose smaller bounds or coarser cells.", err=True)
+        sys.exit(1)
+    except Exception as error:
+        # The message of an unforeseen error might quote data, so only its place is shown.
+        if os.environ.get("GEODP_TRACEBACK"):
+            traceback.print_exc()
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        click.echo(
+            f"Error: unforeseen {type(error).__name__} at {os.path.basename(last.filename)}:"
+            f"{last.lineno}; nothing was published. GEODP_TRACEBACK=1 shows where, and may show "
+            "confidential values.",
+            err=True,
+        )
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+__all__ = ["geodp", "main"]

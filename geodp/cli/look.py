@@ -1,0 +1,189 @@
+"""Commands that look: at files, codes and releases; and two small tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from geodp.errors import InputError, OutputError, UsageError, VerificationError
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def verify(release: Path, as_json: bool) -> None:
+    """Check that a written RELEASE agrees with itself; exit code 3 if not."""
+    from geodp.io.verification import verify as run
+
+    checks = run(release)
+    if as_json:
+        rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
+        click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
+    else:
+        for c in checks:
+            click.echo(f"{'ok    ' if c.ok else 'FAILED'}  {c.name}: {c.detail}")
+    failed = [c.name for c in checks if not c.ok]
+    if failed:
+        raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")
+
+
+@click.command("map")
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="PNG file.")
+def map_(release: Path, output: Path) -> None:
+    """Draw the map of a written RELEASE again."""
+    from geodp.io.picture import write_png
+    from geodp.io.verification import read_release_table
+
+    table, card = read_release_table(release)
+    try:
+        write_png(table, output, name=card["name"], card=card)
+    except OSError as error:
+        raise OutputError(f"{output} cannot be written ({error.strerror}).") from None
+    click.echo(str(output))
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def inspect(file: Path, as_json: bool) -> None:
+    """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts."""
+    from geodp.io.inspection import inspect as run
+
+    found = run(file)
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    for name, value in found.items():
+        if isinstance(value, list):
+            click.echo(f"{name}:")
+            for item in value:
+                click.echo(f"  {_line(item)}")
+        else:
+            click.echo(f"{name}: {_line(value)}")
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{k}={v}" for k, v in value.items() if v not in (None, ""))
+    return str(value)
+
+
+@click.group()
+def mesh() -> None:
+    """Cell codes of JIS X 0410 and INSPIRE grids to and from coordinates."""
+
+
+@mesh.command()
+@click.option("--grid", "spec", required=True, help="jis:half, inspire:1km ...")
+@click.argument("coordinates", nargs=-1, type=float)
+def encode(spec: str, coordinates: tuple[float, ...]) -> None:
+    """Print the code of the cell at every X Y (longitude latitude, or easting northing).
+
+    Without COORDINATES, reads lines of X Y or X,Y from standard input.
+    """
+    from geodp.errors import CodeError
+    from geodp.gridcode import code_system
+
+    numbers = list(coordinates) or _numbers(sys.stdin.read())
+    if len(numbers) % 2:
+        raise UsageError("Coordinates come in pairs: X Y, longitude before latitude.")
+    system = code_system(spec)
+    try:
+        row, col = system.locate(numbers[::2], numbers[1::2])
+        codes = system.format(row, col)
+    except CodeError as error:
+        raise InputError(f"Pair {error.position + 1}: {error.rule}") from None
+    for code in codes:
+        click.echo(str(code))
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise InputError("Standard input must hold numbers: X Y, one pair a line.") from None
+
+
+@mesh.command()
+@click.option("--grid", "spec", help="Default: from the code, where it is unambiguous.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.argument("codes", nargs=-1)
+def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
+    """Print west, south, east, north of the cell of every CODE.
+
+    Without CODES, reads them from standard input.
+    """
+    from geodp.errors import CodeError
+    from geodp.gridcode import code_system, infer_jis_level
+
+    rows = []
+    for position, code in enumerate(codes or sys.stdin.read().split()):
+        try:
+            system = code_system(spec or f"jis:{infer_jis_level(code)}")
+            row, col = system.parse([code])
+        except CodeError as error:
+            raise InputError(f"Code {position + 1}: {error.rule}") from None
+        south, west = (
+            system.origin[i] + int(at[0]) * system.step[i] for i, at in ((0, row), (1, col))
+        )
+        north, east = south + system.step[0], west + system.step[1]
+        box = [float(edge) for edge in (west, south, east, north)]
+        rows.append({"code": code, "grid": system.name, "crs": system.crs, "bounds": box})
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for entry in rows:
+        click.echo(f"{entry['code']}  " + " ".join(f"{edge:.10f}" for edge in entry["bounds"]))
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def key(file: Path) -> None:
+    """Make a noise key and keep it in FILE, readable by its owner only.
+
+    Whoever holds the key can take the noise off the releases made with it: keep it as you keep
+    the data.
+    """
+    import secrets
+
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise UsageError(f"{file} exists; a key is never overwritten.") from None
+    except OSError as error:
+        raise OutputError(f"{file} cannot be written ({error.strerror}).") from None
+    with os.fdopen(descriptor, "w") as handle:
+        handle.write(secrets.token_hex(32) + "\n")
+    click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
+
+
+@click.command()
+def doctor() -> None:
+    """Show the versions of geodp, of Python and of the libraries it stands on."""
+    import platform
+    from importlib.metadata import version
+
+    click.echo(f"geodp {version('geodp')}")
+    click.echo(f"Python {platform.python_version()} on {platform.platform()}")
+    for name in [
+        "numpy",
+        "numba",
+        "scipy",
+        "rasterio",
+        "shapely",
+        "pyproj",
+        "pyarrow",
+        "matplotlib",
+        "click",
+        "rich",
+    ]:
+        click.echo(f"{name} {version(name)}")
+    import rasterio
+
+    click.echo(f"GDAL {rasterio.__gdal_version__} (in rasterio)")
