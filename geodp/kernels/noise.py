@@ -11,30 +11,48 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import kernel
+from geodp._jit import inlined, kernel
 
-GUIDE_BITS = 12
-GUIDE_SHIFT = 63 - GUIDE_BITS
+UNIFORM_BITS = 63
+"""Digits of the uniform number in a node's word; the top bit is the sign."""
 
 UNDECIDED = np.iinfo(np.int64).min
-"""Marks a draw that the table cannot decide; ``randomness`` decides it exactly."""
+"""Marks a draw that the table cannot decide; ``geodp.noise`` decides it exactly."""
+
+
+@inlined
+def _above(
+    u: np.uint64, shift: np.uint64, threshold: NDArray[np.uint64], guide: NDArray[np.uint32]
+) -> np.uint64:
+    """How many thresholds are above ``u``: the guide gives bounds, bisection the rest."""
+    one = np.uint64(1)
+    bucket = u >> shift
+    low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
+    while low < high:
+        middle = (low + high) >> one
+        if u < threshold[middle]:
+            low = middle + one
+        else:
+            high = middle
+    return low
 
 
 @kernel
-def laplace(
+def draw(
     words: NDArray[np.uint64],
     group: NDArray[np.int64],
     slot: NDArray[np.int64],
     threshold: NDArray[np.uint64],
-    guide: NDArray[np.int64],
+    guide: NDArray[np.uint32],
     noise: NDArray[np.int64],
     rounding: NDArray[np.int64],
 ) -> int:
-    """Discrete Laplace draws by integer comparison with a table.
+    """Draws of a symmetric law on the integers by integer comparison with a table.
 
-    The top bit of a node's word is the sign, the other 63 are a uniform number U of 63 bits;
-    the magnitude is the number of thresholds above it. Where U equals a threshold's 63 bits,
-    or lies below the last one, the draw is left ``UNDECIDED``.
+    The top bit of a node's word is the sign, the other 63 are the first binary digits of a
+    uniform number U; the magnitude is the number of thresholds above them. Where the digits
+    equal a threshold, or lie below the last one, the draw is left ``UNDECIDED``. Indices are
+    unsigned, which spares the test for negative ones.
 
     Parameters
     ----------
@@ -43,9 +61,9 @@ def laplace(
     group, slot : int64[n]
         Column of a node's block in ``words``, and the node's place in it, 0 to 6.
     threshold : uint64[t]
-        ``floor(2**63 * P(|Z| >= j + 1))``, strictly decreasing or equal.
-    guide : int64[2**12 + 1]
-        ``guide[i]``: how many thresholds are at least ``i << 51``.
+        ``floor(2**63 * P(|Z| >= j + 1))``, never increasing.
+    guide : uint32[2**b + 1]
+        ``guide[i]``: how many thresholds are at least ``i << (63 - b)``.
     noise : int64[n], written
     rounding : int64[n], written
         0 or 1.
@@ -55,28 +73,27 @@ def laplace(
     int
         Number of undecided draws.
     """
-    shift = np.uint64(GUIDE_SHIFT)
+    one = np.uint64(1)
+    size = np.uint64(threshold.size)
+    last = words[7]
+    shift = np.uint64(UNIFORM_BITS)
+    buckets = guide.size
+    while buckets > 1:
+        buckets >>= 1
+        shift -= one
     undecided = 0
-    for i in range(group.size):
-        word = words[slot[i], group[i]]
-        rounding[i] = np.int64((words[7, group[i]] >> np.uint64(slot[i])) & np.uint64(1))
+    for n in range(group.size):
+        i, s, g = np.uint64(n), np.uint64(slot[n]), np.uint64(group[n])
+        word = words[s, g]
+        rounding[i] = np.int64((last[g] >> s) & one)
         u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
-        bucket = np.int64(u >> shift)
-        low = guide[bucket + 1]
-        high = guide[bucket]
-        while low < high:
-            middle = (low + high) // 2
-            if u < threshold[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        if low == threshold.size or u == threshold[low]:
+        above = _above(u, shift, threshold, guide)
+        if above == size or u == threshold[above]:
             noise[i] = UNDECIDED
             undecided += 1
-        elif word >> np.uint64(63):
-            noise[i] = -low
         else:
-            noise[i] = low
+            sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
+            noise[i] = (np.int64(above) ^ sign) - sign
     return undecided
 
 

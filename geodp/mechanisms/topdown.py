@@ -13,7 +13,8 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
-from geodp.randomness import DiscreteLaplace, NodeNoise, NoiseKey, Stream, blocks
+from geodp.noise import DiscreteLaplace, NodeNoise
+from geodp.randomness import NoiseKey, Stream, blocks
 from geodp.table import LARGEST_DENSE, CountTable, ReleasedTable
 from geodp.tree import worst_paths
 

@@ -17,8 +17,9 @@ from geodp.mechanisms.topdown import (
     refine_continuous,
     refine_dense,
 )
+from geodp.noise import DiscreteLaplace
 from geodp.order import Order
-from geodp.randomness import DiscreteLaplace, NoiseKey
+from geodp.randomness import NoiseKey
 from geodp.table import CountTable
 from tests.reference import topdown as reference
 from tests.strategies import binary_tables, secrets, shaped_tables
@@ -27,7 +28,7 @@ scales = st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(
 
 
 def noise_of(secret: bytes, scale: Fraction) -> Noise:
-    spent = event("topdown", 1 / scale, "add-remove-one", 1, 1, "person", "fixed")
+    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
     return Noise.of(spent, NoiseKey(secret))
 
 
@@ -126,7 +127,7 @@ def test_block_variance_is_the_closed_form_where_nothing_is_clamped(shift):
     grid = Grid.regular((8, 8))
     table = CountTable.from_dense(np.full((8, 8), 1_000_000), grid)
     scale = Fraction(7)
-    spent = event("topdown", 1 / scale, "add-remove-one", 1, 1, "person", "fixed")
+    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
     errors = []
     for trial in range(1500):
         key, count, _ = refine(table, noise_of(trial.to_bytes(32, "little"), scale))
@@ -175,7 +176,7 @@ def test_sensitivity_and_variance_are_the_worst_over_all_cells(table, data):
             grid = grid.with_mask(mask_of_blocks(grid, blocks, "drawn for a test"))
     paths = naive_paths(grid)
     assert TopDown().sensitivity(grid) == 1 + max(count for count, _ in paths.values())
-    spent = event("topdown", Fraction(1, 7), "add-remove-one", 1, 1, "person", "fixed")
+    spent = event("topdown", Fraction(1, 7), "add-remove-one", 1, False, 1, "person", "fixed")
     sigma2 = DiscreteLaplace.of_scale(Fraction(7)).variance
     worst = max(variance for _, variance in paths.values())
     assert TopDown().variances(grid, spent)[-1] == pytest.approx(sigma2 * worst)
@@ -183,7 +184,7 @@ def test_sensitivity_and_variance_are_the_worst_over_all_cells(table, data):
 
 @pytest.mark.parametrize("bits", [1, 6, 18, 62])
 def test_variance_is_the_papers_on_a_full_domain(bits):
-    spent = event("topdown", Fraction(1, 7), "add-remove-one", 1, 1, "person", "fixed")
+    spent = event("topdown", Fraction(1, 7), "add-remove-one", 1, False, 1, "person", "fixed")
     sigma2 = DiscreteLaplace.of_scale(Fraction(7)).variance
     variances = TopDown().variances(Grid.regular((1 << bits,)), spent)
     for level, variance in enumerate(variances):

@@ -1,22 +1,48 @@
-"""Discrete Laplace noise of one node, by its definition: the inverse distribution function."""
+"""Noise of one node, by its definition: the inverse distribution function."""
 
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
+from itertools import count
 
 from tests.reference import chacha
 
 
 @cache
 def tail(exponent: Fraction, g: int) -> Decimal:
-    """P(|Z| >= g) = 2 q**g / (1 + q) to 80 digits."""
+    """Discrete Laplace: P(|Z| >= g) = 2 q**g / (1 + q) to 80 digits, g >= 1."""
     with localcontext(prec=80):
         e = Decimal(exponent.numerator) / Decimal(exponent.denominator)
         return 2 * (-e * g).exp() / (1 + (-e).exp())
 
 
-def draw(secret: bytes, stream: int, node: int, exponent: Fraction) -> tuple[int, int]:
-    """Noise and rounding bit of a node."""
+@cache
+def gaussian_tails(sigma2: Fraction) -> list[Decimal]:
+    """Discrete Gaussian: P(|Z| >= g) to 80 digits for every g from 0 until it is below 1e-80."""
+    with localcontext(prec=100):
+        e = Decimal(sigma2.denominator) / Decimal(2 * sigma2.numerator)
+        weights = []
+        for z in count():
+            weights.append((-e * z * z).exp() * (1 if z == 0 else 2))
+            if weights[-1] < Decimal("1e-90"):
+                break
+        tails = [Decimal(0)]
+        for weight in reversed(weights):
+            tails.append(tails[-1] + weight)
+        return [part / tails[-1] for part in reversed(tails)]
+
+
+def gaussian_tail(sigma2: Fraction, g: int) -> Decimal:
+    """Discrete Gaussian: P(|Z| >= g)."""
+    tails = gaussian_tails(sigma2)
+    return tails[g] if g < len(tails) else Decimal(0)
+
+
+def draw_from(
+    secret: bytes, stream: int, node: int, tail_of: Callable[[int], Decimal]
+) -> tuple[int, int]:
+    """Noise and rounding bit of a node, for any law."""
     level = node.bit_length() - 1
     up = level % 3
     slot = (1 << up) - 1 + (node & ((1 << up) - 1))
@@ -24,8 +50,13 @@ def draw(secret: bytes, stream: int, node: int, exponent: Fraction) -> tuple[int
     sign, uniform = words[slot] >> 63, words[slot] & (2**63 - 1)
     magnitude = 0
     with localcontext(prec=80):
-        while Decimal(uniform) < tail(exponent, magnitude + 1) * 2**63 - 1:
+        while Decimal(uniform) < tail_of(magnitude + 1) * 2**63 - 1:
             magnitude += 1
         # 63 digits decide, except within one unit of a threshold (never in these tests).
-        assert Decimal(uniform) > tail(exponent, magnitude + 1) * 2**63
+        assert Decimal(uniform) > tail_of(magnitude + 1) * 2**63
     return (-magnitude if sign else magnitude), (words[7] >> slot) & 1
+
+
+def draw(secret: bytes, stream: int, node: int, exponent: Fraction) -> tuple[int, int]:
+    """Discrete Laplace noise and rounding bit of a node."""
+    return draw_from(secret, stream, node, lambda g: tail(exponent, g))

@@ -1,0 +1,171 @@
+"""What every exact law has in common: its table, and the draws that the table leaves open.
+
+A draw is the inverse of the law's distribution function at a uniform number U in [0, 1) of as
+many binary digits as it takes: ``|Z|`` is the number of ``g >= 1`` with ``U < P(|Z| >= g)``, and
+one more bit is the sign. **This is exactly the law**, for these probabilities fall as g grows,
+so ``|Z| >= g`` if and only if ``U < P(|Z| >= g)``, which has probability ``P(|Z| >= g)``.
+
+Of U the table sees the first 63 digits, the integer u with ``u <= 2**63 U < u + 1``, and of the
+probabilities ``T = floor(2**63 P)``. Where ``u < T`` also ``2**63 U < u + 1 <= T <= 2**63 P``;
+where ``u > T`` also ``2**63 U >= u >= T + 1 > 2**63 P``. Only ``u = T`` leaves the comparison
+open, and then, as beyond the table's end, further digits of the same node are compared with
+integer bounds of P that are as close as it takes. No floating-point number decides a draw.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.kernels import noise as kernels
+
+LARGEST_SCALE = 100_000
+"""Largest scale of discrete Laplace, and largest sigma of discrete Gaussian noise."""
+
+DIGITS = kernels.UNIFORM_BITS
+"""Binary digits of U that the table sees."""
+
+RUN = 512
+"""Entries of a table that are computed together."""
+
+_TAIL_BITS = 24  # the table ends where P(|Z| >= g) < 2**-24; rarer draws are decided singly
+_GUIDE_BITS = (8, 17)  # fewest, so that small tables need no search; most, for the cache's sake
+
+
+def exp_interval(x: Fraction, bits: int) -> tuple[int, int]:
+    """Integers low <= 2**bits * exp(-x) <= high for a rational x >= 0, close together.
+
+    ``exp(-y)`` for ``y = x / 2**h <= 1/2`` is an alternating series whose terms are rounded
+    down: ``t[j] = floor(t[j-1] * y / j)`` is short of the true term by less than 2, as each
+    inherits at most half of the last one's error. The first term that rounds to 0 and all that
+    follow add up to less than 2. Squaring h times, outwards rounded, gives ``exp(-x)``.
+    """
+    halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 2)
+    work = bits + 2 * halvings + 32
+    numerator, denominator = x.numerator, x.denominator << halvings
+    term = total = 1 << work
+    terms = 0
+    while term:
+        terms += 1
+        term = term * numerator // (denominator * terms)
+        total += -term if terms % 2 else term
+    low, high = max(total - 2 * terms - 2, 0), total + 2 * terms + 2
+    for _ in range(halvings):
+        low, high = (low * low) >> work, ((high * high) >> work) + 1
+    return low >> (work - bits), (high >> (work - bits)) + 1
+
+
+def checked(value: Fraction, largest: int, name: str) -> Fraction:
+    """The exact value of a law's parameter; UsageError outside (0, largest]."""
+    if not 0 < value <= largest:
+        raise UsageError(
+            f"The noise would have a {name} outside (0, {largest}]; "
+            "choose a larger epsilon (or rho) or a smaller domain."
+        )
+    return Fraction(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Law(ABC):
+    """A symmetric law on the integers as the kernel draws from it.
+
+    Attributes
+    ----------
+    threshold : uint64[t], read-only
+        ``floor(2**63 * P(|Z| >= j + 1))`` down to the first below ``2**39``.
+    guide : uint32[2**b + 1], read-only
+        Bounds of the search, see :func:`geodp.kernels.noise.draw`.
+    """
+
+    threshold: NDArray[np.uint64] = field(init=False, repr=False)
+    guide: NDArray[np.uint32] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        threshold = self._table()
+        bits = min(max(_GUIDE_BITS[0], threshold.size.bit_length() + 2), _GUIDE_BITS[1])
+        edges = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(DIGITS - bits)
+        guide = threshold.size - np.searchsorted(threshold[::-1], edges, side="left")
+        for name, array in (("threshold", threshold), ("guide", guide.astype(np.uint32))):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance, to the precision of a float; for descriptions, never for a draw."""
+
+    @abstractmethod
+    def tail(self, g: int, bits: int) -> tuple[int, int]:
+        """Integers low <= 2**bits * P(|Z| >= g) <= high for g >= 1, as close as bits asks."""
+
+    @abstractmethod
+    def runs(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Bounds of ``2**63 * P(|Z| >= g)`` for g = 1, 2, ..., in runs of ``RUN`` values.
+
+        A run is the lower bounds and the upper bounds, both rounded down: where they agree, that
+        is the threshold.
+        """
+
+    def _table(self) -> NDArray[np.uint64]:
+        end = 1 << (DIGITS - _TAIL_BITS)
+        done: list[NDArray[np.uint64]] = []
+        for low, high in self.runs():
+            if low != high:  # some bounds differ even when rounded: look closer at those
+                first = 1 + RUN * len(done)
+                pairs = enumerate(zip(low, high, strict=True), first)
+                low = [a if a == b else self._floor(g) for g, (a, b) in pairs]
+            done.append(np.array(low, np.uint64))
+            if low[-1] < end:
+                break
+        threshold = np.concatenate(done)
+        return threshold[: int((threshold >= end).sum()) + 1].copy()
+
+    def _floor(self, g: int) -> int:
+        """``floor(2**63 * P(|Z| >= g))``."""
+        extra, low, high = 32, 0, 1
+        while low != high:
+            extra *= 2
+            low, high = (bound >> extra for bound in self.tail(g, DIGITS + extra))
+        return low
+
+    def magnitude(self, uniform: int, bits: int, more: Iterator[int]) -> int:
+        """|Z| of a uniform number, decided exactly.
+
+        Parameters
+        ----------
+        uniform : int
+            The number's first ``bits`` binary digits.
+        more : iterator of int
+            The digits that follow, 64 at a time, taken only as long as a comparison is open.
+        """
+        while (decided := self._search(uniform, bits)) is None:
+            uniform, bits = (uniform << 64) | next(more), bits + 64
+        return decided
+
+    def _search(self, uniform: int, bits: int) -> int | None:
+        """How many g >= 1 have ``U < P(|Z| >= g)``, or None if the digits do not suffice."""
+
+        def below(g: int) -> bool | None:
+            low, high = self.tail(g, bits + 64)
+            if (uniform + 1) << 64 <= low:
+                return True
+            return False if uniform << 64 >= high else None
+
+        reached, beyond = 0, 1
+        while (answer := below(beyond)) is not False:
+            if answer is None:
+                return None
+            reached, beyond = beyond, 2 * beyond
+        while beyond - reached > 1:
+            middle = (reached + beyond) // 2
+            answer = below(middle)
+            if answer is None:
+                return None
+            reached, beyond = (middle, beyond) if answer else (reached, middle)
+        return reached

@@ -1,0 +1,85 @@
+"""The noise of tree nodes: a law, addressed by key, stream and node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels import noise as kernels
+from geodp.noise.law import DIGITS, Law
+from geodp.randomness import NoiseKey, blocks
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NodeNoise:
+    """Noise of a law and a rounding bit for every node of a binary tree.
+
+    Magnitudes have no bound, and yet all fit int64: a node has ``2**41`` further digits, and N
+    digits decide for ``|Z| >= g`` only if ``P(|Z| >= g) >= 2**-N``, so for no g from
+    ``LARGEST_SCALE * 2**41 < 2**58`` on. That more are needed has a probability of ``2**-2**41``.
+
+    Attributes
+    ----------
+    key : NoiseKey
+    stream : int
+        At most 31 bits; the top bit marks the blocks that hold further digits of a draw.
+    law : Law
+    """
+
+    key: NoiseKey
+    stream: int
+    law: Law
+
+    def blocks(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Blocks of groups, to be given to :meth:`draw`."""
+        return blocks(self.key, self.stream, address)
+
+    def draw(
+        self,
+        words: NDArray[np.uint64],
+        group: NDArray[np.int64],
+        slot: NDArray[np.int64],
+        node: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Noise and rounding bits of nodes whose groups' blocks are at hand.
+
+        Parameters
+        ----------
+        words : uint64[8, g]
+        group, slot : int64[n]
+        node : uint64[n]
+            Node ids; read only for a draw that needs further digits.
+
+        Returns
+        -------
+        noise, rounding : int64[n]
+        """
+        noise = np.empty(node.size, np.int64)
+        rounding = np.empty(node.size, np.int64)
+        law = self.law
+        if kernels.draw(words, group, slot, law.threshold, law.guide, noise, rounding):
+            for i in np.flatnonzero(noise == kernels.UNDECIDED):
+                word = int(words[slot[i], group[i]])
+                uniform = word & ((1 << DIGITS) - 1)
+                magnitude = law.magnitude(uniform, DIGITS, self._digits(node[i]))
+                noise[i] = -magnitude if word >> DIGITS else magnitude
+        return noise, rounding
+
+    def at(
+        self, node: NDArray[np.uint64], level: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Noise and rounding bits of any nodes of one level: int64[n], int64[n]."""
+        address = np.empty_like(node)
+        slot = np.empty(node.size, np.int64)
+        kernels.locate(node, level, address, slot)
+        return self.draw(self.blocks(address), np.arange(node.size), slot, node)
+
+    def _digits(self, node: np.uint64) -> Iterator[int]:
+        """Further random digits of a node, 64 at a time."""
+        address = np.array([node], np.uint64)
+        for counter in range(2**32):
+            more = blocks(self.key, self.stream | 1 << 31, address, counter)
+            yield from (int(word) for word in more[:, 0])
