@@ -73,6 +73,8 @@ class Event:
         One of ``NEIGHBOURS``.
     contribution : int
         The most that one person adds to the table: cells times count in each.
+    enforced : bool
+        Whether geodp bounded the contribution itself; otherwise the operator vouches for it.
     sensitivity : int
         L1 norm of the largest change of the measured vector between neighbours.
     unit : str
@@ -86,6 +88,7 @@ class Event:
     epsilon: Fraction
     neighbours: str
     contribution: int
+    enforced: bool
     sensitivity: int
     unit: str
     key_origin: str
@@ -125,6 +128,10 @@ class Event:
             "epsilon_decimal": float(self.epsilon),
             "neighbours": self.neighbours,
             "contribution": self.contribution,
+            "contribution_bound": "enforced by geodp on the records"
+            if self.enforced
+            else "vouched for by the operator",
+            "enforced": self.enforced,
             "unit": self.unit,
             "l1_sensitivity": self.sensitivity,
             "noise_scale": str(self.scale),
@@ -143,6 +150,7 @@ def event(
     epsilon: Fraction,
     neighbours: str,
     contribution: int,
+    enforced: bool,
     sensitivity: int,
     unit: str,
     key_origin: str,
@@ -160,4 +168,6 @@ def event(
         raise UsageError("unit must say whom the guarantee protects: person, household, trip ...")
     factor = contribution * (2 if neighbours == REPLACE else 1)
     most = sensitivity * factor
-    return Event(mechanism, epsilon, neighbours, contribution, most, unit.strip(), key_origin)
+    return Event(
+        mechanism, epsilon, neighbours, contribution, enforced, most, unit.strip(), key_origin
+    )

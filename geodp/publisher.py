@@ -5,7 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from numbers import Rational
 
-from geodp.accounting import ADD_REMOVE, event, rational
+import numpy as np
+
+from geodp.accounting import ADD_REMOVE, Event, event, rational
 from geodp.errors import UsageError
 from geodp.mechanisms import METHODS
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
@@ -19,7 +21,7 @@ def publish(
     method: str = "topdown",
     epsilon: str | int | float | Decimal | Rational,
     neighbours: str = ADD_REMOVE,
-    contribution: int = 1,
+    contribution: int | None = None,
     unit: str = "person",
     key: NoiseKey | None = None,
 ) -> Release:
@@ -35,8 +37,9 @@ def publish(
         The budget, read exactly: ``0.1``, ``"1/10"``.
     neighbours : {"add-remove-one", "replace-one"}
         Which tables are to be indistinguishable.
-    contribution : int
-        The most that one person adds to the sum of all counts. You vouch for it.
+    contribution : int, optional
+        The most that one person adds to the sum of all counts. You vouch for it. Default: what
+        the table's source tells (``table.bound``), which is 1 where people were counted once.
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
     key : NoiseKey, optional
@@ -47,6 +50,12 @@ def publish(
     Returns
     -------
     Release
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out; a contribution below the table's bound, or none where
+        nothing bounds it; a mask that is the table's own occupied cells.
 
     Notes
     -----
@@ -68,27 +77,72 @@ def publish(
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
     if method not in METHODS:
         raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
+    most, enforced = _contribution(table, contribution)
+    _require_public_mask(table)
     mechanism = METHODS[method]
     budget = rational(epsilon)
-    if key is None:
-        key = NoiseKey.generate()
+    origin = "entropy" if key is None else key.origin
     spent = event(
         method,
         budget,
         neighbours,
-        contribution,
+        most,
+        enforced,
         mechanism.sensitivity(table.grid),
         unit,
-        key.origin,
+        origin,
     )
-    if key.origin != "entropy":
-        parameters = repr((NOISE_FORMAT, sorted(spent.describe().items())))
-        key = key.derive(
-            digest(
-                table.grid.identity,
-                parameters.encode(),
-                table.key.astype("<u8"),
-                table.count.astype("<i8"),
+    own = NoiseKey.generate() if key is None else key.derive(release_digest(table, spent))
+    try:
+        return Release(mechanism.release(table, spent, own))
+    finally:
+        own.forget()
+
+
+def release_digest(table: CountTable, spent: Event) -> bytes:
+    """SHA-256 of everything that a release depends on but the key: input, grid, parameters."""
+    parameters = (
+        NOISE_FORMAT,
+        spent.mechanism,
+        str(spent.epsilon),
+        spent.neighbours,
+        str(spent.contribution),
+        str(spent.sensitivity),
+    )
+    return digest(
+        table.grid.identity,
+        "\n".join(parameters).encode(),
+        table.key.astype("<u8"),
+        table.count.astype("<i8"),
+    )
+
+
+def _contribution(table: CountTable, claimed: int | None) -> tuple[int, bool]:
+    """The contribution bound of a release, and whether the records enforce it."""
+    if claimed is None:
+        if table.bound is None:
+            raise UsageError(
+                "Nothing in the input bounds how often one person is counted. Name the column of "
+                "persons so that it can be enforced, or vouch for a bound: contribution=N."
             )
+        return table.bound, table.enforced
+    if table.bound is not None and claimed < table.bound:
+        raise UsageError(
+            f"The table lets a person be counted {table.bound} times; "
+            f"contribution must be at least that."
         )
-    return Release(mechanism.release(table, spent, key))
+    return claimed, table.enforced
+
+
+def _require_public_mask(table: CountTable) -> None:
+    """Refuse a mask that holds exactly the occupied cells: it was made from the data."""
+    mask = table.grid.mask
+    if mask is None or not table.key.size:
+        return
+    under = sum(1 for axis in table.grid.order.axes if axis > 1)
+    occupied = np.unique(table.key >> np.uint64(under))
+    if occupied.size == mask.cells:  # all occupied cells lie inside, so they are the mask
+        raise UsageError(
+            "The mask holds exactly the occupied cells, so it was made from the data and tells "
+            "them. A mask must come from a public source, such as a coastline."
+        )

@@ -60,10 +60,19 @@ class Cells:
         return key[:n], count[:n]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class CountTable(Cells):
     """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
 
     Its repr shows the public grid only.
+
+    Attributes
+    ----------
+    bound : int or None
+        The most that one person adds to the sum of the counts, as far as the source tells:
+        1 where people were counted once, None where nothing bounds it.
+    enforced : bool
+        Whether a reader bounded it record by record.
 
     Examples
     --------
@@ -73,8 +82,19 @@ class CountTable(Cells):
            [5, 0]])
     """
 
+    bound: int | None = 1
+    enforced: bool = False
+
     @classmethod
-    def from_keys(cls, grid: Grid, key: ArrayLike, count: ArrayLike) -> Self:
+    def from_keys(
+        cls,
+        grid: Grid,
+        key: ArrayLike,
+        count: ArrayLike,
+        *,
+        bound: int | None = 1,
+        enforced: bool = False,
+    ) -> Self:
         """A table from keys in any order; the counts of equal keys are summed.
 
         Parameters
@@ -84,6 +104,8 @@ class CountTable(Cells):
             Of cells of the grid's domain.
         count : int64[n]
             Whole and not negative.
+        bound, enforced
+            See the attributes.
 
         Raises
         ------
@@ -108,7 +130,7 @@ class CountTable(Cells):
             keys, counts = keys[order], counts[order]
         out_key, out_count = np.empty_like(keys), np.empty_like(counts)
         n = coo.coalesce(keys, counts, out_key, out_count)
-        return cls(grid, out_key[:n].copy(), out_count[:n].copy())
+        return cls(grid, out_key[:n].copy(), out_count[:n].copy(), bound, enforced)
 
     @classmethod
     def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:

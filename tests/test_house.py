@@ -14,6 +14,7 @@ FLOORS = [
         (
             "accounting",
             "chain",
+            "contribution",
             "domain",
             "grid",
             "gridcode",

@@ -67,6 +67,16 @@ def test_a_kept_key_never_gives_two_inputs_the_same_noise():
     assert (again.table.to_dense() - TABLE.to_dense() == noises[0]).all()
 
 
+def test_a_generated_key_that_is_used_twice_does_not_share_noise_either():
+    key = geodp.NoiseKey.generate()
+    other = TABLE.to_dense() + 1
+    noises = [
+        geodp.publish(table, epsilon="1/10", key=key).table.to_dense() - table.to_dense()
+        for table in (TABLE, geodp.CountTable.from_dense(other, GRID))
+    ]
+    assert (noises[0] != noises[1]).mean() > 0.5
+
+
 def test_parameters_and_grid_change_the_noise_of_a_kept_key():
     key = geodp.NoiseKey(bytes(range(32)))
     base = geodp.publish(TABLE, epsilon=1, neighbours="replace-one", key=key)

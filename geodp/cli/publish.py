@@ -17,6 +17,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid import Grid
+    from geodp.randomness import NoiseKey
     from geodp.table import CountTable
 
 
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
 )
 @click.option("--column", "columns", multiple=True, help="AXIS=COLUMN of cell indices; repeatable.")
 @click.option("--points", is_flag=True, help="Every row is one person at x, y.")
+@click.option("--person", help="Column of persons (points); enforces the bounds that follow.")
+@click.option("--cells", type=int, default=1, show_default=True, help="Kept of a person.")
+@click.option("--per-cell", type=int, default=1, show_default=True, help="Records a person.")
+@click.option("--truncation", type=click.Choice(["first", "sample"]), default="first")
 @click.option("--points-crs", help="CRS of x, y if not the grid's.")
 @click.option("--where", multiple=True, help="COLUMN=VALUE that rows must have; repeatable.")
 @click.option("--missing", multiple=True, help="Value that means nobody, such as -1; repeatable.")
@@ -59,7 +64,7 @@ if TYPE_CHECKING:
 @click.option("--epsilon", required=True, help="Budget, read exactly: 0.1 or 1/10.")
 @click.option("--method", default="topdown", show_default=True)
 @click.option("--neighbours", default="add-remove-one", show_default=True)
-@click.option("--contribution", type=int, default=1, show_default=True, help="Per person.")
+@click.option("--contribution", type=int, help="The most a person is counted; you vouch for it.")
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
@@ -86,7 +91,7 @@ def publish(**options: Any) -> None:
         if options["key_file"] is not None:
             key = geodp.NoiseKey.from_file(options["key_file"])
     with _phase("Reading", "reading", seconds):
-        table = _read(options)
+        table = _read(options, key)
     from geodp.io.publication import check_publication
 
     check_publication(
@@ -145,7 +150,7 @@ def _phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[None]:
     seconds[name] = round(time.perf_counter() - started, 3)
 
 
-def _read(options: dict[str, Any]) -> CountTable:
+def _read(options: dict[str, Any], key: NoiseKey | None) -> CountTable:
     """Choose the reader by the options, not by a look at the data."""
     inputs: tuple[Path, ...] = options["inputs"]
     values: list[str] = list(options["value"])
@@ -159,6 +164,11 @@ def _read(options: dict[str, Any]) -> CountTable:
             x=_needed(options, "x"),
             y=_needed(options, "y"),
             crs=options["points_crs"],
+            person=options["person"],
+            cells=options["cells"],
+            per_cell=options["per_cell"],
+            truncation=options["truncation"],
+            secret=key,
             outside=_outside(options),
         )
     if raster:
@@ -233,6 +243,8 @@ def _grid(options: dict[str, Any]) -> Grid:
     if options["mask"] is not None:
         from geodp.io.masks import read_mask
 
+        if any(_sha256(path) == _sha256(options["mask"]) for path in options["inputs"]):
+            raise UsageError("The mask is one of the inputs; a mask must be public.")
         grid = read_mask(options["mask"], grid, source=_needed(options, "mask_source"))
     return grid
 

@@ -1,4 +1,4 @@
-"""Public masks from files: lists of codes, and rasters."""
+"""Public masks from files: lists of codes, polygons, and rasters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     ----------
     path : path
         Text with a code per line, of the grid's level or coarser (first field of a CSV; a
-        header and `#` comments are passed over), or a GeoTIFF on the grid's lattice whose
-        first band is neither 0 nor nodata inside.
+        header and `#` comments are passed over); GeoJSON whose polygons (RFC 7946: longitude
+        and latitude) touch the cells inside; or a GeoTIFF on the grid's lattice whose first
+        band is neither 0 nor nodata inside.
     grid : Grid
         One map without a mask, with or without attributes.
     source : str
@@ -50,6 +51,8 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     lattice = grid.places[0]
     if kind_of(path) == "tiff":
         blocks = _blocks_of_raster(path, lattice)
+    elif Path(path).suffix.lower() in (".geojson", ".json"):
+        blocks = _blocks_of_polygons(path, lattice)
     else:
         blocks = _blocks_of_text(path, lattice)
     return grid.with_mask(mask_of_blocks(grid, blocks, source))
@@ -78,6 +81,39 @@ def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
         return blocks_of_codes(lattice, codes)
     except CodeError as error:
         raise InputError(error.rule, file=name, row=lines[error.position]) from None
+
+
+def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
+    import rasterio.features
+    import shapely
+    from pyproj import Transformer
+
+    name = os.fspath(path)
+    if lattice.crs is None or lattice.transform is None:
+        raise UsageError("A mask of polygons needs a grid with a place on the Earth.")
+    data = guard(name, partial(Path(path).read_bytes))
+    try:
+        shapes = shapely.get_parts(shapely.from_geojson(data.decode("utf-8-sig")))
+    except (shapely.errors.GEOSException, UnicodeDecodeError):
+        raise InputError("The mask is no GeoJSON.", file=name) from None
+    if not {*shapely.get_type_id(shapes)} <= {3, 6}:  # polygons and multipolygons
+        raise InputError("A mask is made of polygons.", file=name)
+    step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
+    shapes = shapely.segmentize(shapes, step)
+    move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
+    shapes = shapely.transform(
+        shapes, lambda points: np.stack(move.transform(*points.T), axis=1), include_z=False
+    )
+    if not shapes.size or not np.isfinite(shapely.get_coordinates(shapes)).all():
+        raise InputError("The mask's polygons are empty or reach beyond the CRS.", file=name)
+    inside = rasterio.features.rasterize(
+        ((shape, 1) for shape in shapes),
+        out_shape=(lattice.rows, lattice.cols),
+        transform=rasterio.Affine(*lattice.transform),
+        all_touched=True,
+        dtype=np.uint8,
+    )
+    return blocks_of_array(inside.astype(np.bool_))
 
 
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:

@@ -8,19 +8,22 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 from pyproj.transformer import AreaOfInterest, TransformerGroup
 
+from geodp.contribution import Truncation, truncate
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import fields
-from geodp.io.columns import batches, find_column, open_tables
+from geodp.io.columns import Rows, batches, find_column, open_tables
 from geodp.io.sources import FilePath
 from geodp.io.tabular import Locator, axis_locators, locate, require_axes
 from geodp.io.tally import Outside, one_of, place
 from geodp.lattice import Lattice
+from geodp.randomness import NoiseKey
 from geodp.table import CountTable
 
 PENDING = 1 << 22
@@ -37,6 +40,11 @@ def read_points(
     x: str,
     y: str,
     crs: str | None = None,
+    person: str | None = None,
+    cells: int = 1,
+    per_cell: int = 1,
+    truncation: Truncation = "first",
+    secret: NoiseKey | None = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str | int] | None = None,
     outside: Outside | None = None,
@@ -46,8 +54,10 @@ def read_points(
 ) -> CountTable:
     """Count records per cell: CSV (plain, gzip, zip) and Parquet, read in batches.
 
-    A record is counted once, so that the table's contribution is the number of records that
-    one person may have: bound it before.
+    With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
+    records in each; the table then carries the bound that it keeps, ``cells * per_cell``, and all
+    records are held in memory (16 bytes each). Without one nothing bounds how often a person is
+    counted, and :func:`geodp.publish` asks for a contribution to vouch for.
 
     Parameters
     ----------
@@ -58,6 +68,10 @@ def read_points(
         Columns of longitude and latitude, or of easting and northing.
     crs : str, optional
         CRS of the records. Default: the grid's.
+    person : str, optional
+        Column that tells persons apart.
+    cells, per_cell, truncation, secret
+        See :func:`geodp.contribution.truncate`.
     columns : mapping, optional
         For every attribute of the grid the column of its labels.
     where : mapping, optional
@@ -91,25 +105,63 @@ def read_points(
     locators = [_point_locator(lattice, x, y, move), *axis_locators(public, columns or {})]
     require_axes(public, locators)
     names = [name for locator in locators for name in locator.columns]
+    names += [] if person is None else [person]
     filters = dict(where or {})
-    counted = CountTable.from_keys(public, np.empty(0, np.uint64), np.empty(0, np.int64))
+    empty = np.empty(0, np.uint64), np.empty(0, np.int64)
+    counted = CountTable.from_keys(public, *empty, bound=None)
+    people: list[pa.Array] = []
     pending: list[NDArray[np.uint64]] = []
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
         chosen = [find_column(table, name) for name in names]
         wanted = {find_column(table, name): filters[name] for name in filters}
         for rows, arrays in batches(table, chosen, wanted):
             index = locate(public, rows, locators, arrays)
-            pending.append(place(public, rows, index, policy)[1])
-            if sum(key.size for key in pending) > PENDING:
+            rows_inside, key, inside = place(public, rows, index, policy)
+            pending.append(key)
+            if person is not None:
+                people.append(_people(rows_inside, person, arrays[-1], inside))
+            elif sum(key.size for key in pending) > PENDING:
                 counted, pending = _merged(counted, pending), []
-    return _merged(counted, pending)
+    if person is None:
+        return _merged(counted, pending)
+    keys = np.concatenate([empty[0], *pending])
+    kept, counts = truncate(
+        _numbered(people),
+        keys,
+        cells=cells,
+        per_cell=per_cell,
+        truncation=truncation,
+        secret=secret,
+    )
+    return CountTable.from_keys(public, kept, counts, bound=cells * per_cell, enforced=True)
+
+
+def _people(rows: Rows, column: str, array: pa.Array, inside: NDArray[np.bool_] | None) -> pa.Array:
+    """The persons of the rows inside the domain, as text; InputError where one is missing."""
+    if pa.types.is_floating(array.type):
+        raise rows.error(0, f"Column {column}: persons are told apart by text or whole numbers.")
+    text = pc.utf8_trim_whitespace(array.cast(pa.string()))
+    text = text if inside is None else text.filter(pa.array(inside))
+    missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
+    if missing.any():
+        raise rows.error(int(missing.argmax()), f"Column {column}: the person is missing.")
+    return text
+
+
+def _numbered(people: Sequence[pa.Array]) -> NDArray[np.int64]:
+    """Persons as numbers, in the order of their first records."""
+    if not people:
+        return np.empty(0, np.int64)
+    encoded = pa.chunked_array(people).combine_chunks().dictionary_encode()
+    numbers: NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
+    return numbers
 
 
 def _merged(counted: CountTable, pending: Sequence[NDArray[np.uint64]]) -> CountTable:
     """The counts and one more for every pending key."""
     keys = np.concatenate([counted.key, *pending])
     counts = np.concatenate([counted.count, np.ones(keys.size - counted.key.size, np.int64)])
-    return CountTable.from_keys(counted.grid, keys, counts)
+    return CountTable.from_keys(counted.grid, keys, counts, bound=None)
 
 
 def _point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locator:

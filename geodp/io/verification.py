@@ -348,6 +348,7 @@ def _event(card: dict[str, Any]) -> Event:
         Fraction(said["epsilon"]),
         said["neighbours"],
         said["contribution"],
+        said["enforced"],
         said["l1_sensitivity"],
         said["unit"],
         said["key_origin"],
