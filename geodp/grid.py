@@ -223,18 +223,22 @@ class Grid:
         """Cell indices (int64[d, n]) of keys (uint64[n])."""
         return self.order.decode(np.asarray(key, np.uint64), len(self.shape))
 
-    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""
+    def in_extent(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices (int64[d, n]) lie inside the axes' sizes: bool[n]."""
         if index.shape[0] != len(self.shape):
             raise UsageError(f"The grid has {len(self.shape)} axes: {', '.join(self.axis_names)}.")
         size = np.array(self.shape, np.int64)[:, None]
-        inside = ((index >= 0) & (index < size)).all(axis=0)
+        return np.asarray(((index >= 0) & (index < size)).all(axis=0), np.bool_)
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""
+        inside = self.in_extent(index)
         if self.mask is not None:
             key = self.order.encode(np.where(inside, index, 0))
             after = np.searchsorted(self.mask.ranges[:, 1], key, side="right")
             start = np.append(self.mask.ranges[:, 0], np.uint64(2**64 - 1))[after]
             inside &= start <= key
-        return np.asarray(inside, np.bool_)
+        return inside
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether keys (uint64[n]) are cells of the domain: bool[n]."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid import Grid
+    from geodp.io.tally import Outside
     from geodp.randomness import NoiseKey
     from geodp.table import CountTable
 
@@ -60,7 +61,11 @@ if TYPE_CHECKING:
 @click.option("--raster-unit", type=float, default=1.0, help="Raster value of one person.")
 @click.option("--duplicates", type=click.Choice(["error", "sum"]), default="error")
 @click.option("--suppressed", type=click.Choice(["error", "zero"]), default="error")
-@click.option("--outside", type=click.Choice(["error", "drop"]), help="Cells outside the domain.")
+@click.option(
+    "--outside",
+    type=click.Choice(["error", "crop", "drop"]),
+    help="Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
+)
 @click.option("--epsilon", required=True, help="Budget, read exactly: 0.1 or 1/10.")
 @click.option("--method", default="topdown", show_default=True)
 @click.option("--neighbours", default="add-remove-one", show_default=True)
@@ -209,11 +214,10 @@ def _read(options: dict[str, Any], key: NoiseKey | None) -> CountTable:
     )
 
 
-def _outside(options: dict[str, Any]) -> Literal["error", "drop"]:
+def _outside(options: dict[str, Any]) -> Outside:
     """Cropping is what bounds are for; elsewhere a cell outside the domain is a mistake."""
-    cropped = options["bounds"] or options["primary"]
-    chosen: Literal["error", "drop"] | None = options["outside"]
-    return chosen or ("drop" if cropped else "error")
+    chosen: Outside | None = options["outside"]
+    return chosen or ("drop" if options["primary"] else "crop" if options["bounds"] else "error")
 
 
 def _grid(options: dict[str, Any]) -> Grid:

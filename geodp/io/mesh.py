@@ -82,8 +82,10 @@ def read_mesh(
     suppressed : {"error", "zero"}
         For `*`, `X` and blanks. "zero" is right where the file has added a hidden detail to
         the mesh named in HTKSAKI: that row then counts these people. `-` always counts 0.
-    outside : {"error", "drop"}, optional
-        For rows outside the domain. Default: "drop" with `bounds` or `primary`, else "error".
+    outside : {"error", "crop", "drop"}, optional
+        For rows outside the domain: "crop" drops those outside the grid's extent, but refuses
+        those that a mask excludes. Default: "drop" with `primary`, "crop" with `bounds`, else
+        "error".
 
     Returns
     -------
@@ -99,8 +101,8 @@ def read_mesh(
     one_of("suppressed", suppressed, ("error", "zero"))
     values = [value] if isinstance(value, str) else value
     public = _domain(grid, bounds, primary, attribute, values)
-    cropped = bounds is not None or primary is not None
-    tally = Tally(public, outside or ("drop" if cropped else "error"), duplicates, within=False)
+    cropping: Outside = "drop" if primary is not None else "crop" if bounds is not None else "error"
+    tally = Tally(public, outside or cropping, duplicates, within=False)
     zero = (NONE, *MARKS) if suppressed == "zero" else (NONE,)
     for table in open_tables(paths, labelled=True):
         if not isinstance(table, TextTable):

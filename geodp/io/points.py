@@ -21,7 +21,7 @@ from geodp.io import fields
 from geodp.io.columns import Rows, batches, find_column, open_tables
 from geodp.io.sources import FilePath
 from geodp.io.tabular import Locator, axis_locators, locate, require_axes
-from geodp.io.tally import Outside, one_of, place
+from geodp.io.tally import OUTSIDE_RULES, Outside, one_of, place
 from geodp.lattice import Lattice
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable
@@ -76,7 +76,7 @@ def read_points(
         For every attribute of the grid the column of its labels.
     where : mapping, optional
         Only rows whose columns have these values; text is compared as it is written.
-    outside : {"error", "drop"}, optional
+    outside : {"error", "crop", "drop"}, optional
         For records outside the domain. Default: "error".
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
@@ -96,7 +96,7 @@ def read_points(
         Data that must not be used as they are; names file and line.
     """
     policy = outside or "error"
-    one_of("outside", policy, ("error", "drop"))
+    one_of("outside", policy, OUTSIDE_RULES)
     public = Grid.mesh(grid) if isinstance(grid, str) else grid
     if len(public.places) != 1 or public.places[0].transform is None:
         raise UsageError("Points need a grid of one map with a place on the Earth.")

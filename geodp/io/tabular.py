@@ -70,7 +70,7 @@ def read_table(
         Values that mean nobody, such as -1; ``""`` stands for blanks, nulls and NaN.
     duplicates : {"error", "sum"}
         For a cell that is there several times, in one file or in several.
-    outside : {"error", "drop"}, optional
+    outside : {"error", "crop", "drop"}, optional
         For rows outside the domain. Default: "error".
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.

@@ -12,7 +12,11 @@ from geodp.grid import OUTSIDE, Grid
 from geodp.io.columns import Rows
 from geodp.table import CountTable
 
-Outside: TypeAlias = Literal["error", "drop"]
+Outside: TypeAlias = Literal["error", "crop", "drop"]
+"""What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
+extent and refuses it inside, where only a mask can exclude it."""
+OUTSIDE_RULES = ("error", "crop", "drop")
+
 Duplicates: TypeAlias = Literal["error", "sum"]
 
 
@@ -22,8 +26,8 @@ class Tally:
     Parameters
     ----------
     grid : Grid
-    outside : {"error", "drop"}
-        What becomes of a row whose cell is outside the domain.
+    outside : {"error", "crop", "drop"}
+        See ``Outside``.
     duplicates : {"error", "sum"}
         What becomes of a cell that is there twice.
     within : bool
@@ -33,7 +37,7 @@ class Tally:
     def __init__(
         self, grid: Grid, outside: Outside, duplicates: Duplicates, *, within: bool = True
     ) -> None:
-        one_of("outside", outside, ("error", "drop"))
+        one_of("outside", outside, OUTSIDE_RULES)
         one_of("duplicates", duplicates, ("error", "sum"))
         self.grid = grid
         self._outside = outside
@@ -107,8 +111,10 @@ def place(
     inside = grid.contains(index)
     if inside.all():
         return rows, grid.order.encode(index), None
-    if outside == "error":
-        raise rows.error(int(inside.argmin()), OUTSIDE)
+    if outside != "drop":
+        refused = ~inside if outside == "error" else grid.in_extent(index) & ~inside
+        if refused.any():
+            raise rows.error(int(refused.argmax()), OUTSIDE)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
 
 
