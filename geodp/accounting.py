@@ -6,13 +6,18 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational
+from numbers import Integral, Rational
 from typing import Any
+
+import numpy as np
 
 from geodp.errors import UsageError
 
 ADD_REMOVE = "add-remove-one"
 REPLACE = "replace-one"
+LONGEST = 200
+"""Most characters, and largest exponent, of a budget."""
+
 NEIGHBOURS = (ADD_REMOVE, REPLACE)
 """Neighbouring relations: tables that differ by one person more or less, or one replaced."""
 
@@ -28,13 +33,17 @@ def rational(value: str | int | float | Decimal | Rational, name: str = "epsilon
     >>> rational(0.1), rational("1/5"), rational("0.25")
     (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
     """
+    if isinstance(value, np.generic):
+        value = str(value)  # the shortest decimal of its own precision
+    text = repr(value) if isinstance(value, float) else str(value)
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Rational):
             raise ValueError
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError
-        exact = Fraction(repr(float(value)) if isinstance(value, float) else value)
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        exponent = text.lower().partition("e")[2]
+        if len(text) > LONGEST or abs(int(exponent or "0")) > LONGEST:
+            raise ValueError  # a number of astronomical length
+        exact = Fraction(text)
+    except (ValueError, ZeroDivisionError):
         raise UsageError(f"{name} must be a decimal such as 0.1 or a ratio such as 1/5.") from None
     if exact <= 0:
         raise UsageError(f"{name} must be above 0.")
@@ -109,14 +118,16 @@ class Event:
         if not self.is_private:
             return "NOT PRIVATE: the noise was made with a fixed key, for tests only."
         most = "once" if self.contribution == 1 else f"at most {self.contribution} times"
+        # Beyond that, the factor is no number that anyone could read.
+        factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
         change = (
             f"adding or removing any one {self.unit}"
             if self.neighbours == ADD_REMOVE
             else f"replacing any one {self.unit} by another"
         )
         return (
-            f"Whatever anyone sees of this release is at most exp({self.epsilon}) = "
-            f"{math.exp(self.epsilon):.4g} times as likely, or as unlikely, after {change}, where "
+            f"Whatever anyone sees of this release is at most exp({self.epsilon})"
+            f"{factor} times as likely, or as unlikely, after {change}, where "
             f"a {self.unit} is counted {most}."
         )
 
@@ -162,9 +173,10 @@ def event(
     """
     if neighbours not in NEIGHBOURS:
         raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
-    if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
+    if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
         raise UsageError("contribution must be a whole number of at least 1.")
-    if not unit.strip() or not unit.isprintable():
+    contribution = int(contribution)
+    if not isinstance(unit, str) or not unit.strip() or not unit.isprintable():
         raise UsageError("unit must say whom the guarantee protects: person, household, trip ...")
     factor = contribution * (2 if neighbours == REPLACE else 1)
     most = sensitivity * factor

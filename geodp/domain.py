@@ -63,7 +63,7 @@ def blocks_of_array(inside: NDArray[np.bool_]) -> Blocks:
     return np.stack([row, col, np.ones_like(row), np.ones_like(col)]).astype(np.int64)
 
 
-def grid_of_primaries(spec: str, primaries: Sequence[str | int]) -> Grid:
+def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[str | int]) -> Grid:
     """The cells of a JIS code system inside primary meshes (80 km), which need not touch.
 
     Raises UsageError for another code system or a code that is no primary mesh.
@@ -75,7 +75,9 @@ def grid_of_primaries(spec: str, primaries: Sequence[str | int]) -> Grid:
     >>> grid_of_primaries("jis:half", [5239, 5340]).size
     51200
     """
-    system = code_system(spec)
+    system = code_system(spec) if isinstance(spec, str) else spec
+    if isinstance(primaries, str | int):
+        primaries = [primaries]
     if not isinstance(system, JISMesh) or not primaries:
         raise UsageError("Primary meshes choose the domain of a jis: grid.")
     try:

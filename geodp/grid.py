@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from operator import index as whole
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ class Attribute:
     labels: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not self.name or not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError("An attribute has a name and labels that differ from each other.")
+        texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
+        if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
+            raise UsageError("An attribute has a name and labels: texts that differ.")
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card."""
@@ -101,6 +103,8 @@ class Grid:
     def __post_init__(self) -> None:
         if self.order is None:
             object.__setattr__(self, "order", self._morton())
+        if len(set(self.axis_names)) != len(self.axis_names):
+            raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
         capacity = [1] * len(self.shape)
         for axis, radix in zip(self.order.axes, self.order.radices, strict=True):
             if not 0 <= axis < len(capacity):
@@ -116,7 +120,7 @@ class Grid:
         cls,
         shape: Sequence[int],
         *,
-        crs: str | None = None,
+        crs: Any = None,
         transform: Sequence[float] | None = None,
     ) -> Grid:
         """A grid of equal cells, with or without a place on the Earth.
@@ -126,15 +130,19 @@ class Grid:
         shape : sequence of int
             (rows, columns), or the sizes of any number of plain axes.
         crs, transform : optional
-            Of a two-dimensional grid; the transform takes (column, row) to coordinates, as
-            rasterio's ``Affine`` does, and needs a CRS to be written to a map.
+            Of a two-dimensional grid: a CRS as text, or of rasterio or pyproj; the transform takes
+            (column, row) to coordinates, as rasterio's ``Affine`` does, and needs a CRS to be
+            written to a map.
         """
-        sizes = tuple(int(size) for size in shape)
+        try:
+            sizes = tuple(whole(size) for size in shape)
+        except TypeError:
+            raise UsageError("A shape is a sequence of whole numbers: (rows, columns).") from None
         if not sizes or min(sizes) < 1:
             raise UsageError("A shape has at least one axis, and every axis at least one cell.")
         if len(sizes) == 2:
             affine = None if transform is None else _six(transform)
-            return cls((Lattice(*sizes, crs=crs, transform=affine),))
+            return cls((Lattice(*sizes, crs=_crs_text(crs), transform=affine),))
         if crs is not None or transform is not None:
             raise UsageError("Only a grid of two axes (rows, columns) takes a CRS and a transform.")
         return cls((), extents=sizes)
@@ -156,6 +164,7 @@ class Grid:
 
     def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:
         """This grid times an attribute; its bits come under the places' in the key."""
+        self._require_morton()
         attributes = (*self.attributes, Attribute(name, tuple(labels)))
         mask = self.mask
         if mask is not None:  # every cell of the map becomes a run of keys
@@ -166,7 +175,12 @@ class Grid:
         """Origins times destinations, both on this grid."""
         if len(self.places) != 1 or self.mask is not None:
             raise UsageError("Pairs are made of one map without a mask.")
+        self._require_morton()
         return Grid(self.places * 2, self.attributes)
+
+    def _require_morton(self) -> None:
+        if self.order != self._morton():
+            raise UsageError("Build the grid first and give it its own order last.")
 
     def with_order(self, order: Order) -> Grid:
         """This grid with another order of its cells."""
@@ -246,7 +260,7 @@ class Grid:
         return self.contains(self.decode(np.where(beyond, np.uint64(0), key))) & ~beyond
 
     def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-        """What :func:`geodp.kernels.topdown.branches` needs.
+        """What :func:`geodp.kernels.tree.branches` needs.
 
         Returns
         -------
@@ -293,7 +307,25 @@ OUTSIDE = (
 )
 
 
+def _crs_text(crs: Any) -> str | None:
+    """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
+    if crs is None:
+        return None
+    from pyproj import CRS  # late: it is slow, and grids of code systems do without
+    from pyproj.exceptions import CRSError
+
+    text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
+    try:
+        CRS.from_user_input(text)
+    except CRSError:
+        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
+    return str(text)
+
+
 def _six(transform: Sequence[float]) -> Transform:
     """The six coefficients of an affine transform (an ``Affine`` has nine)."""
-    a, b, c, d, e, f = (float(value) for value in tuple(transform)[:6])
+    values = tuple(transform)[:6]
+    if len(values) != 6:
+        raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")
+    a, b, c, d, e, f = (float(value) for value in values)
     return (a, b, c, d, e, f)

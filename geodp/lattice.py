@@ -112,6 +112,22 @@ class Lattice:
         y = f + e * np.arange(self.rows + 1, dtype=np.float64)
         return x, y
 
+    def edges_at(
+        self, row: NDArray[np.int64], col: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """West, south, east, north of cells: float64[n] each, equal where cells meet."""
+        if self.system is not None:
+            (y0, x0), (dy, dx) = self.system.origin, self.system.step
+            row, col = self.row0 + row, self.col0 + col
+            x = _ratio(x0, dx, col), _ratio(x0, dx, col + 1)
+            y = _ratio(y0, dy, row), _ratio(y0, dy, row + 1)
+        else:
+            a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+            x = c + a * col, c + a * (col + 1)
+            y = f + e * row, f + e * (row + 1)
+        low, high = y if self.transform is None or self.transform[4] > 0 else y[::-1]
+        return x[0], low, x[1], high
+
     def parse(self, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Row and column (int64[n] each, possibly outside the lattice) of published codes."""
         if self.system is None:

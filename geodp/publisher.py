@@ -75,8 +75,10 @@ def publish(
     """
     if not isinstance(table, CountTable):
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
+    if key is not None and not isinstance(key, NoiseKey):
+        raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = _contribution(table, contribution)
     _require_public_mask(table)
     mechanism = METHODS[method]

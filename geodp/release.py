@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import geodp
+from geodp import __version__
 from geodp.accounting import Event
 from geodp.errors import UsageError
 from geodp.grid import Grid
@@ -31,6 +31,10 @@ class Release:
 
     table: ReleasedTable
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, ReleasedTable):
+            raise UsageError("A Release holds a released table; geodp.publish makes one.")
+
     @property
     def grid(self) -> Grid:
         """The public grid."""
@@ -44,8 +48,9 @@ class Release:
     def standard_error(self, cells: ArrayLike = 1) -> Any:
         """Closed-form standard error of the sum of an aligned block of cells.
 
-        It depends on public parameters only. Where the truth is far above the noise it is the
-        actual standard error; in empty regions the clamp at 0 makes the actual one smaller. On a
+        It depends on public parameters only, and holds where no count on the way is clamped at 0,
+        that is, where blocks are well above the noise. Empty cells among empty cells have a smaller
+        error; an isolated occupied cell has a larger one, see ``isolated_cell`` in the card. On a
         domain with edges or a mask it is the largest of all such blocks.
 
         Parameters
@@ -60,15 +65,20 @@ class Release:
         float or float64 array
             In counts.
         """
-        errors = np.sqrt(METHODS[self.event.mechanism].variances(self.grid, self.event))[::-1]
+        variances = METHODS[self.event.mechanism].variances(self.grid, self.event)
+        errors = np.sqrt(variances)[::-1].tolist()
         sizes = np.asarray(cells)
         n = 1 << self.grid.bits
-        if sizes.dtype.kind not in "iu" or not ((sizes >= 1) & (sizes <= n)).all():
+
+        def error(size: int) -> float:
+            if not 1 <= size <= n:
+                raise UsageError(f"A block of this grid has 1 to {n} cells.")
+            return float(sum(e for shift, e in enumerate(errors) if size >> shift & 1))
+
+        if sizes.dtype.kind not in "iu":
             raise UsageError(f"A block of this grid has 1 to {n} cells.")
-        total = np.zeros(sizes.shape)
-        for shift, error in enumerate(errors):
-            total += error * ((sizes >> shift) & 1)
-        return total if sizes.ndim else float(total)
+        found = np.array([error(int(size)) for size in sizes.flat])
+        return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
 
     def expected_error(self) -> list[dict[str, float]]:
         """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all."""
@@ -78,7 +88,7 @@ class Release:
         errors: NDArray[np.float64] = self.standard_error(sizes)
         return [
             {
-                "cells": size,
+                "cells": int(size),
                 "standard_error": float(f"{error:.6g}"),
                 "margin_95": float(f"{1.96 * error:.6g}"),
             }
@@ -90,17 +100,19 @@ class Release:
         method = METHODS[self.event.mechanism]
         return {
             "schema": SCHEMA,
-            "software": {"name": "geodp", "version": geodp.__version__},
+            "software": {"name": "geodp", "version": __version__},
             "private": self.event.is_private,
             "guarantee": {
                 "in_words": self.event.words,
                 "variant": method.guarantee.variant,
                 "precondition": method.guarantee.precondition,
                 "source": method.guarantee.source,
+                "sensitivity_counts": method.sensitivity_words(self.grid),
                 "not_protected": [
                     "the domain, the grid and every value of this card: public by construction",
                     "other releases about the same people: their budgets add to this one",
                     "groups: k people together are protected with k times epsilon",
+                    *self._kept_key(),
                 ],
                 **self.event.describe(),
             },
@@ -113,12 +125,24 @@ class Release:
                 "noise_format": NOISE_FORMAT,
             },
             "expected_error": {
-                "meaning": "closed form for an aligned block of cells in which nothing is clamped; "
+                "meaning": "closed form for an aligned block of cells where nothing is clamped; "
                 "independent of the data; margin_95 = 1.96 standard errors",
                 "blocks": self.expected_error(),
+                "isolated_cell": {
+                    "meaning": "a populous cell in an empty region, which the clamp pulls down",
+                    **method.isolated_cell(self.grid, self.event),
+                },
             },
             "post_processing": list(method.postprocessing),
         }
+
+    def _kept_key(self) -> list[str]:
+        if self.event.key_origin == "entropy":
+            return []
+        return [
+            "whether two releases with the same kept key and parameters come from exactly the same "
+            "input: they are then identical, so use a new key for every new state of the data"
+        ]
 
     def write(
         self,

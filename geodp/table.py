@@ -39,11 +39,28 @@ class Cells:
     count: NDArray[np.int64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        self.key.setflags(write=False)
-        self.count.setflags(write=False)
+        key, count = self.key, self.count
+        if (
+            key.dtype != np.uint64
+            or count.dtype != np.int64
+            or key.ndim != 1
+            or key.shape != count.shape
+            or not (key[1:] > key[:-1]).all()
+            or not (count > 0).all()
+        ):
+            raise UsageError(
+                "Keys must be uint64 and strictly increasing, counts int64 and above 0; "
+                "from_keys and from_dense bring them into this form."
+            )
+        for name in ("key", "count"):  # views, so that the caller's own arrays stay writable
+            view = getattr(self, name).view()
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
 
     def to_dense(self) -> NDArray[np.int64]:
         """The counts as an array of the grid's shape, in index order: int64[*shape].
+
+        Index (0, 0) is the lower left cell on a grid of mesh codes.
 
         Raises UsageError for a grid of more than 2**28 cells.
         """
@@ -52,12 +69,6 @@ class Cells:
         dense = np.zeros(self.grid.shape, np.int64)
         dense[tuple(self.grid.decode(self.key))] = self.count
         return dense
-
-    def block_sums(self, shift: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Sums over aligned blocks of ``2**shift`` keys: the blocks' prefixes and sums."""
-        key, count = np.empty_like(self.key), np.empty_like(self.count)
-        n = coo.sum_blocks(self.key, self.count, shift, key, count)
-        return key[:n], count[:n]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +95,12 @@ class CountTable(Cells):
 
     bound: int | None = 1
     enforced: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require(self.grid.contains_keys(self.key), "The key is no cell of the grid's domain.")
+        if float(self.count.sum(dtype=np.float64)) > MOST_PEOPLE:
+            raise InputError(TOO_MANY)
 
     @classmethod
     def from_keys(
@@ -115,14 +132,14 @@ class CountTable(Cells):
         InputError
             More people than 2**60.
         """
+        if np.asarray(key).dtype.kind == "f" and np.size(key):
+            raise UsageError("Keys are integers; floating-point numbers may have lost digits.")
         keys = _whole(key, 2**64, "A key must be a whole number and not negative.")
         keys = keys.astype(np.uint64)
         counts = whole_counts(count)
         if keys.shape != counts.shape or keys.ndim != 1:
             raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
-        outside = np.flatnonzero(~grid.contains_keys(keys))
-        if outside.size:
-            raise CodeError(int(outside[0]), "The key is no cell of the grid's domain.")
+        _require(grid.contains_keys(keys), "The key is no cell of the grid's domain.")
         if float(counts.sum(dtype=np.float64)) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         if keys.size and not (keys[1:] > keys[:-1]).all():
@@ -139,7 +156,14 @@ class CountTable(Cells):
 
     @classmethod
     def from_dense(cls, array: ArrayLike, grid: Grid) -> Self:
-        """A table from an array of the grid's shape, in index order."""
+        """A table from an array of the grid's shape, in index order.
+
+        Index (0, 0) is the lower left cell on a grid of mesh codes, so an array whose first row
+        lies in the north must be flipped; on other grids the transform says where it is. A masked
+        array must not hide any cell: fill it with what the hidden cells hold, such as 0.
+        """
+        if np.ma.is_masked(array):
+            raise UsageError("The array hides cells behind a mask; fill them first: .filled(0).")
         dense = np.asarray(array)
         if dense.shape != grid.shape:
             raise UsageError(f"The array must have the grid's shape {grid.shape}.")
@@ -187,7 +211,10 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
         good = (array >= 0) & (array < limit) if array.dtype.kind != "u" else array < limit
         if array.dtype.kind == "f":
             good &= array == np.floor(array)
-    bad = np.flatnonzero(~np.atleast_1d(good))
-    if bad.size:
-        raise CodeError(int(bad[0]), rule)
+    _require(np.atleast_1d(good), rule)
     return array
+
+
+def _require(good: NDArray[np.bool_], rule: str) -> None:
+    if not good.all():
+        raise CodeError(int(good.argmin()), rule)

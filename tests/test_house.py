@@ -31,7 +31,7 @@ FLOORS = [
     ),
     ("rooms", ("io", "mechanisms")),
     ("sentence", ("publisher", "release")),
-    ("doors", ("__init__", "__main__", "cli")),
+    ("doors", ("__init__", "__main__", "cli", "report")),
 ]
 FLOOR = {name: number for number, (_, names) in enumerate(FLOORS) for name in names}
 
@@ -55,7 +55,11 @@ def imports(source: str) -> list[str]:
         if id(node) in type_only:
             continue
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names if alias.name.startswith("geodp.")]
+            names = [alias.name for alias in node.names]
+            found += [name for name in names if name == "geodp" or name.startswith("geodp.")]
+        elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
+            texts = [a.value for a in node.args if isinstance(a, ast.Constant)]
+            found += [text for text in texts if str(text).startswith("geodp")]
         elif isinstance(node, ast.ImportFrom) and node.level:
             found.append("geodp.relative")
         elif isinstance(node, ast.ImportFrom) and node.module == "geodp":
@@ -100,6 +104,8 @@ def test_imports_go_down_only(path):
         ("mechanisms", "from geodp import release"),
         ("io", "from . import cog"),
         ("table", "from geodp.cellar import anything"),
+        ("grid", "import geodp\ngeodp.publish"),
+        ("grid", "import importlib\nimportlib.import_module('geodp.publisher')"),
     ],
 )
 def test_a_planted_upward_import_is_caught(room, planted):

@@ -21,6 +21,8 @@ TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
         (Decimal("0.3"), Fraction(3, 10)),
         (2, Fraction(2)),
         (np.float64(0.7), Fraction(7, 10)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.int64(2), Fraction(2)),
         (1e-3, Fraction(1, 1000)),
         ("1e-3", Fraction(1, 1000)),
     ],
@@ -30,7 +32,8 @@ def test_budgets_are_read_exactly(given, exact):
 
 
 @pytest.mark.parametrize(
-    "wrong", [0, -1, "0", "x", "1/0", float("nan"), float("inf"), None, True, "", [1]]
+    "wrong",
+    [0, -1, "0", "x", "1/0", float("nan"), float("inf"), None, True, "", [1], "1e99999999", b"1"],
 )
 def test_budgets_that_are_refused(wrong):
     with pytest.raises(UsageError, match="epsilon must be"):
@@ -46,11 +49,21 @@ def test_budgets_that_are_refused(wrong):
         ({"contribution": 1.5}, "contribution"),
         ({"contribution": True}, "contribution"),
         ({"epsilon": "1/1000000000"}, "larger epsilon"),
+        ({"unit": None}, "unit"),
+        ({"unit": " "}, "unit"),
+        ({"key": b"x" * 32}, "NoiseKey"),
+        ({"method": ["topdown"]}, "method must be one of"),
     ],
 )
 def test_calls_that_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         geodp.publish(TABLE, **{"epsilon": 1, **options})
+
+
+def test_a_huge_epsilon_leaves_the_counts_as_they_are():
+    release = geodp.publish(TABLE, epsilon=1e6, contribution=np.int64(1))
+    assert (release.table.to_dense() == TABLE.to_dense()).all()
+    assert "exp(1000000) times" in release.event.words
 
 
 def test_a_kept_key_never_gives_two_inputs_the_same_noise():

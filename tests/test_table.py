@@ -19,13 +19,6 @@ def test_dense_and_keys_are_two_views_of_one_table(table):
     assert (keys.to_dense() == table.to_dense()).all()
 
 
-def test_blocks_are_sums_of_aligned_cells():
-    dense = np.arange(16).reshape(4, 4)
-    block, total = geodp.CountTable.from_dense(dense, GRID).block_sums(2)
-    assert block.tolist() == [0, 1, 2, 3]
-    assert total.tolist() == [dense[i : i + 2, j : j + 2].sum() for i in (0, 2) for j in (0, 2)]
-
-
 @pytest.mark.parametrize(
     ("key", "count", "error", "message"),
     [
@@ -38,7 +31,8 @@ def test_blocks_are_sums_of_aligned_cells():
         ([16], [1], CodeError, "no cell of the grid"),
         ([2**63], [1], CodeError, "no cell of the grid"),
         ([-1], [1], CodeError, "not negative"),
-        ([1.5], [1], CodeError, "whole number"),
+        ([1.5], [1], UsageError, "Keys are integers"),
+        ([2.0**53], [1], UsageError, "Keys are integers"),
         ([1, 2], [1], UsageError, "one length"),
         (["a"], [1], UsageError, "type"),
     ],
@@ -75,6 +69,38 @@ def test_raw_and_released_tables_are_different_types():
     assert isinstance(release.table.event, Event)
     with pytest.raises(UsageError, match="takes a CountTable"):
         geodp.publish(release.table, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("key", "count"),
+    [
+        (np.array([3, 0], np.uint64), np.array([5, 7])),
+        (np.array([3, 3], np.uint64), np.array([5, 7])),
+        (np.array([0, 3], np.uint64), np.array([-5, 7])),
+        (np.array([0, 3], np.uint64), np.array([0, 7])),
+        (np.array([0, 3]), np.array([5, 7])),
+        (np.array([0, 3], np.uint64), np.array([5.0, 7.0])),
+        (np.array([0, 3], np.uint64), np.array([5])),
+    ],
+)
+def test_a_table_that_is_not_canonical_cannot_be_made(key, count):
+    with pytest.raises(UsageError, match="strictly increasing"):
+        geodp.CountTable(GRID, key, count)
+
+
+def test_a_table_outside_the_domain_cannot_be_made_and_arrays_stay_writable():
+    key, count = np.array([3, 99], np.uint64), np.array([1, 2])
+    with pytest.raises(CodeError, match="no cell"):
+        geodp.CountTable(GRID, key, count)
+    geodp.CountTable(GRID, key[:1], count[:1])
+    assert key.flags.writeable
+
+
+def test_a_masked_array_must_not_hide_cells():
+    hidden = np.ma.array(np.full((4, 4), 255), mask=np.eye(4, dtype=bool))
+    with pytest.raises(UsageError, match="hides cells"):
+        geodp.CountTable.from_dense(hidden, GRID)
+    geodp.CountTable.from_dense(hidden.filled(0), GRID)
 
 
 def test_a_dense_array_of_a_huge_grid_is_refused():

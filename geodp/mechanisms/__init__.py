@@ -43,6 +43,12 @@ class Mechanism(Protocol):
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Run the mechanism; ``event.scale`` is the noise's scale."""
 
+    def sensitivity_words(self, grid: Grid) -> str:
+        """Why it is that, as one sentence for the release card."""
+
+    def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:
+        """``bias`` and ``rmse`` of a populous cell in an empty region."""
+
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64]:
         """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i."""
 

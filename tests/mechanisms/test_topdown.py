@@ -203,6 +203,10 @@ def test_isolated_cell_follows_its_recursion():
         found = count[key == 123_456]
         errors.append((int(found[0]) if found.size else 0) - 1_000_000)
     errors = np.array(errors) / float(scale)
+    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    stated = TopDown().isolated_cell(grid, spent)
+    assert stated["bias"] / float(scale) == pytest.approx(-2.026, abs=0.01)
+    assert stated["rmse"] / float(scale) == pytest.approx(2.20, abs=0.01)
     assert errors.mean() == pytest.approx(-2.026, abs=5 * 0.857 / math.sqrt(trials))
     assert errors.std() == pytest.approx(0.857, rel=0.08)
 
