@@ -9,6 +9,8 @@ import numpy as np
 
 from geodp.accounting import ADD_REMOVE, Event, event, rational
 from geodp.errors import UsageError
+from geodp.ledger import Charge, Ledger
+from geodp.loss import PureDP
 from geodp.mechanisms import METHODS
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
 from geodp.release import Release
@@ -24,6 +26,8 @@ def publish(
     contribution: int | None = None,
     unit: str = "person",
     key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
 ) -> Release:
     """Release a table with differential privacy.
 
@@ -47,6 +51,12 @@ def publish(
         depends on the key and a digest of the table, the grid and all parameters: the same
         input gives the same release again, and different inputs never share noise.
 
+    ledger : Ledger, optional
+        Charged before any noise is drawn; the charge stays if the run fails afterwards.
+        Publishing the same input again with the same kept key is recognised and costs nothing.
+    dataset : str, optional
+        Name of the data set in the ledger.
+
     Returns
     -------
     Release
@@ -56,6 +66,8 @@ def publish(
     UsageError
         A call that cannot be carried out; a contribution below the table's bound, or none where
         nothing bounds it; a mask that is the table's own occupied cells.
+    BudgetError
+        The ledger's cap would be exceeded; no noise was drawn.
 
     Notes
     -----
@@ -94,11 +106,40 @@ def publish(
         unit,
         origin,
     )
-    own = NoiseKey.generate() if key is None else key.derive(release_digest(table, spent))
+    identity = release_digest(table, spent)
+    charge = None
+    if ledger is not None or dataset is not None:
+        charge = _charged(ledger, dataset, spent, key, identity)
+    own = NoiseKey.generate() if key is None else key.derive(identity)
     try:
-        return Release(mechanism.release(table, spent, own))
+        return Release(mechanism.release(table, spent, own), charge)
     finally:
         own.forget()
+
+
+def _charged(
+    ledger: Ledger | None, dataset: str | None, spent: Event, key: NoiseKey | None, identity: bytes
+) -> Charge:
+    """Charge an event to a data set; only a kept key makes it recognisable."""
+    if ledger is None or dataset is None:
+        raise UsageError("A ledger and the name of a data set in it go together.")
+    if not spent.is_private:
+        raise UsageError("A release with a fixed key is not private and has no place in a ledger.")
+    protected = ledger.account(dataset).unit.removeprefix("one ")
+    if protected != spent.unit:
+        raise UsageError(
+            f"The ledger protects one {protected} of {dataset}, and this release one {spent.unit}; "
+            "budgets of different units do not add up."
+        )
+    fresh = NoiseKey.generate() if key is None else key
+    return ledger.charge(
+        dataset,
+        PureDP(spent.epsilon),
+        mechanism=spent.mechanism,
+        neighbours=spent.neighbours,
+        contribution=spent.contribution,
+        fingerprint=fresh.fingerprint(identity),
+    )
 
 
 def release_digest(table: CountTable, spent: Event) -> bytes:

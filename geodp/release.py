@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io.publication import write_publication
 from geodp.io.staging import SCHEMA
+from geodp.ledger import Charge
 from geodp.mechanisms import METHODS
 from geodp.randomness import NOISE_FORMAT
 from geodp.table import ReleasedTable
@@ -27,9 +28,12 @@ class Release:
     Attributes
     ----------
     table : ReleasedTable
+    charge : Charge, optional
+        What was charged to a ledger for it.
     """
 
     table: ReleasedTable
+    charge: Charge | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -116,6 +120,7 @@ class Release:
                 ],
                 **self.event.describe(),
             },
+            "budget": None if self.charge is None else self.charge.describe(),
             "domain": self.grid.describe(),
             "mechanism": {
                 "name": method.name,

@@ -1,0 +1,90 @@
+"""``geodp budget``: the commands and their exit codes."""
+
+import json
+from fractions import Fraction as F
+
+import pytest
+from click.testing import CliRunner
+
+from geodp.cli.budget import budget
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+from tests.ledgers import charge, forge, small_ledger, used_ledger
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return small_ledger(tmp_path)
+
+
+def geodp_budget(*arguments):
+    return CliRunner().invoke(budget, [str(a) for a in arguments])
+
+
+def test_the_commands(tmp_path):
+    file = tmp_path / "office.ledger"
+    made = geodp_budget("init", "--ledger", file, "--dataset", "人口", "--epsilon", "0.30")
+    assert (made.exit_code, made.stdout) == (
+        0,
+        f"{file}: all releases of 人口 together may spend epsilon 3/10.\n",
+    )
+    more = ["--dataset", "panel", "--rho", "1/8", "--unit", "one household", "--json"]
+    made = geodp_budget("init", "--ledger", file, *more)
+    assert json.loads(made.stdout)["cap"]["rho"] == "1/8"
+    more = ["--dataset", "b", "--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one"]
+    assert geodp_budget("init", "--ledger", file, *more).exit_code == 0
+    head = charge(Ledger.open(file), PureDP(F(1, 7)), "人口").hash
+
+    shown = geodp_budget("show", "--ledger", file).stdout
+    assert "spent      epsilon 1/7 = 0.142857  by releases: 1" in shown
+    assert "panel  (one household, add-remove-one)" in shown
+    assert head not in shown
+    assert head in geodp_budget("show", "--ledger", file, "--dataset", "人口").stdout
+    plain = json.loads(geodp_budget("show", "--ledger", file, "--json").stdout)["datasets"]
+    assert [entry["dataset"] for entry in plain] == ["人口", "panel", "b"]
+    assert plain[0]["remaining"]["epsilon"] == "11/70"
+    assert plain[0]["charges"][0]["head"] == head
+
+    assert head in geodp_budget("check", "--ledger", file, "--head", head).stdout
+    plain = json.loads(geodp_budget("check", "--ledger", file, "--json").stdout)
+    assert (plain["entries"], plain["head"]) == (5, head)
+
+    lines = geodp_budget("export", "--ledger", file).stdout
+    assert [json.loads(line)["kind"] for line in lines.splitlines()] == (
+        ["genesis"] + 3 * ["dataset"] + ["charge"]
+    )
+    assert geodp_budget("export", "--ledger", file, "--output", tmp_path / "x").exit_code == 0
+    assert (tmp_path / "x").read_text(encoding="utf-8") == lines
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        (2, ["init", "--dataset", "a"]),
+        (2, ["init", "--dataset", "a", "--epsilon", "1", "--rho", "1"]),
+        (2, ["init", "--dataset", "a", "--rho", "1", "--delta", "1/10"]),
+        (2, ["init", "--dataset", "a", "--delta", "1/10"]),
+        (2, ["init", "--dataset", "a", "--epsilon", "much"]),
+        (2, ["init", "--dataset", "census", "--epsilon", "1"]),
+        (2, ["show", "--dataset", "nobody"]),
+        (2, ["check", "--head", "abc"]),
+        (3, ["check", "--head", "0" * 64]),
+        (2, ["export", "--output", "office.ledger"]),
+        (1, ["export", "--output", "nowhere/x"]),
+    ],
+)
+def test_exit_codes(ledger, monkeypatch, code, arguments):
+    monkeypatch.chdir(ledger.path.parent)
+    done = geodp_budget(arguments[0], "--ledger", ledger.path, *arguments[1:])
+    assert done.exception.exit_code == code
+    assert str(done.exception).endswith(".")
+
+
+def test_commands_on_a_broken_ledger(tmp_path):
+    busy = used_ledger(tmp_path)
+    forge(busy.path, "UPDATE dataset SET cap = 'epsilon 9' WHERE name = 'census'")
+    for command in ("show", "check"):
+        done = geodp_budget(command, "--ledger", busy.path)
+        assert done.exception.exit_code == 3
+        assert "entry 1" in str(done.exception)
+    assert geodp_budget("export", "--ledger", busy.path).exit_code == 0

@@ -1,0 +1,329 @@
+"""The ledger: exact sums, caps, replays and refusals, and a model to compare with."""
+
+import json
+import sqlite3
+import tempfile
+from contextlib import closing
+from fractions import Fraction as F
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from geodp import chain
+from geodp.accounting import REPLACE
+from geodp.errors import BudgetError, UsageError
+from geodp.ledger import Ledger
+from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP, to_approximate
+from tests.ledgers import charge, fingerprint, small_ledger
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return small_ledger(tmp_path)
+
+
+# -- charging
+
+
+def test_charges_add_up_exactly_to_the_cap_and_not_beyond(ledger):
+    for number in range(10):
+        charge(ledger, PureDP(F(1, 10)), number=number)  # ten tenths, which floats miss
+    assert ledger.spent("census") == PureDP(F(1))
+    assert ledger.remaining("census") == PureDP(F(0))
+    with pytest.raises(BudgetError, match="epsilon 0 is left, and nothing was charged"):
+        charge(ledger, PureDP(F(1, 10**80)), number=10)
+    assert len(ledger.account("census").charges) == 10
+    ledger.check()
+
+
+def test_a_charge_tells_the_card_what_was_spent_before_and_in_all(ledger):
+    charge(ledger, number=1)
+    second = charge(ledger, PureDP(F(1, 3)), number=2, details={"split": [1, 2], "名": "é"})
+    assert json.loads(second.details) == {"split": [1, 2], "名": "é"}
+    assert second.describe() == {
+        "ledger": ledger.check().ledger,
+        "dataset": "census",
+        "unit": "one person",
+        "neighbours": "add-remove-one",
+        "loss": PureDP(F(1, 3)).describe(),
+        "spent": PureDP(F(8, 15)).describe(),
+        "cap": PureDP(F(1)).describe(),
+        "earlier_releases": 1,
+        "sequence": 3,
+        "head": ledger.check().hash,
+    }
+
+
+def test_a_known_fingerprint_costs_nothing_and_has_the_same_card(ledger):
+    first = charge(ledger, number=1)
+    charge(ledger, number=2)
+    again = charge(ledger, number=1)
+    assert (first.replay, again.replay) == (False, True)
+    assert again.describe() == first.describe()
+    assert ledger.spent("census") == PureDP(F(2, 5))
+
+
+def test_a_replay_is_recognised_when_nothing_is_left(ledger):
+    charge(ledger, PureDP(F(1)), number=1)
+    assert charge(ledger, PureDP(F(1)), number=1).replay
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"loss": PureDP(F(1, 2))},
+        {"mechanism": "privelet"},
+        {"neighbours": REPLACE},
+        {"contribution": 2},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_fingerprint_of_another_release_is_refused(ledger, changed):
+    charge(ledger)
+    with pytest.raises(UsageError, match="fingerprint must change"):
+        charge(ledger, **changed)
+
+
+def test_data_sets_have_budgets_of_their_own(ledger):
+    ledger.add_dataset("trips", PureDP(F(1, 5)), unit="one trip", neighbours=REPLACE)
+    charge(ledger, PureDP(F(1)))
+    assert charge(ledger, dataset="trips", neighbours=REPLACE).replay is False
+    assert [account.name for account in ledger.accounts()] == ["census", "trips"]
+    assert ledger.remaining("trips") == PureDP(F(0))
+
+
+def test_pure_charges_count_as_half_their_square_under_a_cap_of_rho(ledger):
+    ledger.add_dataset("panel", ZeroConcentratedDP(F(1, 2)))
+    charge(ledger, PureDP(F(1, 2)), "panel", 1)
+    charge(ledger, ZeroConcentratedDP(F(1, 4)), "panel", 2)
+    assert ledger.spent("panel") == ZeroConcentratedDP(F(3, 8))
+    with pytest.raises(BudgetError):
+        charge(ledger, PureDP(F(51, 100)), "panel", 3)
+    assert charge(ledger, PureDP(F(1, 2)), "panel", 4).loss == PureDP(F(1, 2))
+
+
+def test_an_approximate_cap_bounds_both_parameters_and_keeps_the_original_ones(ledger):
+    ledger.add_dataset("panel", ApproximateDP(2, F(1, 1000)))
+    converted = to_approximate(ZeroConcentratedDP(F(1, 100)), F(1, 1500))
+    assert charge(ledger, converted, "panel", 1).loss.original == ZeroConcentratedDP(F(1, 100))
+    assert ledger.account("panel").charges[0].loss == converted
+    with pytest.raises(BudgetError):
+        charge(ledger, ApproximateDP(F(1, 100), F(1, 1500)), "panel", 2)
+    charge(ledger, PureDP(F(1)), "panel", 3)
+
+
+@pytest.mark.parametrize(
+    ("cap", "loss"),
+    [
+        (PureDP(9), ZeroConcentratedDP(1)),
+        (PureDP(9), ApproximateDP(1, F(1, 10**9))),
+        (ZeroConcentratedDP(9), ApproximateDP(1, F(1, 10**9))),
+        (ApproximateDP(9, F(1, 9)), ZeroConcentratedDP(1)),
+    ],
+)
+def test_a_weaker_kind_of_guarantee_cannot_be_charged_to_a_cap(ledger, cap, loss):
+    ledger.add_dataset("other", cap)
+    with pytest.raises(UsageError, match="kind of guarantee"):
+        charge(ledger, loss, "other")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"dataset": "nobody"},
+        {"neighbours": REPLACE},
+        {"neighbours": "friends"},
+        {"contribution": 0},
+        {"contribution": True},
+        {"mechanism": ""},
+        {"fingerprint": "abc"},
+        {"fingerprint": "AB" * 32},
+        {"fingerprint": fingerprint(1) + "\n"},
+        {"loss": PureDP(0)},
+        {"loss": ApproximateDP(0, 1)},
+        {"details": {"x": float("nan")}},
+        {"details": {"x": F(1)}},
+        {"details": {"x": "\ud800"}},
+    ],
+    ids=str,
+)
+def test_a_charge_that_does_not_fit_is_refused_and_leaves_nothing(ledger, changed):
+    before = ledger.check()
+    with pytest.raises(UsageError):
+        charge(ledger, **changed)
+    assert ledger.check() == before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "census"},
+        {"name": " "},
+        {"name": "a\nb"},
+        {"name": "x" * 201},
+        {"name": "\ud800"},
+        {"unit": ""},
+        {"neighbours": "friends"},
+        {"cap": PureDP(0)},
+        {"cap": ApproximateDP(1, 0)},
+        {"cap": ApproximateDP(1, 1)},
+    ],
+    ids=ascii,
+)
+def test_a_data_set_that_does_not_fit_is_refused(ledger, changed):
+    given = {"name": "new", "cap": PureDP(1), "unit": "one person"}
+    with pytest.raises(UsageError):
+        ledger.add_dataset(**{**given, **changed})
+    assert ledger.check().sequence == 1
+
+
+# -- the file
+
+
+def test_every_connection_writes_through_to_the_disk(ledger):
+    with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)) as db:
+        pragmas = ["journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint"]
+        found = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+    assert found == ["wal", 2, 1, 0]  # 2 is FULL
+
+
+def test_a_ledger_at_rest_is_one_file_that_may_be_moved(ledger, tmp_path):
+    charge(ledger)
+    assert [path.name for path in tmp_path.iterdir()] == ["office.ledger"]
+    moved = tmp_path / "other place" / "100% ours?.ledger"
+    moved.parent.mkdir()
+    ledger.path.rename(moved)
+    assert Ledger.open(moved).spent("census") == PureDP(F(1, 5))
+    with pytest.raises(UsageError, match="does not exist"):
+        charge(ledger, number=2)
+    assert not ledger.path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database, but longer than its header " * 99])
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="is not a ledger"):
+        Ledger.open(path)
+    assert path.read_bytes() == content
+    if content:
+        with pytest.raises(UsageError):
+            Ledger.create(path)
+        assert path.read_bytes() == content
+
+
+def test_a_folder_is_no_ledger(tmp_path):
+    with pytest.raises(UsageError, match="is not a ledger"):
+        Ledger.open(tmp_path)
+
+
+def test_another_database_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE t (x)")
+    content = path.read_bytes()
+    for verb in (Ledger.open, Ledger.create):
+        with pytest.raises(UsageError):
+            verb(path)
+    assert path.read_bytes() == content
+
+
+def test_a_ledger_is_never_overwritten_but_an_empty_file_is_filled(ledger, tmp_path):
+    with pytest.raises(UsageError, match="never overwritten"):
+        Ledger.create(ledger.path)
+    (tmp_path / "empty").touch()
+    assert Ledger.create(tmp_path / "empty").accounts() == ()
+
+
+def test_a_newer_version_is_refused(ledger):
+    with closing(sqlite3.connect(ledger.path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    with pytest.raises(UsageError, match="version 2"):
+        Ledger.open(ledger.path)
+
+
+def test_two_ledgers_have_different_ids(tmp_path):
+    assert len({Ledger.create(tmp_path / f"{i}").check().ledger for i in range(4)}) == 4
+
+
+# -- model
+
+
+class AgainstLists(RuleBasedStateMachine):
+    """The ledger against lists of fractions."""
+
+    @initialize()
+    def start(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.ledger = Ledger.create(f"{self.folder.name}/ledger")
+        self.caps, self.lists, self.known, self.heads = {}, {}, {}, []
+
+    def teardown(self):
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+    @rule(
+        number=st.integers(0, 3),
+        cap=st.fractions(F(1, 100), 3, max_denominator=100),
+        rho=st.booleans(),
+    )
+    def add(self, number, cap, rho):
+        kind = ZeroConcentratedDP if rho else PureDP
+        if number in self.caps:
+            with pytest.raises(UsageError):
+                self.ledger.add_dataset(f"set {number}", kind(cap))
+            return
+        self.ledger.add_dataset(f"set {number}", kind(cap))
+        self.caps[number], self.lists[number] = kind(cap), []
+
+    @rule(
+        number=st.integers(0, 3),
+        loss=st.fractions(F(1, 100), 2, max_denominator=100),
+        print_=st.integers(0, 30),
+    )
+    def spend(self, number, loss, print_):
+        def attempt():
+            return charge(self.ledger, PureDP(loss), f"set {number}", print_)
+
+        if number not in self.caps:
+            with pytest.raises(UsageError, match="no data set"):
+                attempt()
+            return
+        cap = self.caps[number].amounts[0]
+        cost = loss**2 / 2 if isinstance(self.caps[number], ZeroConcentratedDP) else loss
+        if (number, print_) in self.known:
+            if self.known[number, print_] == loss:
+                assert attempt().replay
+            else:
+                with pytest.raises(UsageError, match="fingerprint"):
+                    attempt()
+        elif sum(self.lists[number]) + cost > cap:
+            with pytest.raises(BudgetError):
+                attempt()
+        else:
+            done = attempt()
+            assert not done.replay
+            self.lists[number].append(cost)
+            self.known[number, print_] = loss
+            self.heads.append(done.hash)
+
+    @rule()
+    def open_again(self):
+        self.ledger = Ledger.open(self.ledger.path)
+
+    @rule()
+    def check(self):
+        for head in self.heads:
+            self.ledger.check(head)
+
+    @invariant()
+    def sums_agree(self):
+        assert {account.name: account.spent.amounts[0] for account in self.ledger.accounts()} == {
+            f"set {number}": sum(costs) for number, costs in self.lists.items()
+        }
+
+
+AgainstLists.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestAgainstLists = AgainstLists.TestCase

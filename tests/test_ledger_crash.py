@@ -1,0 +1,327 @@
+"""The ledger under many processes, kill -9, a full disk and a file that may only be read."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing, suppress
+from fractions import Fraction as F
+from pathlib import Path
+
+import pytest
+
+from geodp import chain
+from geodp.errors import BudgetError, OutputError, UsageError
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+from tests.ledgers import charge, fingerprint, small_ledger
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
+
+START = """
+import sys, secrets
+from fractions import Fraction
+from geodp.errors import BudgetError, GeodpError
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+
+def charge(fingerprint):
+    return Ledger.open(sys.argv[1]).charge(
+        "census", PureDP(Fraction(1, 5)), mechanism="topdown", neighbours="add-remove-one",
+        contribution=1, fingerprint=fingerprint, details={"x": "y" * 300},
+    )
+
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+ONE = """
+try:
+    print("replay" if charge(sys.argv[2] or secrets.token_hex(32)).replay else "charged")
+except GeodpError as error:
+    print(type(error).__name__)
+"""
+MANY = """
+while True:
+    fingerprint = secrets.token_hex(32)
+    try:
+        charge(fingerprint)
+    except BudgetError:
+        continue
+    print(fingerprint, flush=True)
+"""
+TOO_EARLY = """
+while True:
+    fingerprint = secrets.token_hex(32)
+    print(fingerprint, flush=True)
+    charge(fingerprint)
+"""
+
+
+def start(script, path, argument="", **options):
+    """A process that has imported everything and waits for a line."""
+    return subprocess.Popen(
+        [sys.executable, "-c", START + script, str(path), argument],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def release(processes):
+    """Let them all go at once."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+
+
+def results(processes):
+    return sorted(process.communicate(timeout=120)[0].strip() for process in processes)
+
+
+def test_the_charging_process_imports_nothing_heavy():
+    code = START.split("print(")[0] + "assert not {'click', 'numba', 'pyarrow'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- many at once
+
+
+def test_of_eight_processes_at_once_exactly_the_five_that_the_cap_allows_succeed(tmp_path):
+    ledger = small_ledger(tmp_path)
+    processes = [start(ONE, ledger.path) for _ in range(8)]
+    release(processes)
+    assert results(processes) == 3 * ["BudgetError"] + 5 * ["charged"]
+    account = ledger.account("census")
+    assert account.spent == PureDP(sum((c.loss.epsilon for c in account.charges), F(0)))
+    assert account.remaining == PureDP(F(0))
+    assert ledger.check().sequence == 1 + 5
+
+
+def test_of_eight_processes_with_one_fingerprint_one_is_charged(tmp_path):
+    ledger = small_ledger(tmp_path)
+    processes = [start(ONE, ledger.path, fingerprint(7)) for _ in range(8)]
+    release(processes)
+    assert results(processes) == ["charged"] + 7 * ["replay"]
+    assert ledger.spent("census") == PureDP(F(1, 5))
+
+
+def test_eight_threads_may_share_a_ledger(tmp_path):
+    ledger, outcomes = small_ledger(tmp_path), []
+
+    def work(number):
+        try:
+            outcomes.append(charge(ledger, number=number).sequence)
+        except BudgetError:
+            outcomes.append(0)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == [0, 0, 0, 2, 3, 4, 5, 6]
+    ledger.check()
+
+
+def test_of_several_that_create_a_ledger_at_once_one_does(tmp_path):
+    outcomes = []
+
+    def work():
+        with suppress(UsageError):  # it exists
+            outcomes.append(Ledger.create(tmp_path / "new").check().ledger)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == [Ledger.open(tmp_path / "new").check().ledger]
+
+
+def test_a_ledger_that_others_hold_for_too_long_is_busy(tmp_path, monkeypatch):
+    ledger = small_ledger(tmp_path)
+    monkeypatch.setattr(chain, "PATIENCE", 0.1)
+    with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)):
+        assert ledger.spent("census") == PureDP(F(0))  # readers do not wait
+        with pytest.raises(OutputError, match="in use by others"):
+            charge(ledger)
+    assert not charge(ledger).replay
+
+
+# -- kill -9
+
+
+def kill_at_random(script, path, kills, chance):
+    """Kill pairs of charging processes; return what they acknowledged and how they were met."""
+    acknowledged, inside = set(), 0
+    for _ in range(kills // 2):
+        processes = [start(script, path) for _ in range(2)]
+        release(processes)
+        time.sleep(chance.uniform(0, 0.06))
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+            time.sleep(chance.choice([0, 0, 0.004]))
+        for process in processes:
+            lines = process.communicate(timeout=60)[0].split("\n")
+            acknowledged.update(lines[:-1])  # the last one may be half a line
+            assert process.returncode == -signal.SIGKILL
+        inside += Path(f"{path}-wal").exists()
+    return acknowledged, inside
+
+
+@pytest.mark.parametrize(("cap", "kills"), [(F(10**6), 60), (F(6), 40)], ids=["wide", "narrow"])
+def test_kill_at_random_moments_loses_no_acknowledged_charge(tmp_path, cap, kills):
+    chance = random.Random(20)
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(cap))
+    acknowledged, inside, heads = set(), 0, []
+    for _ in range(10):
+        more, met = kill_at_random(MANY, ledger.path, kills // 10, chance)
+        acknowledged, inside = acknowledged | more, inside + met
+        heads.append(Ledger.open(ledger.path).check().hash)
+    for head in heads:
+        ledger.check(head)
+    account = ledger.account("census")
+    charged = {c.fingerprint for c in account.charges}
+    assert acknowledged <= charged
+    assert len(charged) <= len(acknowledged) + kills  # one in flight for each
+    assert account.spent == PureDP(F(len(charged), 5))
+    assert account.spent.epsilon <= cap
+    assert len(charged) == 30 if cap == 6 else len(charged) > 30
+    # Most kills met an open file, else this shows little.
+    assert inside >= kills // 2 * 0.6
+    assert [path.name for path in tmp_path.iterdir()] == ["office.ledger"]
+
+
+def test_a_process_that_acknowledges_too_early_is_caught(tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(F(10**6)))
+    acknowledged, _ = kill_at_random(TOO_EARLY, ledger.path, 10, random.Random(21))
+    assert acknowledged - {c.fingerprint for c in ledger.account("census").charges}
+
+
+def test_a_kill_while_a_ledger_is_made_leaves_one_that_can_be_made(tmp_path):
+    create = "Ledger.create(sys.argv[1]).add_dataset('census', PureDP(Fraction(1)))\n"
+    chance = random.Random(22)
+    for number in range(10):
+        path = tmp_path / str(number)
+        process = start(create + "while True: pass\n", path)
+        release([process])
+        time.sleep(chance.uniform(0, 0.008))
+        process.kill()
+        process.communicate()
+        try:
+            ledger = Ledger.create(path)
+        except UsageError:
+            ledger = Ledger.open(path)
+        if not ledger.accounts():
+            ledger.add_dataset("census", PureDP(F(1)))
+        charge(ledger)
+        assert ledger.check().sequence == 2
+
+
+# -- a full disk
+
+
+@pytest.mark.parametrize("limit", [0, 4096, 8192, 12000, 20000, 32768, 36864, 45056, 60000])
+def test_a_file_that_may_not_grow_gives_a_clear_error_and_keeps_the_ledger_whole(tmp_path, limit):
+    ledger = small_ledger(tmp_path)
+    done = 0
+    for _ in range(3):
+        process = start(
+            ONE,
+            ledger.path,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        )
+        release([process])
+        (outcome,) = results([process])
+        assert outcome in ("charged", "OutputError")
+        done += outcome == "charged"
+        assert Ledger.open(ledger.path).check().sequence == 1 + done
+    assert done == 0 if limit <= 4096 else True
+    assert len(ledger.account("census").charges) == done
+    assert not charge(ledger).replay
+
+
+@pytest.mark.parametrize("spare", range(4))
+def test_a_full_database_gives_a_clear_error_and_keeps_the_ledger_whole(
+    tmp_path, monkeypatch, spare
+):
+    ledger = small_ledger(tmp_path)
+    whole = chain._connection
+
+    def full(*arguments):
+        db = whole(*arguments)
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        db.execute(f"PRAGMA max_page_count = {pages + spare}")
+        return db
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chain, "_connection", full)
+        with pytest.raises(OutputError, match="disk is full; nothing was charged"):
+            charge(ledger, details={"x": "y" * 4096 * 5})
+    assert ledger.check().sequence == 1
+    assert charge(ledger, details={"x": "y" * 4096 * 5}).sequence == 2
+
+
+# -- a file that may only be read
+
+
+@pytest.fixture
+def anyones_folder():
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def as_a_reader(function):
+    """Run in a process without the rights of root; return its exit code."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            function()
+            code = 0
+        except BaseException as error:
+            code = getattr(error, "exit_code", 98)
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o777])
+def test_who_may_only_read_can_look_but_not_charge(anyones_folder, mode):
+    ledger = small_ledger(anyones_folder)
+    charge(ledger)
+    ledger.path.chmod(0o444)
+    anyones_folder.chmod(mode)
+
+    def look():
+        assert Ledger.open(ledger.path).spent("census") == PureDP(F(1, 5))
+        Ledger.open(ledger.path).check()
+
+    def spend():
+        charge(ledger, number=2)
+
+    def hidden():
+        Ledger.open(ledger.path)
+
+    assert as_a_reader(look) == 0
+    assert as_a_reader(spend) == OutputError.exit_code
+    ledger.path.chmod(0o000)
+    assert as_a_reader(hidden) == OutputError.exit_code
+    anyones_folder.chmod(0o755)
+    assert ledger.check().sequence == 2

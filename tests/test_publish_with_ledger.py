@@ -1,0 +1,109 @@
+"""Publishing against a ledger: charged before the noise, refused over the cap, replays free."""
+
+import multiprocessing
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import BudgetError, UsageError
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+from geodp.mechanisms.topdown import TopDown
+
+GRID = geodp.Grid.regular((8, 8))
+TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger.create(tmp_path / "office.ledger")
+    made.add_dataset("census", PureDP(Fraction(1)))
+    return made
+
+
+@pytest.fixture
+def key(tmp_path):
+    file = tmp_path / "key"
+    file.write_text(bytes(range(32)).hex())
+    return geodp.NoiseKey.from_file(file)
+
+
+def test_the_cap_holds_and_the_card_carries_the_head(ledger):
+    for number in range(5):
+        release = geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
+        card = release.card()["budget"]
+        assert card["earlier_releases"] == number
+        assert ledger.check(card["head"])
+    with pytest.raises(BudgetError):
+        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
+    assert str(ledger.spent("census")) == str(PureDP(Fraction(1)))
+
+
+def test_a_replay_costs_nothing_and_gives_the_same_release_and_card(ledger, key):
+    one, two = (
+        geodp.publish(TABLE, epsilon="1/2", key=key, ledger=ledger, dataset="census")
+        for _ in range(2)
+    )
+    assert (one.table.to_dense() == two.table.to_dense()).all()
+    assert one.card() == two.card()
+    assert two.charge.replay
+    assert len(ledger.account("census").charges) == 1
+
+
+def test_other_data_under_the_same_key_is_charged(ledger, key):
+    other = geodp.CountTable.from_dense(np.full((8, 8), 21), GRID)
+    for table in (TABLE, other):
+        geodp.publish(table, epsilon="1/2", key=key, ledger=ledger, dataset="census")
+    assert len(ledger.account("census").charges) == 2
+
+
+def test_a_run_that_fails_after_the_charge_stays_charged(ledger, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(TopDown, "release", fail)
+    with pytest.raises(MemoryError):
+        geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census")
+    assert str(ledger.remaining("census")) == str(PureDP(Fraction(1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dataset": None}, "go together"),
+        ({"ledger": None}, "go together"),
+        ({"unit": "trip"}, "different units"),
+        ({"key": geodp.NoiseKey(bytes(32))}, "fixed key"),
+        ({"neighbours": "replace-one"}, "neighbours"),
+    ],
+)
+def test_what_does_not_fit_the_ledger_is_refused_and_costs_nothing(ledger, options, message):
+    given = {"epsilon": 1, "ledger": ledger, "dataset": "census", **options}
+    with pytest.raises(UsageError, match=message):
+        geodp.publish(TABLE, **given)
+    assert ledger.account("census").charges == ()
+
+
+def _publish(path, queue):
+    try:
+        geodp.publish(TABLE, epsilon="1/5", ledger=Ledger.open(path), dataset="census")
+    except BudgetError:
+        queue.put("refused")
+    else:
+        queue.put("published")
+
+
+def test_eight_publishers_at_once_against_a_cap_for_five(ledger):
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    runs = [context.Process(target=_publish, args=(ledger.path, queue)) for _ in range(8)]
+    for run in runs:
+        run.start()
+    answers = sorted(queue.get(timeout=120) for _ in runs)
+    for run in runs:
+        run.join()
+    assert answers == ["published"] * 5 + ["refused"] * 3
+    assert ledger.check()
+    assert len(ledger.account("census").charges) == 5

@@ -1,0 +1,39 @@
+"""A kept key gives the same release in another process, and without compiled code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys, numpy as np, geodp
+key = geodp.NoiseKey.from_file(sys.argv[1])
+grid = geodp.Grid.regular((9, 14))
+people = np.zeros((9, 14), int)
+people[2:5, 3:9] = np.arange(18).reshape(3, 6) * 40
+release = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon="1/3", key=key)
+print(release.table.key.tolist(), release.table.count.tolist())
+"""
+
+
+def run(key_file, **variables):
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", SCRIPT, str(key_file)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("variables", [{}, {"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_NUM_THREADS": "1"}])
+def test_another_process_replays_bit_for_bit(tmp_path, variables):
+    key_file = tmp_path / "key"
+    key_file.write_text("c0ffee" * 10 + "abcd")
+    first = run(key_file)
+    assert run(key_file, **variables) == first
+    key_file.write_text("c0ffee" * 10 + "abce")
+    assert run(key_file) != first
