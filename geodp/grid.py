@@ -303,7 +303,7 @@ class Grid:
 
 OUTSIDE = (
     "The cell lies outside the public domain; choose a domain that holds all cells, "
-    "or say that cells outside are to be dropped."
+    "or have cells outside dropped (--outside drop, outside='drop')."
 )
 
 

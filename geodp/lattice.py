@@ -100,17 +100,13 @@ class Lattice:
         return self.transform is not None and self.transform[4] > 0
 
     def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Coordinates of the cell edges: x float64[cols + 1], y float64[rows + 1]."""
+        """Edges of all columns and rows, for plotting: x float64[cols + 1], y float64[rows + 1]."""
+        cols, rows = np.arange(self.cols + 1), np.arange(self.rows + 1)
         if self.system is not None:
-            y0, x0 = self.system.origin
-            dy, dx = self.system.step
-            rows = self.row0 + np.arange(self.rows + 1)
-            cols = self.col0 + np.arange(self.cols + 1)
-            return _ratio(x0, dx, cols), _ratio(y0, dy, rows)
+            (y0, x0), (dy, dx) = self.system.origin, self.system.step
+            return _ratio(x0, dx, self.col0 + cols), _ratio(y0, dy, self.row0 + rows)
         a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-        x = c + a * np.arange(self.cols + 1, dtype=np.float64)
-        y = f + e * np.arange(self.rows + 1, dtype=np.float64)
-        return x, y
+        return c + a * cols.astype(np.float64), f + e * rows.astype(np.float64)
 
     def edges_at(
         self, row: NDArray[np.int64], col: NDArray[np.int64]
@@ -119,14 +115,12 @@ class Lattice:
         if self.system is not None:
             (y0, x0), (dy, dx) = self.system.origin, self.system.step
             row, col = self.row0 + row, self.col0 + col
-            x = _ratio(x0, dx, col), _ratio(x0, dx, col + 1)
-            y = _ratio(y0, dy, row), _ratio(y0, dy, row + 1)
-        else:
-            a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-            x = c + a * col, c + a * (col + 1)
-            y = f + e * row, f + e * (row + 1)
-        low, high = y if self.transform is None or self.transform[4] > 0 else y[::-1]
-        return x[0], low, x[1], high
+            west, east = _ratio(x0, dx, col), _ratio(x0, dx, col + 1)
+            return west, _ratio(y0, dy, row), east, _ratio(y0, dy, row + 1)
+        a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+        x, y = col.astype(np.float64), row.astype(np.float64)
+        low, high = (y, y + 1) if e > 0 else (y + 1, y)
+        return c + a * x, f + e * low, c + a * (x + 1), f + e * high
 
     def parse(self, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Row and column (int64[n] each, possibly outside the lattice) of published codes."""

@@ -166,7 +166,8 @@ def _contribution(table: CountTable, claimed: int | None) -> tuple[int, bool]:
         if table.bound is None:
             raise UsageError(
                 "Nothing in the input bounds how often one person is counted. Name the column of "
-                "persons so that it can be enforced, or vouch for a bound: contribution=N."
+                "persons so that it can be enforced (--person, person=), or vouch for a bound "
+                "(--contribution N, contribution=N)."
             )
         return table.bound, table.enforced
     if table.bound is not None and claimed < table.bound:

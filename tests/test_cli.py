@@ -91,6 +91,15 @@ def test_publish_json_verify_and_map(tmp_path):
     assert geodp("verify", out).returncode == 3
     assert geodp("map", out, "--output", tmp_path / "again.png").returncode == 0
     assert (tmp_path / "again.png").stat().st_size > 10_000
+    for target, words in (
+        (tmp_path / "again.png", "--overwrite"),
+        (tmp_path / "again.tif", ".png"),
+        (out / "public" / "new.png", "inside a release"),
+    ):
+        refused = geodp("map", out, "--output", target)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+    assert geodp("map", out, "--output", tmp_path / "again.png", "--overwrite").returncode == 0
 
 
 def test_nothing_is_overwritten_unless_asked(tmp_path):
@@ -128,7 +137,7 @@ def test_a_terminated_run_leaves_nothing(tmp_path, wait):
         (["publish", "absent.zip", "--grid", "jis:half", "--epsilon", "1", "--output", "x"], 5, ""),
         ([*["publish", *SMALL[:-2]], "--epsilon", "nought", "--output", "x"], 2, "decimal"),
         ([*["publish", *SMALL[:-2]], "--epsilon", "-1", "--output", "x"], 2, "above 0"),
-        ([*["publish", *SMALL], "--method", "magic", "--output", "x"], 2, "method must be"),
+        ([*["publish", *SMALL], "--method", "magic", "--output", "x"], 2, "'--method'"),
         ([*["publish", *SMALL], "--neighbours", "me", "--output", "x"], 2, "neighbours"),
         ([*["publish", *SMALL], "--bounds", *"1234", "--output", "x"], 2, "not both"),
         ([*["publish", *SMALL], "--mask", "m", "--output", "x"], 2, "--mask-source"),
@@ -157,6 +166,13 @@ def test_mesh_codes_from_arguments_and_standard_input():
     decoded = json.loads(geodp("mesh", "decode", "--json", "533946113").stdout)
     assert decoded[0]["grid"] == "jis:half"
     assert decoded[0]["bounds"] == [139.7625, 35 + 163 / 240, 139.76875, 35 + 164 / 240]
+
+
+def test_the_grid_of_a_code_is_told_by_the_code():
+    codes = ["CRS3035RES1000mN2599000E4695000", "10kmN259E469", "53394611"]
+    decoded = json.loads(geodp("mesh", "decode", "--json", *codes).stdout)
+    assert [row["grid"] for row in decoded] == ["inspire:1km", "inspire:10km", "jis:basic"]
+    assert geodp("mesh", "decode", "3kmN1E1").returncode == 2
 
 
 def test_an_unforeseen_error_shows_its_place_and_no_message(tmp_path):

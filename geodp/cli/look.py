@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,16 @@ def verify(release: Path, as_json: bool) -> None:
 @click.command("map")
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--output", required=True, type=click.Path(path_type=Path), help="PNG file.")
-def map_(release: Path, output: Path) -> None:
+@click.option("--overwrite", is_flag=True, help="Replace the file.")
+def map_(release: Path, output: Path, overwrite: bool) -> None:
     """Draw the map of a written RELEASE again."""
+    if output.suffix.lower() != ".png":
+        raise UsageError("--output must end in .png.")
+    folders = output.resolve().parents
+    if any(f.name == "public" and (f / "release.json").exists() for f in folders):
+        raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
+    if output.exists() and not overwrite:
+        raise UsageError(f"{output} exists; replace it with --overwrite.")
     from geodp.io.picture import write_png
     from geodp.io.verification import read_release_table
 
@@ -63,6 +72,8 @@ def inspect(file: Path, as_json: bool) -> None:
         if isinstance(value, list):
             click.echo(f"{name}:")
             for item in value:
+                if "columns" in item and item["columns"] is None:
+                    item["columns"] = "the first row looks like data; names are not shown"
                 click.echo(f"  {_line(item)}")
         else:
             click.echo(f"{name}: {_line(value)}")
@@ -120,12 +131,12 @@ def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
     Without CODES, reads them from standard input.
     """
     from geodp.errors import CodeError
-    from geodp.gridcode import code_system, infer_jis_level
+    from geodp.gridcode import code_system
 
     rows = []
     for position, code in enumerate(codes or sys.stdin.read().split()):
         try:
-            system = code_system(spec or f"jis:{infer_jis_level(code)}")
+            system = code_system(spec or _grid_of_code(code))
             row, col = system.parse([code])
         except CodeError as error:
             raise InputError(f"Code {position + 1}: {error.rule}") from None
@@ -140,6 +151,16 @@ def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
         return
     for entry in rows:
         click.echo(f"{entry['code']}  " + " ".join(f"{edge:.10f}" for edge in entry["bounds"]))
+
+
+def _grid_of_code(code: str) -> str:
+    """Name of the code system of a code; CodeError where it is not certain."""
+    from geodp.gridcode import infer_jis_level
+
+    inspire = re.match(r"CRS3035RES(\d+)mN|(\d+k?m)N", code)
+    if inspire:
+        return f"inspire:{inspire.group(1) or inspire.group(2)}"
+    return f"jis:{infer_jis_level(code)}"
 
 
 @click.command()

@@ -185,9 +185,7 @@ class JISMesh:
                 "JIS X 0410: sum such data by the first 8 digits and use jis:basic"
             )
         if len(text) != digits:
-            levels = [f"jis:{level}" for level in LEVELS if _DIGITS[level] == len(text)]
-            known = " or ".join(levels) or "no level"
-            return f"codes of {self.name} have {digits} digits; as many as given has {known}"
+            return f"codes of {self.name} have {digits} digits; check the column and the level"
         groups = ["two digits 00 to 79", *(_SPLITS[f][-1] for f in LEVELS[self.level])]
         nine = "; 9 digits are jis:2km if the last is 5, else jis:half" if digits == 9 else ""
         return f"a code of {self.name} is two digits, then {', then '.join(groups)}{nine}"

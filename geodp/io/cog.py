@@ -21,7 +21,7 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from rasterio.windows import Window
 
 from geodp.grid import Grid
-from geodp.io.tables import CHUNK, ERROR, counted
+from geodp.io.tables import ERROR, chunks, counted, require_released
 from geodp.lattice import Lattice
 from geodp.table import ReleasedTable
 
@@ -89,9 +89,7 @@ class Pixels:
         """The pixels of a table on a grid that has a raster."""
         grid, place = table.grid, table.grid.places[0]
         row, col, band = (np.empty(table.key.size, np.int32) for _ in range(3))
-        for begin in range(0, table.key.size, CHUNK):
-            part = slice(begin, begin + CHUNK)
-            index = grid.decode(table.key[part])
+        for part, index, _ in chunks(table):
             row[part] = raster_rows(place, index[0])
             col[part] = index[1]
             band[part] = 0
@@ -167,15 +165,21 @@ def write_cog(
     name : str
         Of the count: the first words of every band's description.
     standard_error : float
-        Of one cell, in persons.
+        Of one cell where nothing is clamped, in persons.
     tags : dict of str
         TIFF tags and metadata of the file.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
 
     Notes
     -----
     The tiled draft beside ``path`` is removed. Memory: a window of all columns, and some 50 bytes
     for every cell above 0.
     """
+    require_released(table)
     place = table.grid.places[0]
     bands = combinations(table.grid)
     draft = path.with_name(f".{path.stem}.draft.tif")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.io.delimited import TextTable, is_number
+from geodp.io.delimited import TextTable, is_name
 from geodp.io.sources import FilePath, Source, guard, sources
 
 BATCH = 1 << 18
@@ -26,6 +27,9 @@ BATCH = 1 << 18
 
 MOST_NAMES = 20
 """Names of columns that an error lists."""
+
+WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
+"""Names that tell a header from a row of data."""
 
 
 class Table(Protocol):
@@ -86,7 +90,7 @@ def open_tables(
     Parameters
     ----------
     delimiter, encoding : str, optional
-        Of texts. Default: comma, semicolon or tab, whichever splits the header into most
+        Of texts. Default: comma, semicolon, tab or bar, whichever splits the header into most
         columns; UTF-8 if the start of the file is, else CP932.
     labelled : bool
         Whether a second header row with labels may follow, whose first field is empty.
@@ -132,8 +136,15 @@ def _equal(array: pa.Array, wanted: str | int) -> pa.Array:
         array = array.cast(array.type.value_type)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         try:
+            if pa.types.is_integer(array.type):
+                whole = Decimal(str(wanted))
+                if whole.copy_abs() > 1 << 64 or whole != int(whole):
+                    return pc.and_(pc.is_valid(array), False)
+                return pc.is_in(array, pa.array([int(whole)], array.type))
             return pc.equal(array, float(wanted))
-        except ValueError:
+        except (pa.ArrowInvalid, OverflowError):  # beyond the column's type
+            return pc.and_(pc.is_valid(array), False)
+        except (ValueError, InvalidOperation):
             raise UsageError("A column of numbers is filtered by a number.") from None
     return pc.equal(pc.utf8_trim_whitespace(array.cast(pa.string())), str(wanted))
 
@@ -176,10 +187,11 @@ class ParquetTable:
         return record + 1
 
 
-def find_column(table: Table, wanted: str) -> int:
+def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
     """Position of a column: by its exact name, or but for letter case.
 
-    Raises InputError, which lists the names unless the first row looks like data.
+    Raises InputError. It lists the names only if they look like names, and if one of them is
+    well known or among those ``asked`` for: a first row may be one of data.
     """
     for form in (str.strip, str.casefold):
         found = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
@@ -187,10 +199,16 @@ def find_column(table: Table, wanted: str) -> int:
             return found[0]
         if found:
             raise InputError(f"Several columns are named {wanted!r}.", file=table.name, row=1)
-    if any(is_number(name) for name in table.columns):
+    there = {name.casefold() for name in table.columns}
+    if not all(map(is_name, table.columns)):
         rule = "the first row looks like data, and a header with names is needed."
     elif len(table.columns) == 1:
-        rule = "the header has one column only, so that the delimiter may be another."
+        rule = (
+            "the header has one column only, so that the delimiter may be another "
+            "(--delimiter, delimiter=)."
+        )
+    elif there.isdisjoint(WELL_KNOWN) and there.isdisjoint(map(str.casefold, asked)):
+        rule = "nor is any other name known in the first row, which may be no header."
     else:
         shown = [name for name in table.columns if name][:MOST_NAMES]
         more = len(table.columns) > len(shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,7 +77,8 @@ class TextTable:
         labels: list[str] = []
         try:
             delimiter = delimiter or max(
-                (",", ";", "\t"), key=lambda mark: len(next(csv.reader([line], delimiter=mark)))
+                (",", ";", "\t", "|"),
+                key=lambda mark: len(next(csv.reader([line], delimiter=mark))),
             )
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
             while not names:
@@ -84,7 +86,8 @@ class TextTable:
             lines = reader.line_num
             second = [_strip(label) for label in next(reader, [])] if labelled else []
             # A row whose labels are numbers is one of data that lacks its code.
-            if second and not second[0] and not any(is_number(label) for label in second):
+            keyed = names[0].upper() == "KEY_CODE"
+            if keyed and second and not second[0] and not any(is_number(label) for label in second):
                 labels, lines = second, reader.line_num
         except (csv.Error, StopIteration):
             raise InputError("The header cannot be read.", file=source.name, row=1) from None
@@ -200,6 +203,17 @@ def is_number(text: str) -> bool:
     return text.strip().translate(_NUMBER_MARKS).isdecimal()
 
 
+def is_name(text: str) -> bool:
+    """Whether a field of a header looks like a name, or is blank, and not like a value.
+
+    >>> [is_name(text) for text in ("T001", "人口（総数）", "2020-01-05", "1kmN2599E4695")]
+    [True, True, False, False]
+    """
+    text = text.strip()
+    return not text or ((text[0].isalpha() or text[0] == "_") and not _VALUE.search(text))
+
+
+_VALUE = re.compile(r"[][(){}<>@]|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+")
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
 
@@ -224,5 +238,7 @@ def _encoding(head: bytes, name: str) -> str:
         if not any(category(letter) == "Co" for letter in text.partition("\n")[0]):
             return encoding
     raise InputError(
-        "The text is neither UTF-8 nor CP932; name its encoding, such as cp1252.", file=name
+        "The text is neither UTF-8 nor CP932; name its encoding, such as cp1252 "
+        "(--encoding, encoding=).",
+        file=name,
     )

@@ -19,8 +19,8 @@ from geodp.errors import CodeError
 from geodp.table import whole_counts
 
 MARK = (
-    "a count is blank or a mark instead of a number; if it means nobody, name it as missing, "
-    "otherwise complete the data."
+    "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
+    "(--missing, missing=), otherwise complete the data."
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _TOO_LONG = 18  # digits that always fit int64

@@ -13,7 +13,7 @@ from geodp.errors import CodeError, UsageError
 from geodp.gridcode import code_system, infer_jis_level
 from geodp.io import fields
 from geodp.io.columns import ParquetTable, Table, open_tables
-from geodp.io.delimited import TextTable, is_number
+from geodp.io.delimited import TextTable, is_name
 from geodp.io.raster import opened
 from geodp.io.sources import FilePath, kind_of
 
@@ -82,7 +82,7 @@ def _table(table: Table) -> dict[str, Any]:
     else:
         assert isinstance(table, ParquetTable)
         second, kind = tuple(map(str, table.file.schema_arrow.types)), "type"
-    if any(is_number(name) for name in names):
+    if not all(map(is_name, names)):
         return found
     found["columns"] = [
         {"name": name, kind: more} for name, more in zip(table.columns, second, strict=True)

@@ -71,16 +71,28 @@ def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), start=1):
         text = line.partition("#")[0].replace(";", ",").replace("\t", ",")
         code = next(csv.reader([text]), [""])[0].strip() if text.strip() else ""
-        header = not codes and not any(letter.isdigit() for letter in code)
-        if code and not header:
+        if code:
             lines.append(number)
             codes.append(code)
+    if codes and not _is_code(lattice, codes[0]):
+        # A header: digits in it, as in GITTER_ID_1km, make it no code.
+        header = len(codes) > 1 and _is_code(lattice, codes[1])
+        if header or not any(letter.isdigit() for letter in codes[0]):
+            del lines[0], codes[0]
     if not codes:
         raise InputError("The mask has no codes.", file=name)
     try:
         return blocks_of_codes(lattice, codes)
     except CodeError as error:
         raise InputError(error.rule, file=name, row=lines[error.position]) from None
+
+
+def _is_code(lattice: Lattice, code: str) -> bool:
+    try:
+        blocks_of_codes(lattice, [code])
+    except CodeError:
+        return False
+    return True
 
 
 def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:

@@ -24,7 +24,7 @@ from geodp.grid import Grid
 from geodp.gridcode import JISMesh
 from geodp.io import fields
 from geodp.io.columns import Rows, batches, open_tables
-from geodp.io.delimited import TextTable, is_number
+from geodp.io.delimited import TextTable, is_name
 from geodp.io.sources import FilePath
 from geodp.io.tally import Duplicates, Outside, Tally, one_of
 from geodp.table import CountTable
@@ -41,7 +41,8 @@ MARKS = ("*", "X", "x", "")
 
 _HIDDEN = (
     "the value is suppressed or blank; totals never are, so choose a total, or choose "
-    'suppressed="zero" where the file has added such details to another row (HTKSAKI).'
+    '--suppressed zero (suppressed="zero") where the file has added such details to another '
+    "row (HTKSAKI)."
 )
 
 
@@ -51,7 +52,7 @@ def read_mesh(
     grid: str | Grid,
     value: str | Sequence[str] | None = None,
     bounds: Sequence[float | Fraction] | None = None,
-    primary: Sequence[str | int] | None = None,
+    primary: str | int | Sequence[str | int] | None = None,
     attribute: str | None = None,
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
@@ -72,10 +73,11 @@ def read_mesh(
         attribute of the grid with these labels.
     bounds : (west, south, east, north), optional
         Public domain of a `grid` named by a string, in degrees.
-    primary : sequence of primary mesh codes, optional
+    primary : primary mesh code or sequence of them, optional
         The same by codes such as 5339: their cells alone are the domain.
     attribute : str, optional
-        Name of the attribute that several values become.
+        Name of the attribute that several values become. Where one label is the total of
+        others, the table has no bound: a person is counted in both.
     duplicates : {"error", "sum"}
         For a mesh that is in several files; twice in one file is always an error. Files of
         prefectures each hold their share of a mesh on the border: "sum".
@@ -102,11 +104,14 @@ def read_mesh(
     values = [value] if isinstance(value, str) else value
     public = _domain(grid, bounds, primary, attribute, values)
     cropping: Outside = "drop" if primary is not None else "crop" if bounds is not None else "error"
-    tally = Tally(public, outside or cropping, duplicates, within=False)
+    bound = None if _overlap(values or ()) else 1
+    tally = Tally(public, outside or cropping, duplicates, within=False, bound=bound)
     zero = (NONE, *MARKS) if suppressed == "zero" else (NONE,)
     for table in open_tables(paths, labelled=True):
         if not isinstance(table, TextTable):
-            raise InputError("The file is Parquet; read it with read_table.", file=table.name)
+            raise InputError(
+                "The file is Parquet; read it as a table (--code, read_table).", file=table.name
+            )
         key, chosen = _columns(table, values)
         for rows, arrays in batches(table, [key, *chosen]):
             rows, (code, *columns) = _without_headers(table, rows, arrays, [key, *chosen])
@@ -142,7 +147,7 @@ def _without_headers(
 def _domain(
     grid: str | Grid,
     bounds: Sequence[float | Fraction] | None,
-    primary: Sequence[str | int] | None,
+    primary: str | int | Sequence[str | int] | None,
     attribute: str | None,
     values: Sequence[str] | None,
 ) -> Grid:
@@ -168,9 +173,23 @@ def _domain(
             raise UsageError("The grid has an attribute already, of another name.")
     elif several or attribute is not None:
         if attribute is None or not values:
-            raise UsageError("Several values need the name of the attribute that they become.")
+            raise UsageError(
+                "Several values need the name of the attribute that they "
+                "become (--attribute, attribute=)."
+            )
         public = public.with_attribute(attribute, values)
     return public
+
+
+def _overlap(values: Sequence[str]) -> bool:
+    """Whether a label is the total of another: its beginning, up to a separator."""
+    labels = [normalize("NFKC", value).strip() for value in values]
+    return any(
+        part.startswith(total) and part != total and not part[len(total)].isalnum()
+        for total in labels
+        for part in labels
+        if total
+    )
 
 
 def _columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:
@@ -178,7 +197,8 @@ def _columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[
     names = [name.upper() for name in table.columns]
     if names.count(KEY) != 1:
         raise InputError(
-            f"The header must have one column {KEY}; other tables are read with read_table.",
+            f"The header must have one column {KEY}; other tables are read by --code or "
+            "--x and --y (read_table).",
             file=table.name,
             row=table.head_lines,
         )
@@ -187,7 +207,8 @@ def _columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[
         return names.index(KEY), [_find(table, candidates, wanted) for wanted in values]
     if len(candidates) != 1:
         raise InputError(
-            f"Name one of the columns of values: {_listing(table, candidates)}.", file=table.name
+            f"Name one of the columns of values (--value, value=): {_listing(table, candidates)}.",
+            file=table.name,
         )
     return names.index(KEY), candidates
 
@@ -225,8 +246,8 @@ def _title(table: TextTable, column: int) -> str:
 
 def _listing(table: TextTable, columns: Sequence[int], most: int = 8) -> str:
     """Columns for a message; a header that looks like data is not shown."""
-    if any(is_number(table.columns[i]) for i in columns):
-        return "numbers, so that the first row may be no header"
+    if not all(is_name(table.columns[i]) for i in columns):
+        return "names that look like data, so that the first row may be no header"
     shown = [f"{table.columns[i]} {table.labels[i]}".strip() for i in columns[:most]]
     more = [f"{len(columns) - most} more"] if len(columns) > most else []
     return ", ".join([*shown, *more]) or "none"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.io.tables import CHUNK, counted
+from geodp.io.tables import chunks, counted, require_released
 from geodp.lattice import Lattice
 from geodp.table import ReleasedTable
 
@@ -78,10 +78,9 @@ class Panel:
             block *= 2
         rows, cols = -(-place.rows // block), -(-place.cols // block)
         total = np.zeros(rows * cols)
-        for begin in range(0, table.key.size, CHUNK):
-            part = slice(begin, begin + CHUNK)
-            row, col = table.grid.decode(table.key[part])[2 * number : 2 * number + 2] // block
-            total += np.bincount(row * cols + col, table.count[part], rows * cols)
+        for _, index, count in chunks(table):
+            row, col = index[2 * number : 2 * number + 2] // block
+            total += np.bincount(row * cols + col, count, rows * cols)
         value = total.reshape(rows, cols) / _areas(place, block)
         if table.grid.mask is not None:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
@@ -122,8 +121,9 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
     Raises
     ------
     UsageError
-        The grid has no picture; `why_no_picture` says why.
+        The table is no ReleasedTable, or the grid has no picture; `why_no_picture` says why.
     """
+    require_released(table)
     reason = why_no_picture(table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.")
@@ -132,7 +132,7 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
     from matplotlib.figure import Figure
 
     panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
-    edge, head, gap, foot = 36, 96, 28, 128
+    edge, head, gap, foot = 36, 96, 28, 142
     widths, heights = zip(*(panel.size for panel in panels), strict=True)
     width = max(LEAST_WIDTH, sum(widths) + gap * (len(panels) - 1)) + 2 * edge
     height = max(heights) + head + foot
@@ -233,9 +233,12 @@ class _Sheet:
                 ha="right",
             )
         margin = card["expected_error"]["blocks"][0]["margin_95"]
-        lines.append(f"Counts are noisy: 95 % margin of a cell ±{margin:,.0f}.")
+        lines.append(
+            f"95 % margin of a cell: ±{margin:,.0f} where counts are well above the noise;"
+        )
+        lines.append("isolated cells are pulled down.")
         for number, line in enumerate(lines):
-            self.text(edge, 34 - 17 * number, line, fontsize=9, color=SOFT)
+            self.text(edge, 48 - 17 * number, line, fontsize=9, color=SOFT)
 
     def legend(self, panel: Panel, name: str, edge: float) -> None:
         """Colour bar on the left, scale bar on the right."""
@@ -245,7 +248,7 @@ class _Sheet:
         colours, norm = _colours(panel)
         known = panel.kilometres is not None
         bar = ColorbarBase(
-            self.axes(edge, 80, 360, 11),
+            self.axes(edge, 94, 360, 11),
             cmap=colours,
             norm=norm,
             orientation="horizontal",
@@ -259,18 +262,18 @@ class _Sheet:
         what = counted(name) if _drawable(name) else "counts"
         unit = f"{what} per {'km²' if known else 'cell'}"
         outside = ", grey: outside the domain" if np.isnan(panel.value).any() else ""
-        self.text(edge, 100, f"{unit}   (black: 0{outside})", fontsize=9.5)
+        self.text(edge, 114, f"{unit}   (black: 0{outside})", fontsize=9.5)
         if panel.kilometres is None:
             return
         pixels = panel.size[0] / panel.place.cols / panel.kilometres
         length = _round_length(min(220, panel.size[0]) / pixels)
-        right, at = self.width - edge, 85
+        right, at = self.width - edge, 99
         axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
         axes.set_axis_off()
         axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1)
-        self.text(right, 100, f"{length:g} km", fontsize=9.5, ha="right")
+        self.text(right, 114, f"{length:g} km", fontsize=9.5, ha="right")
 
 
 def _colours(panel: Panel) -> tuple[Any, Any]:
@@ -319,20 +322,20 @@ def _areas(place: Lattice, block: int) -> NDArray[np.float64]:
     if place.crs is None or place.transform is None:
         return np.outer(np.diff(row), np.diff(col)).astype(np.float64)
     crs = _crs(place.crs)
-    x, y = place.edges()
+    x, south, _, north = place.edges_at(row, col)
+    y = south if place.northwards else north
     unit = crs.axis_info[0].unit_conversion_factor
     if not crs.is_geographic:
-        wide, high = np.diff(x[col]) * unit / 1e3, np.abs(np.diff(y[row])) * unit / 1e3
-        return np.outer(high, wide)
+        return np.outer(np.abs(np.diff(y)) * unit / 1e3, np.diff(x) * unit / 1e3)
     # Snyder (1987), equation 3-12: area between two parallels of the ellipsoid.
     major, flattening = _ellipsoid(crs)
     eccentricity = math.sqrt(flattening * (2 - flattening))
-    sine = np.sin(y[row] * unit)
+    sine = np.sin(y * unit)
     zone = sine / (1 - (eccentricity * sine) ** 2)
     if eccentricity:
         zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
     minor = major * (1 - flattening)
-    return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x[col]) * unit / 1e6)
+    return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
 
 
 def _cell_size(place: Lattice) -> tuple[float, float]:

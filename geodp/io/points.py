@@ -112,8 +112,8 @@ def read_points(
     people: list[pa.Array] = []
     pending: list[NDArray[np.uint64]] = []
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
-        chosen = [find_column(table, name) for name in names]
-        wanted = {find_column(table, name): filters[name] for name in filters}
+        chosen = [find_column(table, name, names) for name in names]
+        wanted = {find_column(table, name, names): filters[name] for name in filters}
         for rows, arrays in batches(table, chosen, wanted):
             index = locate(public, rows, locators, arrays)
             rows_inside, key, inside = place(public, rows, index, policy)
@@ -199,7 +199,8 @@ def _transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> 
         raise UsageError(
             f"The exact transformation from {crs} to {lattice.crs} is not installed, and another "
             "may move points by hundreds of metres. Install PROJ's grid for it, transform the "
-            "records before, or accept the error with allow_ballpark=True."
+            "records before, or accept the error "
+            "(--allow-ballpark, allow_ballpark=True)."
         )
 
     def move(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -71,7 +71,7 @@ def write_publication(
     name : str
         Of the count: a file name of letters, digits, ``_`` and ``-``.
     standard_error : float
-        Of one cell, in persons; written with six significant digits.
+        Of one cell where nothing is clamped, in persons; written with six significant digits.
     overwrite : bool
     restricted : dict
         For ``restricted/run.json``, which only its owner can read.
@@ -88,8 +88,7 @@ def write_publication(
     OutputError
         The file system refused; nothing is left behind.
     """
-    if not isinstance(table, ReleasedTable):
-        raise UsageError("Only released tables are written; geodp.publish makes one.")
+    tables.require_released(table)
     check_publication(table.grid, path, name=name, overwrite=overwrite)
     error = float(f"{standard_error:.6g}")
     with staged(path, overwrite=overwrite) as folder:
@@ -171,12 +170,14 @@ def _write_tables(
     grid, folder = table.grid, files.folder
     columns = [*tables.column_names(grid, name)]
     rows = "one row for every cell above 0; cells of the domain that are not listed are 0"
+    said = _columns_in_words(grid)
     tables.write_csv(table, folder / f"{name}.csv", name=name, standard_error=error)
     files.add(
         f"{name}.csv",
         "text/csv; charset=utf-8; header=present",
         f"the counts, {rows}",
         columns=columns,
+        **said,
         unit=tables.counted(name),
     )
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
@@ -201,9 +202,19 @@ def _write_tables(
         "application/vnd.apache.parquet",
         f"{what}, {rows}",
         columns=columns + (["geometry", "bbox"] if located else []),
+        **said,
         unit=tables.counted(name),
         geoparquet="1.1.0" if located else None,
     )
+
+
+def _columns_in_words(grid: Grid) -> dict[str, str]:
+    """What the columns hold whose names do not say it all."""
+    said = {"standard_error": f"of one cell {tables.CLAMPED}"}
+    if centred := tables.centre_columns(grid):
+        where = grid.places[0].crs or "the grid's own coordinates"
+        said["coordinates"] = f"{', '.join(centred)}: the cell's centre in {where}"
+    return said
 
 
 def _write_raster(
@@ -223,7 +234,9 @@ def _write_raster(
         "TIFFTAG_SOFTWARE": f"{software['name']} {software['version']}",
         "GEODP_RELEASE_ID": identity,
         "GEODP_EPSILON": str(event.epsilon),
-        "GEODP_UNIT": f"{event.neighbours}, contribution {event.contribution}",
+        "GEODP_UNIT": event.unit,
+        "GEODP_NEIGHBOURS": event.neighbours,
+        "GEODP_CONTRIBUTION": str(event.contribution),
         "GEODP_PRIVATE": "yes" if event.is_private else "NO",
         "GEODP_REPORT": CARD,
     }
@@ -235,6 +248,7 @@ def _write_raster(
         "image/tiff; application=geotiff; profile=cloud-optimized",
         "the counts as a map, north up; empty cells of the domain are 0",
         bands=[*bands, tables.ERROR],
+        standard_error=f"of one cell {tables.CLAMPED}",
         data_type=cog.dtype_of(table),
         nodata="NaN, outside the domain",
         overviews="average, for display: read counts at full resolution",

@@ -152,7 +152,7 @@ def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> 
         name = os.fspath(path)
         if band is None and raster.count != 1:
             raise InputError(
-                f"The raster has {raster.count} bands; choose one with band.", file=name
+                f"The raster has {raster.count} bands; choose one (--band, band=).", file=name
             )
         if band is not None and not 1 <= band <= raster.count:
             raise InputError(f"The raster has the bands 1 to {raster.count}.", file=name)
@@ -240,8 +240,15 @@ def _whole(values: NDArray[Any], unit: float) -> NDArray[np.int64]:
     with np.errstate(invalid="ignore"):
         rules = (
             (np.isfinite(people), "a value must be finite; nodata or NaN mean nobody."),
-            (people >= 0, "a value is negative; if it means nobody, name it as missing."),
-            (np.abs(people - nearest) <= allowed, "a value is no whole number of units."),
+            (
+                people >= 0,
+                "a value is negative; if it means nobody, name it as missing "
+                "(--missing, missing=).",
+            ),
+            (
+                np.abs(people - nearest) <= allowed,
+                "a value is no whole number of units (--raster-unit, unit=).",
+            ),
             (people < 2**53, "a value is above 2**53; check the unit."),
         )
     for good, rule in rules:

@@ -83,7 +83,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
         elif kind == "gzip":
             yield Source(name, "text", partial(_open_gzip, path))
         elif kind == "tiff":
-            raise InputError("The file is a raster; read it with read_raster.", file=name)
+            raise InputError("The file is a raster; read it as one (read_raster).", file=name)
         elif kind == "7z":
             raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
         else:

@@ -36,9 +36,56 @@ LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
 """Well-known binary (OGC 06-103r4) of a rectangle and of a line between two points."""
 
 
+CLAMPED = "where nothing is clamped; isolated cells are pulled down"
+"""Where a standard error holds, in the words of the card."""
+
+
+def require_released(table: object) -> None:
+    """Raise UsageError for anything but a ReleasedTable: what is written is public."""
+    if not isinstance(table, ReleasedTable):
+        raise UsageError("Only released tables are written; geodp.publish makes one.")
+
+
+def chunks(
+    table: ReleasedTable,
+) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    """A table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
+
+    Yields
+    ------
+    slice
+    index : int64[d, n]
+    count : int64[n]
+    """
+    for start in range(0, table.key.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        yield part, table.grid.decode(table.key[part]), table.count[part]
+
+
 def place_columns(grid: Grid) -> tuple[str, ...]:
     """Names of the columns that hold codes."""
     return ("origin", "destination") if len(grid.places) == 2 else ("code",) * len(grid.places)
+
+
+def centre_columns(grid: Grid) -> tuple[str, ...]:
+    """Names of the columns that hold coordinates: x and y of every place, or none.
+
+    Published codes say where a cell is; rows and columns do not, so their centres are written.
+    """
+    if any(place.system is not None or place.transform is None for place in grid.places):
+        return ()
+    if len(grid.places) == 2:
+        return tuple(f"{end}_{axis}" for end in place_columns(grid) for axis in "xy")
+    return ("x", "y") * len(grid.places)
+
+
+def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """The values of `centre_columns`, in the places' CRS: float64[n] each."""
+    found = []
+    for number in range(len(grid.places) if centre_columns(grid) else 0):
+        west, south, east, north = _sides(grid, index, number)
+        found += [(west + east) / 2, (south + north) / 2]
+    return found
 
 
 def counted(name: str) -> str:
@@ -47,11 +94,12 @@ def counted(name: str) -> str:
 
 
 def column_names(grid: Grid, name: str) -> tuple[str, ...]:
-    """Names of the CSV's columns: places, plain axes, attributes, the count, its error.
+    """Names of the CSV's columns: places, centres, plain axes, attributes, count, its error.
 
     Raises UsageError where two columns would have one name.
     """
-    names = (*place_columns(grid), *grid.axis_names[2 * len(grid.places) :], name, ERROR)
+    where = (*place_columns(grid), *centre_columns(grid))
+    names = (*where, *grid.axis_names[2 * len(grid.places) :], name, ERROR)
     taken = [column.casefold() for column in (*names, "geometry", "bbox")]
     twice = sorted({column for column in taken if taken.count(column) > 1})
     if twice:
@@ -75,8 +123,14 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: fl
     name : str
         Of the count's column.
     standard_error : float
-        Of one cell, in persons.
+        Of one cell where nothing is clamped, in persons.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
     """
+    require_released(table)
     grid = table.grid
     # Arrow quotes either every string or none; only labels can need it.
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
@@ -86,7 +140,7 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: fl
     csv.writer(header, lineterminator="\n").writerow(column_names(grid, name))
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
-        for index, count in _chunks(table):
+        for _, index, count in chunks(table):
             columns = _columns(grid, index, count, name, standard_error)
             pa.csv.write_csv(columns, file, options)
     types = {"string": "String", "int64": "Integer64", "double": "Real"}
@@ -115,10 +169,16 @@ def write_parquet(
     name : str
         Of the count's column.
     standard_error : float
-        Of one cell, in persons.
+        Of one cell where nothing is clamped, in persons.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
     """
+    require_released(table)
     grid = table.grid
     located = has_geometry(grid)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
@@ -131,7 +191,7 @@ def write_parquet(
     with pa.parquet.ParquetWriter(
         path, schema, compression="zstd", use_dictionary=repeated
     ) as writer:
-        for index, count in _chunks(table):
+        for _, index, count in chunks(table):
             rows = _with_geometry(grid, index, count, name, standard_error)
             writer.write_table(rows, row_group_size=ROW_GROUP)
 
@@ -175,13 +235,6 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
 SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
-def _chunks(table: ReleasedTable) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Cell indices int64[d, n] and counts int64[n], n up to ``CHUNK``."""
-    for start in range(0, table.key.size, CHUNK):
-        part = slice(start, start + CHUNK)
-        yield table.grid.decode(table.key[part]), table.count[part]
-
-
 def _nothing(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.empty((len(grid.shape), 0), np.int64), np.empty(0, np.int64)
 
@@ -198,6 +251,7 @@ def _columns(
     for number, place in enumerate(grid.places):
         row, col = index[2 * number], index[2 * number + 1]
         arrays.append(pa.array(place.format(row, col), pa.string()))
+    arrays += [pa.array(axis) for axis in centres(grid, index)]
     plain = 2 * len(grid.places)
     arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]
     for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
@@ -230,7 +284,7 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
         For which `has_geometry` is true.
     index : int64[d, n]
     """
-    boxes = [_sides(place, *index[2 * i : 2 * i + 2]) for i, place in enumerate(grid.places)]
+    boxes = [_sides(grid, index, number) for number in range(len(grid.places))]
     n = index.shape[1]
     if len(boxes) == 1:
         box = boxes[0]
@@ -246,7 +300,7 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
             shapes["at"]["x"][:, end] = (west + east) / 2
             shapes["at"]["y"][:, end] = (south + north) / 2
         xs, ys = shapes["at"]["x"], shapes["at"]["y"]
-        box = [xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)]
+        box = xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)
     shapes["order"] = 1  # little-endian
     offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
@@ -254,13 +308,9 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
 
 
-def _sides(
-    place: Lattice, row: NDArray[np.int64], col: NDArray[np.int64]
-) -> list[NDArray[np.float64]]:
-    """West, south, east, north of cells, in the place's CRS: float64[n] each."""
-    x, y = place.edges()
-    south, north = (row, row + 1) if place.northwards else (row + 1, row)
-    return [x[col], y[south], x[col + 1], y[north]]
+def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:
+    """West, south, east, north of cells at a place, in its CRS: float64[n] each."""
+    return grid.places[number].edges_at(*index[2 * number : 2 * number + 2])
 
 
 def geo_metadata(grid: Grid) -> dict[str, Any]:

@@ -78,6 +78,7 @@ def read_table(
     Returns
     -------
     CountTable
+        On pairs of places without a bound: a person may make many trips.
 
     Raises
     ------
@@ -91,10 +92,12 @@ def read_table(
     locators = _locators(public, code, x, y, anchor, dict(columns or {}))
     names = [value, *(name for locator in locators for name in locator.columns)]
     filters = dict(where or {})
-    tally = Tally(public, outside or "error", duplicates)
+    # A person may make many trips, so that nothing bounds a table of pairs.
+    bound = None if len(public.places) == 2 else 1
+    tally = Tally(public, outside or "error", duplicates, bound=bound)
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
-        chosen = [find_column(table, name) for name in names]
-        wanted = {find_column(table, name): filters[name] for name in filters}
+        chosen = [find_column(table, name, names) for name in names]
+        wanted = {find_column(table, name, names): filters[name] for name in filters}
         for rows, (counts, *places) in batches(table, chosen, wanted):
             with rows.named(value):
                 count = fields.counts(counts, missing=missing)
@@ -154,7 +157,8 @@ def require_axes(grid: Grid, locators: Sequence[Locator]) -> None:
     for axis, name in enumerate(grid.axis_names):
         if axes.count(axis) != 1:
             raise UsageError(
-                f"The axis {name} must be located by exactly one of code, x and y, and columns."
+                f"The axis {name} must be located by exactly one of code, x and y, and columns "
+                "(--code, --x and --y, --column)."
             )
 
 
@@ -186,7 +190,7 @@ def _locators(
 
 def _code_locator(grid: Grid, column: str, place: int) -> Locator:
     if place >= len(grid.places) or grid.places[place].system is None:
-        raise UsageError("Codes need a grid with a code system, such as Grid.mesh makes.")
+        raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
     return Locator(
         (column,),
@@ -197,7 +201,9 @@ def _code_locator(grid: Grid, column: str, place: int) -> Locator:
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: Anchor) -> Locator:
     if lattice.transform is None:
-        raise UsageError('The grid has no transform; give cell indices with anchor="index".')
+        raise UsageError(
+            'The grid has no transform; give cell indices (--anchor index, anchor="index").'
+        )
     a, _, c, _, e, f = lattice.transform
     half = 0.5 if anchor == "centre" else 0.0
     # The lower left corner is where a row ends whose index counts southwards.
@@ -213,7 +219,7 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: Anchor) -> Loc
                 raise CodeError(
                     int(bad[0]),
                     f"the coordinate is not the {anchor} of a cell of the grid; check the anchor, "
-                    "the CRS and the grid, or read single points with read_points.",
+                    "the CRS and the grid, or read single points as such (--points, read_points).",
                 )
             found.append(index.astype(np.int64))
         return found

@@ -32,10 +32,18 @@ class Tally:
         What becomes of a cell that is there twice.
     within : bool
         Whether "sum" also holds for a cell that is twice in one file.
+    bound : int or None
+        Of the table, see ``CountTable``.
     """
 
     def __init__(
-        self, grid: Grid, outside: Outside, duplicates: Duplicates, *, within: bool = True
+        self,
+        grid: Grid,
+        outside: Outside,
+        duplicates: Duplicates,
+        *,
+        within: bool = True,
+        bound: int | None = 1,
     ) -> None:
         one_of("outside", outside, OUTSIDE_RULES)
         one_of("duplicates", duplicates, ("error", "sum"))
@@ -43,6 +51,7 @@ class Tally:
         self._outside = outside
         self._duplicates = duplicates
         self._within = within
+        self._bound = bound
         self._rows: list[Rows] = []
         self._keys: list[NDArray[np.uint64]] = []
         self._counts: list[NDArray[np.int64]] = []
@@ -71,7 +80,7 @@ class Tally:
             before = order[:-1][key[1:] == key[:-1]]
             if again.size:
                 self._check(before, again)
-        return CountTable.from_keys(self.grid, key, count)
+        return CountTable.from_keys(self.grid, key, count, bound=self._bound)
 
     def _check(self, before: NDArray[np.int64], again: NDArray[np.int64]) -> None:
         """Refuse duplicates: positions of the former and the latter of each pair."""
@@ -93,10 +102,14 @@ class Tally:
             "The cell is in this file already; a file lists a cell once."
             if same[again == first].any()
             else "The cell is in an earlier file already; if the files hold shares of the same "
-            'cell, as files of prefectures do, choose duplicates="sum".'
+            "cell, as files of prefectures do, choose --duplicates sum "
+            '(duplicates="sum").'
         )
         if self._within and self._duplicates == "error":
-            rule = 'The cell is there already; if its counts add up, choose duplicates="sum".'
+            rule = (
+                "The cell is there already; if its counts add up, choose --duplicates sum "
+                '(duplicates="sum").'
+            )
         number = int(batch(first))
         raise self._rows[number].error(int(first - starts[number]), rule)
 

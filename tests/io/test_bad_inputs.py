@@ -139,7 +139,7 @@ CASES = [
     # codes and places
     Case("unknown code", rows("1", "539946113"), table, "code", 3),
     Case("letters", rows("1", "ABC"), table, "ASCII digits", 3),
-    Case("1 km code", official("53394611,0,,,1,1"), mesh, "jis:basic", 4),
+    Case("1 km code", official("53394611,0,,,1,1"), mesh, "have 9 digits", 4),
     Case("2 km code", official("533946005,0,,,1,1"), mesh, "jis:2km", 4),
     Case(
         "100 m code",

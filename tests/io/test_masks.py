@@ -31,6 +31,7 @@ def write(folder: Path, content: str) -> Path:
     [
         "5339\n5440\n",
         "KEY_CODE,名\r\n5339,東京\r\n5440,北\r\n",
+        "MESH_80km;x\n5339;1\n5440;2\n",
         "# primary meshes\n5339 # Tokyo\n\n  5440  \n",
         '"code";"name"\n"5339";"a"\n"5440";"b"\n',
         "5339\n" + "\n".join(f"5440{q}{v}" for q in range(8) for v in range(8)),

@@ -9,6 +9,7 @@ import pytest
 import rasterio
 
 import geodp
+from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError, VerificationError
 from geodp.gridcode import JISMesh
 from geodp.io import picture
@@ -31,6 +32,8 @@ QUESTIONS = [
     "standard error",
     "csv",
     "raster",
+    "mask",
+    "coordinates",
     "geometry",
     "restricted",
 ]
@@ -89,7 +92,7 @@ def test_a_release_is_read_back(tmp_path, name):
     assert (table.key == release.table.key).all()
     assert (table.count == release.table.count).all()
     assert table.event == release.event
-    assert name == "masked" or table.grid == grid
+    assert table.grid == grid
     assert card["domain"] == grid.describe()
 
 
@@ -106,6 +109,11 @@ def test_the_map_is_drawn_again(tmp_path, public):
     table, card = read_release_table(public)
     picture.write_png(table, tmp_path / "again.png", name=card["name"], card=card)
     assert (tmp_path / "again.png").read_bytes() == (public / "population.png").read_bytes()
+    released(GRIDS["masked"]).write(tmp_path / "masked")
+    table, card = read_release_table(tmp_path / "masked")
+    picture.write_png(table, tmp_path / "grey.png", name=card["name"], card=card)
+    drawn = tmp_path / "masked" / "public" / "population.png"
+    assert (tmp_path / "grey.png").read_bytes() == drawn.read_bytes()
     released(GRIDS["axes"]).write(tmp_path / "axes")
     table, card = read_release_table(tmp_path / "axes")
     with pytest.raises(UsageError, match="no map"):
@@ -225,7 +233,58 @@ def test_a_forged_raster_is_found(tmp_path, name, band, value):
         values[values > 0] = value
         raster.write(values, band)
     seal(public)
-    assert failures(public) == ["raster"]
+    masked = name == "masked" and band == 1 and np.isnan(value)
+    assert failures(public) == (["raster", "mask"] if masked else ["raster"])
+
+
+@pytest.mark.parametrize("side", [1, 4])
+@pytest.mark.parametrize("southwards", [False, True])
+def test_the_mask_is_read_from_the_raster(tmp_path, side, southwards):
+    grid = KANTO
+    if southwards:
+        transform = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
+        grid = geodp.Grid.regular((24, 32), crs="EPSG:3035", transform=transform)
+    grid = grid.with_attribute("sex", ["m", "f", "x"])
+    inside = np.kron(
+        np.indices((24 // side, 32 // side)).prod(axis=0) % 3 > 0, np.ones((side,) * 2)
+    )
+    blocks = blocks_of_array(inside.astype(bool))
+    grid = grid.with_mask(mask_of_blocks(grid, blocks, "a coastline"))
+    released(grid).write(tmp_path / "out")
+    assert failures(tmp_path / "out") == []
+    assert read_release_table(tmp_path / "out")[0].grid == grid
+
+
+def test_another_mask_than_the_cards_is_found(tmp_path):
+    released(GRIDS["masked"]).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    card = card_of(public)
+    card["domain"]["mask"]["sha256"] = "0" * 64
+    seal(public, card)
+    assert failures(public) == ["mask"]
+    with pytest.raises(VerificationError, match="mask is not the card's"):
+        read_release_table(public)
+
+
+def test_a_mask_without_a_raster_is_not_checked(tmp_path):
+    grid = KANTO.with_attribute("hour", [str(hour) for hour in range(65)])
+    grid = grid.with_mask(mask_of_blocks(grid, np.array([[0], [0], [8], [8]]), "a coastline"))
+    table = geodp.ReleasedTable(
+        grid, np.arange(3, dtype=np.uint64), np.array([5, 6, 7]), released(KANTO).event
+    )
+    geodp.Release(table).write(tmp_path / "out")
+    checks = {check.name: check for check in verify(tmp_path / "out")}
+    assert all(check.ok for check in checks.values())
+    assert "no raster" in checks["mask"].detail
+    assert read_release_table(tmp_path / "out")[0].grid.mask is None
+
+
+@pytest.mark.parametrize("column", ["x", "y"])
+def test_forged_coordinates_are_found(tmp_path, column):
+    released(GRIDS["south"]).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    rewrite(public, lambda t: with_column(t, column, t[column].to_numpy() + 1))
+    assert failures(public) == ["csv", "coordinates"]
 
 
 def test_a_raster_elsewhere_is_found(public):

@@ -5,25 +5,22 @@ import os
 import stat
 import subprocess
 import sys
-import warnings
-import xml.etree.ElementTree as ET
+import tracemalloc
 from pathlib import Path
 
 import geopandas
 import numpy as np
 import pyarrow.parquet
 import pytest
-import rasterio
 import shapely
-from rio_cogeo import cog_validate
 
 import geodp
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import OutputError, UsageError
-from geodp.io import cog, picture, publication, style, tables
+from geodp.io import cog, picture, publication, tables
 from geodp.io.publication import check_publication
 from geodp.release import Release
-from geodp.table import CountTable, ReleasedTable
+from geodp.table import Cells, CountTable, ReleasedTable
 
 KANTO = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
 LAEA = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
@@ -108,6 +105,25 @@ def test_confidential_tables_are_refused(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("writer", ["csv", "parquet", "cog", "png"])
+@pytest.mark.parametrize("kind", [CountTable, Cells, dict])
+def test_writers_take_released_tables_only(tmp_path, writer, kind):
+    source = released(KANTO).table
+    table = {} if kind is dict else kind(source.grid, source.key, source.count)
+    calls = {
+        "csv": lambda: tables.write_csv(table, path, name="p", standard_error=1),
+        "parquet": lambda: tables.write_parquet(
+            table, path, name="p", standard_error=1, metadata={}
+        ),
+        "cog": lambda: cog.write_cog(table, path, name="p", standard_error=1, tags={}),
+        "png": lambda: picture.write_png(table, path, name="p", card={}),
+    }
+    path = tmp_path / "out"
+    with pytest.raises(UsageError, match="released"):
+        calls[writer]()
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("name", ["", "a b", "../a", "a/b", ".hidden", "-x", "a.b", "人" * 70])
 def test_names_are_plain_file_names(tmp_path, name):
     with pytest.raises(UsageError, match="name"):
@@ -123,7 +139,8 @@ def test_columns_need_names_of_their_own(tmp_path, name):
 
 
 def test_an_unknown_crs_is_refused_before_anything_is_written(tmp_path):
-    grid = geodp.Grid.regular((2, 2), crs="EPSG:1", transform=LAEA)
+    place = geodp.lattice.Lattice(2, 2, crs="EPSG:1", transform=LAEA)
+    grid = geodp.Grid((place,))
     with pytest.raises(UsageError, match="EPSG:1"):
         check_publication(grid, tmp_path / "out", name="population", overwrite=False)
 
@@ -175,7 +192,9 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     grid = GRIDS[name]
     release, folder = written(tmp_path / "out", grid)
     rows = rows_of(folder)
-    assert list(rows[0]) == ["code", *(a.name for a in grid.attributes), "population", tables.ERROR]
+    centre = ["x", "y"] if name in ("south", "unnamed") else []
+    labels = [a.name for a in grid.attributes]
+    assert list(rows[0]) == ["code", *centre, *labels, "population", tables.ERROR]
     index = [tables.parse_codes(grid.places[0], [row["code"] for row in rows])]
     index += [[[a.labels.index(row[a.name]) for row in rows]] for a in grid.attributes]
     key = grid.encode(np.concatenate(index))
@@ -186,8 +205,56 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     }
     assert b"\r" not in (folder / "population.csv").read_bytes()
     types = (folder / "population.csvt").read_text()
-    labels = '"String",' * (1 + len(grid.attributes))
-    assert types == labels + '"Integer64","Real"\n'
+    before = '"String",' + '"Real",' * len(centre) + '"String",' * len(labels)
+    assert types == before + '"Integer64","Real"\n'
+
+
+@pytest.mark.parametrize("name", ["south", "unnamed"])
+def test_cells_without_codes_have_centres(tmp_path, name):
+    grid = GRIDS[name]
+    release, folder = written(tmp_path / "out", grid)
+    a, _, c, _, e, f = grid.places[0].transform
+    row, col = grid.decode(release.table.key)
+    rows = rows_of(folder)
+    assert [float(r["x"]) for r in rows] == (c + a * (col + 0.5)).tolist()
+    assert [float(r["y"]) for r in rows] == (f + e * (row + 0.5)).tolist()
+    frame = geopandas.read_parquet(folder / "population.parquet")
+    assert (frame["x"] == frame.geometry.centroid.x).all()
+    card = json.loads((folder / "release.json").read_text())
+    entries = [entry for entry in card["files"] if "coordinates" in entry]
+    assert [entry["name"] for entry in entries] == ["population.csv", "population.parquet"]
+    assert all(entry["coordinates"].startswith("x, y: ") for entry in entries)
+    assert all("x" in entry["columns"] for entry in entries)
+
+
+def test_pairs_without_codes_have_both_centres():
+    grid = geodp.Grid((GRIDS["south"].places[0],) * 2)
+    names = ("origin_x", "origin_y", "destination_x", "destination_y")
+    assert tables.centre_columns(grid) == names
+    assert tables.column_names(grid, "trips")[2:6] == names
+    x, y, to_x, to_y = tables.centres(grid, np.array([[0], [1], [2], [3]]))
+    assert (x[0], y[0], to_x[0], to_y[0]) == (4001500, 2999500, 4003500, 2997500)
+
+
+def test_standard_errors_are_said_to_hold_where_nothing_is_clamped(tmp_path):
+    _, folder = written(tmp_path / "out", KANTO)
+    card = json.loads((folder / "release.json").read_text())
+    said = {entry["name"]: entry.get("standard_error", "") for entry in card["files"]}
+    for ending in ("csv", "parquet", "tif"):
+        assert "where nothing is clamped; isolated" in said[f"population.{ending}"]
+
+
+def test_one_cell_of_a_huge_grid_is_written(tmp_path):
+    place = geodp.lattice.Lattice(1, 1 << 34, crs="EPSG:3035", transform=LAEA)
+    grid, event = geodp.Grid((place,)), released(KANTO).event
+    index = np.array([[0], [(1 << 34) - 1]])
+    table = ReleasedTable(grid, grid.encode(index), np.array([7]), event)
+    tracemalloc.start()
+    Release(table).write(tmp_path / "out")
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    tracemalloc.stop()
+    row = rows_of(tmp_path / "out" / "public")[0]
+    assert float(row["x"]) == 4_000_000 + 1000 * ((1 << 34) - 0.5)
 
 
 def test_csv_of_pairs_and_plain_axes(tmp_path):
@@ -250,148 +317,3 @@ def test_pairs_are_lines_between_centres(tmp_path):
     centre_x, centre_y = (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2
     assert (ends[:, 0] == np.stack([centre_x[col], centre_y[row]], 1)).all()
     assert (ends[:, 1] == np.stack([centre_x[to_col], centre_y[to_row]], 1)).all()
-
-
-def north_up(release):
-    dense = release.table.to_dense()
-    return dense[::-1] if release.grid.places[0].northwards else dense
-
-
-@pytest.mark.parametrize("name", ["mesh", "masked", "south", "nowhere", "unnamed", "one"])
-def test_raster_is_the_table(tmp_path, name):
-    grid = GRIDS[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        release, folder = written(tmp_path / "out", grid)
-    with cog.quiet():
-        valid, errors, notes = cog_validate(folder / "population.tif", strict=True)
-    assert valid, (errors, notes)
-    place = grid.places[0]
-    inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
-    with cog.quiet(), rasterio.open(folder / "population.tif") as raster:
-        count, error = raster.read()
-        assert raster.descriptions == ("population", tables.ERROR)
-        assert raster.units == ("persons", "persons")
-        assert np.isnan(raster.nodata)
-        assert raster.dtypes == ("float32", "float32")
-        tags = raster.tags()
-        assert tags["GEODP_EPSILON"] == "1"
-        assert tags["GEODP_PRIVATE"] == "NO"
-        assert tags["TIFFTAG_SOFTWARE"] == f"geodp {geodp.__version__}"
-        if place.transform is not None:
-            assert raster.bounds == pytest.approx(place.bounds, abs=1e-12, rel=1e-15)
-            assert raster.crs == place.crs
-    assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
-    assert (np.isnan(error) == ~inside).all()
-    assert error[inside] == pytest.approx(release.standard_error(1), rel=1e-5)
-
-
-def test_raster_has_a_band_for_every_combination(tmp_path):
-    release, folder = written(tmp_path / "out", GRIDS["attributes"])
-    dense = release.table.to_dense()[::-1]
-    with rasterio.open(folder / "population.tif") as raster:
-        assert raster.descriptions[:2] == (
-            "population sex=male age=0-14",
-            "population sex=male age=15-64",
-        )
-        bands = raster.read()
-    assert (bands[:6] == dense.reshape(*dense.shape[:2], 6).transpose(2, 0, 1)).all()
-
-
-def test_large_rasters_keep_everybody(tmp_path):
-    """More than one window, and overviews: averages over all of their cells."""
-    grid = geodp.Grid.regular((1100, 700), crs="EPSG:3035", transform=LAEA)
-    rng = np.random.default_rng(1)
-    key = np.unique(grid.encode(rng.integers(0, 700, (2, 9000))))
-    event = released(KANTO).event
-    table = ReleasedTable(grid, key, rng.integers(1, 50, key.size), event)
-    Release(table).write(tmp_path / "out")
-    file = tmp_path / "out" / "public" / "population.tif"
-    valid, errors, notes = cog_validate(file, strict=True)
-    assert valid, (errors, notes)
-    with rasterio.open(file) as raster:
-        assert (raster.read(1) == table.to_dense()).all()
-        assert raster.overviews(1) == [2, 4]
-    with rasterio.open(file, overview_level=0) as smaller:
-        assert smaller.read(1).sum(dtype=np.float64) * 4 == table.total
-
-
-def test_counts_above_2_to_the_24_stay_exact(tmp_path):
-    counts = np.zeros((24, 32), int)
-    counts[3, 4] = 2**31 + 1
-    release = geodp.publish(CountTable.from_dense(counts, KANTO), epsilon=1)
-    release.write(tmp_path / "out")
-    with rasterio.open(tmp_path / "out" / "public" / "population.tif") as raster:
-        assert raster.dtypes[0] == "float64"
-        assert (raster.read(1) == north_up(release)).all()
-
-
-@pytest.mark.parametrize(
-    ("grid", "count", "reason"),
-    [
-        (KANTO.with_attribute("hour", [str(hour) for hour in range(65)]), 1, "64 combinations"),
-        (geodp.Grid.regular((1 << 16, 1 << 16)), 1, "at most"),
-        (GRIDS["one"], 2**53 + 1, "too large"),
-    ],
-)
-def test_rasters_that_would_be_wrong_or_huge_are_left_out(tmp_path, grid, count, reason):
-    event = released(KANTO).event
-    table = ReleasedTable(grid, np.zeros(1, np.uint64), np.array([count]), event)
-    Release(table).write(tmp_path / "out")
-    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
-    assert card["left_out"][0]["name"] == "population.tif"
-    assert reason in card["left_out"][0]["why"]
-
-
-def test_style_has_fixed_classes():
-    document = ET.fromstring(style.qml().split("\n", 1)[1])
-    items = document.findall(".//item")
-    assert [float(item.get("value")) for item in items[1:-1]] == [
-        first - 0.5 for first in style.CLASSES[1:]
-    ]
-    assert items[0].get("alpha") == "0"
-    assert items[-1].get("value") == "inf"
-    assert len({item.get("color") for item in items}) == len(style.CLASSES) + 1
-    entry = document.find(".//pixelListEntry")
-    assert entry.attrib == {"min": "0", "max": "0", "percentTransparent": "100"}
-
-
-@pytest.mark.parametrize("system", ["jis:primary", "inspire:100km"])
-def test_density_divides_by_the_true_area(system):
-    from pyproj import Geod
-
-    grid = geodp.Grid.mesh(system)
-    place = grid.places[0]
-    areas = picture._areas(place, 1)
-    assert areas.shape == (place.rows, place.cols)
-    if system == "inspire:100km":
-        assert (areas == 10_000).all()
-        return
-    x, y = place.edges()
-    xs = np.linspace(x[0], x[1], 2001)  # a parallel is no geodesic: short steps
-    lon = np.concatenate([xs, xs[::-1]])
-    lat = np.concatenate([np.full(2001, y[4]), np.full(2001, y[5])])
-    area, _ = Geod(ellps="GRS80").polygon_area_perimeter(lon, lat)
-    assert areas[4, 0] == pytest.approx(area / 1e6, rel=1e-7)
-    width, height = picture._cell_size(place)
-    assert areas[place.rows // 2].mean() == pytest.approx(width * height, rel=0.01)
-
-
-def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
-    monkeypatch.setattr(picture, "MOST_BLOCKS", 10)
-    release = released(KANTO)
-    panel = picture.Panel.of(release.table, 0)
-    assert panel.block == 4
-    total = (panel.value * picture._areas(KANTO.places[0], 4)).sum()
-    assert total == pytest.approx(release.table.total)
-
-
-def test_colours_do_not_depend_on_the_data():
-    few, many = (released(KANTO, most=most).table for most in (5, 100_000))
-    norms = [picture._colours(picture.Panel.of(table, 0))[1] for table in (few, many)]
-    assert {(norm.vmin, norm.vmax) for norm in norms} == {picture.DENSITY_LIMITS}
-
-
-def test_a_name_without_glyphs_is_left_out_of_the_title():
-    assert picture._drawable("population ε")
-    assert not picture._drawable("人口")

@@ -1,0 +1,201 @@
+"""Read a written release back: its card, its grid with the mask, and its table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from geodp.accounting import Event
+from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.errors import GeodpError, VerificationError
+from geodp.grid import Attribute, Grid, Mask
+from geodp.gridcode import JISMesh, code_system
+from geodp.io import cog, tables
+from geodp.io.staging import CARD, SCHEMA
+from geodp.lattice import Lattice
+from geodp.order import Order
+from geodp.table import ReleasedTable
+
+BROKEN = (
+    GeodpError,
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    pa.ArrowException,
+)
+"""What files that somebody else has changed may raise when they are read."""
+
+
+def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]:
+    """The released table and the card of a written release.
+
+    Parameters
+    ----------
+    path : path
+        The release's folder, or its ``public`` folder alone.
+
+    Returns
+    -------
+    table : ReleasedTable
+        A mask is that of the raster; without a raster the grid has none, as the card keeps a
+        mask's source and digest only.
+    card : dict
+
+    Raises
+    ------
+    VerificationError
+        There is no release, or its table or its raster's mask does not fit its card.
+    """
+    folder = public_folder(path)
+    card = read_card(folder)
+    return read_table(folder, card, masked=True), card
+
+
+def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedTable:
+    """The released table; ``masked``: on the domain of the raster's mask, if there is one."""
+    try:
+        grid, event = grid_of(card["domain"]), _event(card)
+        if masked and (mask := _mask(folder, card)) is not None:
+            grid = grid.with_mask(mask)
+        index, count = cells_of(parquet_rows(folder, card), grid, card["name"])
+        key = grid.encode(index)
+    except BROKEN as error:
+        raise VerificationError(f"{folder} cannot be read back: {error}") from error
+    if not (key[1:] > key[:-1]).all() or not (count > 0).all():
+        raise VerificationError(f"{folder} cannot be read back: its rows are not in key order.")
+    return ReleasedTable(grid, key, count, event)
+
+
+def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
+    """The mask that the raster's empty cells tell; None without a mask or without a raster."""
+    import rasterio
+
+    stated = card["domain"]["mask"]
+    file = folder / f"{card['name']}.tif"
+    if stated is None or not file.is_file():
+        return None
+    grid = grid_of(card["domain"])
+    place = grid.places[0]
+    inside = np.empty((place.rows, place.cols), np.bool_)
+    with cog.quiet(), rasterio.open(file) as raster:
+        require(raster.shape == inside.shape, "The raster has another shape.")
+        for _, window in cog.windows(place):
+            piece = ~np.isnan(raster.read(1, window=window))
+            inside[window.row_off : window.row_off + window.height] = piece
+    if place.northwards:
+        inside = inside[::-1]
+    mask = mask_of_blocks(grid, _aligned(inside), stated["source"])
+    require(mask.sha256 == stated["sha256"], "The raster's mask is not the card's.")
+    return mask
+
+
+def _aligned(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The true cells as squares, int64[4, n]: the largest that all of them can be made of."""
+    side = 1
+    while not any(size % 2 for size in inside.shape):
+        quarters = [inside[row::2, col::2] for row in (0, 1) for col in (0, 1)]
+        if not all((quarter == quarters[0]).all() for quarter in quarters):
+            break
+        inside, side = quarters[0], 2 * side
+    return blocks_of_array(inside) * side
+
+
+def public_folder(path: str | Path) -> Path:
+    """The folder of a release's public files; VerificationError where there is none."""
+    for folder in (Path(path, "public"), Path(path)):
+        if (folder / CARD).is_file():
+            return folder
+    raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card in a public folder; VerificationError for one that this version cannot read."""
+    try:
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
+    schema = card.get("schema") if isinstance(card, dict) else None
+    if schema != SCHEMA:
+        raise VerificationError(f"The card's schema is {schema!r}; this version reads {SCHEMA!r}.")
+    missing = {"name", "release_id", "files", "domain", "guarantee", "private"} - set(card)
+    if missing:
+        raise VerificationError(f"The card lacks {', '.join(sorted(missing))}.")
+    return dict(card)
+
+
+def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
+    """The Parquet file's table, without geometry."""
+    columns = tables.column_names(grid_of(card["domain"]), card["name"])
+    return pa.parquet.read_table(folder / f"{card['name']}.parquet", columns=list(columns))
+
+
+def require(ok: bool, sentence: str) -> None:
+    """Raise VerificationError with a sentence where something does not hold."""
+    if not ok:
+        raise VerificationError(sentence)
+
+
+def cells_of(rows: Any, grid: Grid, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cell indices int64[d, n] and counts int64[n] of the rows of an Arrow table."""
+    return np.stack(list(_axes(rows, grid))), rows[name].to_numpy()
+
+
+def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
+    for number, place in enumerate(grid.places):
+        yield from tables.parse_codes(place, rows.column(number).to_numpy())
+    for axis in range(len(grid.extents)):
+        yield rows[f"axis{axis}"].to_numpy()
+    for attribute in grid.attributes:
+        at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
+        require(at.null_count == 0, f"Unknown labels of {attribute.name}.")
+        yield at.to_numpy().astype(np.int64)
+
+
+def grid_of(domain: dict[str, Any]) -> Grid:
+    """The grid of a card, without its mask."""
+    places = tuple(_lattice(place) for place in domain["places"])
+    attributes = tuple(Attribute(a["attribute"], tuple(a["labels"])) for a in domain["attributes"])
+    sizes = list(domain["axes"].values())
+    extents = tuple(sizes[2 * len(places) : len(sizes) - len(attributes)])
+    grid = Grid(places, attributes, extents)
+    if domain["order"] == "Morton":
+        return grid
+    axes, radices = domain["order"]
+    return grid.with_order(Order(tuple(axes), tuple(radices)))
+
+
+def _lattice(place: dict[str, Any]) -> Lattice:
+    system = None if place["code"] is None else code_system(place["code"])
+    if isinstance(system, JISMesh) and place["crs"] != system.crs:
+        system = JISMesh(system.level, place["crs"])
+    row0, col0 = place["first"]
+    transform = place["transform"] and tuple(place["transform"])
+    return Lattice(place["rows"], place["cols"], system, row0, col0, place["crs"], transform)
+
+
+def _event(card: dict[str, Any]) -> Event:
+    said = card["guarantee"]
+    event = Event(
+        said["mechanism"],
+        Fraction(said["epsilon"]),
+        said["neighbours"],
+        said["contribution"],
+        said["enforced"],
+        said["l1_sensitivity"],
+        said["unit"],
+        said["key_origin"],
+    )
+    if any(said.get(key) != value for key, value in event.describe().items()):
+        raise VerificationError("The card's guarantee contradicts itself.")
+    return event

@@ -1,0 +1,366 @@
+"""A release explained: a privacy card for people, and a record for a registry.
+
+Both are made of the public card alone, so they say nothing that the release does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import date
+from typing import Any
+
+from geodp.accounting import ADD_REMOVE
+from geodp.errors import UsageError
+
+VARIANTS = {"pure epsilon-differential privacy": "Pure DP"}
+"""Names that the Differential Privacy Deployments Registry has for a card's variants."""
+
+FLOATING_POINT = (
+    "Counts, sums and noise are integers, and epsilon is a rational number; no floating-point "
+    "number decides a draw, and no tail of the noise is cut off."
+)
+TIMING = (
+    "Running time and memory follow the number of input rows and the released cells; a run is "
+    "not to be timed by those who receive the release."
+)
+SECURITY = (
+    "Public and restricted outputs are separate folders, the latter readable by its owner only; "
+    "the security of the confidential records is the curator's."
+)
+HAZARDS = (
+    "The guarantee holds for the stated unit; facts about larger units, such as a whole family "
+    "where the unit is one person, are protected less.",
+    "It says nothing of what others publish about the same people without differential privacy.",
+    "It does not hide what is true of a population: that a town is large is what a release is for.",
+    "Counts of small areas are mostly noise: read the table of expected errors first.",
+    "Guarantees with other units, neighbours or contribution bounds cannot be compared by their "
+    "epsilons alone.",
+    TIMING,
+)
+
+
+@dataclass(frozen=True)
+class About:
+    """What only the publishing office knows about a release.
+
+    Attributes
+    ----------
+    name, description, intended_use : str
+        Of the published data.
+    curator, curator_type : str
+        Who holds the confidential records, and what kind of organisation that is.
+    region : str
+        Whom or where the data are about.
+    publication_date : str
+        ``YYYY-MM-DD``.
+    authors : tuple of str
+        Of the registry record.
+    slug : str
+        Lower-case letters, digits and hyphens.
+    sector : str
+    """
+
+    name: str
+    curator: str
+    curator_type: str
+    region: str
+    intended_use: str
+    description: str
+    publication_date: str
+    authors: tuple[str, ...]
+    slug: str
+    sector: str = "Government"
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            texts = value if field.name == "authors" else (value,)
+            listed = isinstance(texts, tuple) and texts
+            if not listed or not all(isinstance(text, str) and text.strip() for text in texts):
+                kind = "a list of texts" if field.name == "authors" else "a text"
+                raise UsageError(f"{field.name} must be {kind}, and not be empty.")
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.slug):
+            raise UsageError("slug must be of lower-case letters and digits, joined by hyphens.")
+        try:
+            exact = date.fromisoformat(self.publication_date).isoformat() == self.publication_date
+        except ValueError:
+            exact = False
+        if not exact:
+            raise UsageError("publication_date must be a date, written YYYY-MM-DD.")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> About:
+        """Of plain values, as read from TOML; UsageError names what is missing or unknown."""
+        known = {field.name: field.default is MISSING for field in fields(cls)}
+        missing = [name for name, needed in known.items() if needed and name not in values]
+        if missing:
+            raise UsageError(f"Missing about the release: {', '.join(missing)}.")
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise UsageError(f"Unknown fields: {', '.join(unknown)}; known: {', '.join(known)}.")
+        given = dict(values)
+        if isinstance(given["publication_date"], date):
+            given["publication_date"] = given["publication_date"].isoformat()
+        if isinstance(given["authors"], list):
+            given["authors"] = tuple(given["authors"])
+        return cls(**given)
+
+
+def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
+    """A record for the Differential Privacy Deployments Registry, as plain values.
+
+    Written as JSON it is YAML 1.2 too.
+
+    Parameters
+    ----------
+    card : dict
+        The public card of a written release.
+    about : About
+
+    Raises
+    ------
+    UsageError
+        A release that is not private, or a variant that the registry has no name for.
+    """
+    said, mechanism = card["guarantee"], card["mechanism"]
+    if not card["private"]:
+        raise UsageError("The release is not private; it has no place in a registry.")
+    if said["variant"] not in VARIANTS:
+        raise UsageError(f"The registry has no name for the variant {said['variant']!r}.")
+    software = f"{card['software']['name']} {card['software']['version']}"
+    return {
+        "url_slug": about.slug,
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": {
+                "name": about.name,
+                "data_curators": [
+                    {
+                        "data_curator_name": about.curator,
+                        "data_curator_type": about.curator_type,
+                    }
+                ],
+                "intended_use": about.intended_use,
+                "data_product_type": "Summary statistics",
+                "data_product_region": about.region,
+                "description": about.description,
+                "publication_date": about.publication_date,
+                "data_product_sector": about.sector,
+            },
+            "dp_variant": {
+                "variant_name": VARIANTS[said["variant"]],
+                "data_domain": _domain_in_words(card["domain"]),
+                "unprotected_quantities": _bullets(said["not_protected"]),
+            },
+            "privacy_loss": {
+                "privacy_unit": f"{said['unit'][:1].upper()}{said['unit'][1:]}-level",
+                "privacy_unit_details": _unit_in_words(said),
+                "privacy_parameters": {"epsilon": said["epsilon_decimal"]},
+                "privacy_parameters_details": f"Exactly epsilon = {said['epsilon']}. "
+                f"{said['in_words']}",
+            },
+            "deployment_model": {
+                "model_name": "Central",
+                "model_name_details": "A trusted curator counts the records and adds the noise.",
+                "actors": _bullets(
+                    [
+                        f"Curator: {about.curator} holds the records, runs the mechanism and "
+                        "publishes the result; it is trusted.",
+                        f"Data subjects: every {said['unit']} in the records.",
+                        "Data users: anyone; they see the release only and are not trusted.",
+                    ]
+                ),
+                "release_type": "One release",
+                "release_type_details": f"Release {card['release_id']}.",
+                "data_source_type": "Static",
+                "access_type": "Non-interactive",
+                "access_type_details": "The release is a set of files.",
+            },
+            "accounting": {
+                "post_processing": _bullets(card["post_processing"]),
+                "composition": " ".join([_sensitivity_in_words(said), *_budget(card)]),
+            },
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": "Precondition of the guarantee: "
+                f"{said['precondition']}. The contribution bound of {said['contribution']} is "
+                f"{said['contribution_bound']}. {_mask_in_words(card['domain'])}",
+                "mechanisms": _bullets(
+                    [
+                        f"{mechanism['title']}: {mechanism['citation']}",
+                        f"Noise: {mechanism['noise']}, of scale {said['noise_scale']}; format "
+                        f"{mechanism['noise_format']}.",
+                        f"Library: {software}.",
+                        f"Key of the noise: {said['noise_key']}.",
+                        f"Floating point: {FLOATING_POINT}",
+                        f"Timing: {TIMING}",
+                        f"Security: {SECURITY}",
+                    ]
+                ),
+                "justification": f"{said['source']}.",
+            },
+            "administrative": {
+                "sources": _bullets([mechanism["citation"]]),
+                "notes": f"Made from the release card of {card['release_id']}, {software}.",
+                "registry_authors": list(about.authors),
+            },
+        },
+    }
+
+
+def markdown(card: Mapping[str, Any]) -> str:
+    """The privacy card for people, in Markdown.
+
+    Parameters
+    ----------
+    card : dict
+        The public card of a written release.
+    """
+    said, mechanism, error = card["guarantee"], card["mechanism"], card["expected_error"]
+    title = f"# Privacy card: {_plain(card['name'])}, release {card['release_id']}"
+    if not card["private"]:
+        title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
+    alone = error.get("isolated_cell")
+    parts = [
+        title,
+        "## Guarantee",
+        f"{_plain(said['in_words'])}\n\n{_bullets(_guarantee(said))}",
+        "## What it needs",
+        _bullets(
+            [
+                said["precondition"],
+                f"The contribution bound of {said['contribution']} is {said['contribution_bound']}",
+                f"Key of the noise: {said['noise_key']}",
+            ]
+        ),
+        "## Domain",
+        f"{_plain(_domain_in_words(card['domain']))} {_plain(_mask_in_words(card['domain']))}",
+        "## Budget",
+        " ".join(_plain(line) for line in _budget(card)),
+        "## Mechanism",
+        f"{_sentence(mechanism['title'])} {mechanism['citation']}\n\n"
+        f"Noise: {mechanism['noise']} (format {mechanism['noise_format']}). {FLOATING_POINT}",
+        "## Expected error",
+        f"{_sentence(error['meaning'])}\n\n"
+        + _table(
+            ["cells in the block", "standard error", "95 % margin"],
+            [
+                [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
+                for row in error["blocks"]
+            ],
+        ),
+        *(
+            [
+                f"{_sentence(alone['meaning'])} Bias {alone['bias']:g}, root-mean-square error "
+                f"{alone['rmse']:g}."
+            ]
+            if alone
+            else []
+        ),
+        "## Post-processing and bias",
+        _bullets(card["post_processing"]),
+        "## Limits and hazards",
+        _bullets([*(f"Not protected: {what}" for what in said["not_protected"]), *HAZARDS]),
+        "## Files",
+        _table(
+            ["file", "what", "SHA-256"],
+            [[f"`{f['name']}`", _plain(f["what"]), f"`{f['sha256']}`"] for f in card["files"]],
+        ),
+        _bullets(f"`{f['name']}` left out: {f['why']}" for f in card["left_out"]),
+    ]
+    software = card["software"]
+    parts.append(f"Made by {software['name']} {software['version']}.")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _guarantee(said: Mapping[str, Any]) -> list[str]:
+    """The guarantee's numbers, one a line."""
+    return [
+        f"Variant: {said['variant']}",
+        f"Epsilon: {said['epsilon']} = {said['epsilon_decimal']!r}",
+        f"Unit of privacy: {said['unit']}. {_unit_in_words(said)}",
+        _sensitivity_in_words(said),
+        f"Scale of the noise: {said['noise_scale']} = {said['noise_scale_decimal']!r}",
+        f"Proof: {said['source']}",
+    ]
+
+
+def _unit_in_words(said: Mapping[str, Any]) -> str:
+    unit = said["unit"]
+    change = (
+        f"adding or removing one {unit}"
+        if said["neighbours"] == ADD_REMOVE
+        else f"replacing one {unit} by another"
+    )
+    return (
+        f"Neighbouring data sets differ by {change} ({said['neighbours']}), and one {unit} adds at "
+        f"most {said['contribution']} to the sum of all counts: {said['contribution_bound']}."
+    )
+
+
+def _sensitivity_in_words(said: Mapping[str, Any]) -> str:
+    why = said.get("sensitivity_counts")
+    return f"L1 sensitivity of the measurements: {said['l1_sensitivity']}" + (
+        f"; {why}." if why else "."
+    )
+
+
+def _domain_in_words(domain: Mapping[str, Any]) -> str:
+    axes = " x ".join(f"{name} {size:,}" for name, size in domain["axes"].items())
+    words = [f"Counts of {domain['cells']:,} cells, the empty ones included, on the axes {axes}."]
+    for place in domain["places"]:
+        code = place["code"] or "cells without published codes"
+        bounds = ", ".join(f"{edge!r}" for edge in place["bounds"])
+        words.append(f"Places: {code}, CRS {place['crs'] or 'none'}, bounds {bounds}.")
+    return " ".join(dict.fromkeys(words))
+
+
+def _mask_in_words(domain: Mapping[str, Any]) -> str:
+    mask = domain["mask"]
+    if mask is None:
+        return "No mask: every cell of the extent belongs to the domain."
+    return f"Cells outside a public mask do not belong to the domain; its source: {mask['source']}."
+
+
+def _budget(card: Mapping[str, Any]) -> list[str]:
+    """What was spent before and with this release, as far as the card knows."""
+    charge = card.get("budget")
+    if charge is None:
+        return [
+            f"This release spends epsilon = {card['guarantee']['epsilon']}, charged to no ledger; "
+            "budgets of other releases about the same people add to it."
+        ]
+    return [
+        f"This release spends epsilon = {card['guarantee']['epsilon']}, charged to the data set "
+        f"{charge['dataset']} before the noise was drawn, after {charge['earlier_releases']} "
+        f"earlier releases. Spent with it: {_loss(charge['spent'])}; cap: {_loss(charge['cap'])}. "
+        f"Ledger {charge['ledger']}, entry {charge['sequence']}, chain {charge['head']}."
+    ]
+
+
+def _loss(described: Mapping[str, Any]) -> str:
+    """A budget's exact parameters, and those that it was converted from."""
+    exact = [name for name in described if f"{name}_decimal" in described]
+    words = " and ".join(f"{name} = {described[name]}" for name in exact)
+    original = described.get("converted_from")
+    return words if original is None else f"{words} (converted from {_loss(original)})"
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {_plain(line)}" for line in lines)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{_plain(text[1:])}."
+
+
+def _plain(text: str) -> str:
+    """One line that opens neither a table's column nor a tag."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")

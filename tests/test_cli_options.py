@@ -1,0 +1,140 @@
+"""Every option does something or is refused, before anything is read."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from geodp.accounting import NEIGHBOURS
+from geodp.cli.inputs import GRIDS, KINDS, grid_of, named, require_known
+from geodp.cli.publish import METHODS as OFFERED
+from geodp.cli.publish import NEIGHBOURS as RELATIONS
+from geodp.cli.publish import publish
+from geodp.errors import UsageError
+from geodp.mechanisms import METHODS
+from tests.io.files import tiff
+
+END = ["--epsilon", "1", "--output", "out"]
+MESH = ["a.txt", "--grid", "jis:half"]
+RASTER = ["a.tif", "--grid", "like:b.tif"]
+TABLE = ["a.csv", "--grid", "inspire:1km", "--code", "c", "--value", "n"]
+POINTS = ["a.csv", "--grid", "jis:half", "--points", "--x", "x", "--y", "y"]
+
+
+def context(*arguments: str) -> click.Context:
+    return publish.make_context("publish", [*map(str, arguments), *END])
+
+
+def test_the_names_of_the_help_are_those_of_the_library() -> None:
+    assert set(OFFERED) == set(METHODS)
+    assert set(RELATIONS) == set(NEIGHBOURS)
+    known = {option.name for option in publish.params}
+    assert {name for table in (KINDS, GRIDS) for row in table.values() for name in row} <= known
+
+
+@pytest.mark.parametrize(
+    ("call", "options"),
+    [
+        (POINTS, ["--value", "--code", "--missing", "--attribute", "--anchor=index"]),
+        (POINTS, ["--duplicates=sum", "--suppressed=zero", "--raster-unit=2", "--band=1"]),
+        (RASTER, ["--value", "--where", "--attribute", "--column", "--duplicates=sum"]),
+        (RASTER, ["--code", "--x", "--y", "--suppressed=zero", "--points-crs", "--encoding"]),
+        (TABLE, ["--attribute", "--suppressed=zero", "--raster-unit=2", "--points-crs"]),
+        (TABLE, ["--person", "--band=1", "--crs", "--origin=1", "--cell=1", "--primary"]),
+        (MESH, ["--where", "--missing", "--anchor=index", "--raster-unit=2", "--points-crs"]),
+        (MESH, ["--origin=1", "--cell=1", "--mask-source", "--cells=2", "--encoding"]),
+        (MESH, ["--domain-is-public", "--allow-ballpark", "--person", "--delimiter"]),
+        (RASTER, ["--crs", "--origin=1", "--cell=1", "--bounds=1", "--primary", "--mask-source"]),
+        (TABLE, ["--anchor=corner"]),
+        (POINTS, ["--cells=2", "--per-cell=2", "--truncation=sample"]),
+    ],
+)
+def test_an_option_without_effect_is_refused(call: list[str], options: list[str]) -> None:
+    for option in options:
+        name, _, value = option.partition("=")
+        more = {"--origin": ["1", "1"], "--bounds": ["1"] * 4}.get(name, [value or "a"])
+        flag = name in ("--domain-is-public", "--allow-ballpark")
+        with pytest.raises(UsageError, match=name):
+            require_known(context(*call, name, *([] if flag else more)))
+
+
+@pytest.mark.parametrize("call", [POINTS, RASTER, TABLE, MESH])
+def test_defaults_are_no_options(call: list[str]) -> None:
+    require_known(context(*call))
+
+
+def test_y_alone_is_a_table() -> None:
+    with pytest.raises(UsageError, match="a table: --attribute"):
+        require_known(context(*MESH, "--y", "y", "--attribute", "a"))
+
+
+def test_a_name_is_given_once() -> None:
+    assert named(["a=b", "c=d=e"], "--where") == {"a": "b", "c": "d=e"}
+    for given, words in ((["y=a", "y=b"], "there twice"), (["y"], "NAME=VALUE")):
+        with pytest.raises(UsageError, match=words):
+            named(given, "--where")
+
+
+def test_the_datum_of_meshes_and_axes() -> None:
+    grid = grid_of(context(*MESH, "--crs", "EPSG:4612", "--axis", "sex=male,female").params)
+    assert grid.places[0].crs == "EPSG:4612"
+    assert grid.attributes[0].labels == ("male", "female")
+    one = grid_of(context(*MESH, "--crs", "EPSG:4612", "--primary", "5339").params)
+    assert one.places[0].crs == "EPSG:4612"
+    for wrong in ("EPSG:3035", "nothing"):
+        with pytest.raises(UsageError, match="datum"):
+            grid_of(context(*MESH, "--crs", wrong).params)
+
+
+def test_a_grid_like_an_input_is_vouched_for(tmp_path) -> None:
+    path = tiff([[1, 2], [3, 4]])(tmp_path)
+    copy = tmp_path / "copy.tif"
+    copy.write_bytes(path.read_bytes())
+    for like in (path, copy):
+        call = [path, "--grid", f"like:{like}"]
+        with pytest.raises(UsageError, match="--domain-is-public"):
+            grid_of(context(*call).params)
+        assert grid_of(context(*call, "--domain-is-public").params).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--epsilon", "x"], "epsilon"),
+        (["--method", "magic"], "topdown"),
+        (["--neighbours", "me"], "replace-one"),
+        (["--contribution", "0"], "contribution"),
+        (["--unit", " "], "--unit"),
+        (["--name", "a/b"], "name"),
+        (["--where", "a=1", "--where", "a=2", "--code", "c"], "there twice"),
+    ],
+)
+def test_checks_come_before_reading(options: list[str], words: str, tmp_path) -> None:
+    """The input is absent, and that is not what the error is about."""
+    call = ["absent.txt", "--grid", "jis:half", "--epsilon", "1", "--output", str(tmp_path / "o")]
+    done = CliRunner().invoke(publish, [*call, *options])
+    assert done.exit_code != 0
+    assert words in done.output + str(done.exception)
+
+
+def test_points_are_filtered_and_profiled(tmp_path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("lon|lat|day|sex\n139.76|35.68|1|f\n139.76|35.68|2|m\n200|99|2|m\n")
+    call = [path, "--grid", "jis:half", "--points", "--x", "lon", "--y", "lat", "--where", "day=1"]
+    more = ["--axis", "s=f,m", "--column", "s=sex", "--contribution", "1", "--profile"]
+    bounds = ["--bounds", "139", "35.3333333333", "140", "36"]
+    out = tmp_path / "out"
+    arguments = [*call, *more, *bounds, "--epsilon", "1", "--output", out]
+    done = CliRunner().invoke(publish, [*map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "writing" in done.stderr
+    assert '"people": 1,' in (out / "restricted" / "run.json").read_text()
+
+
+def test_a_raster_takes_its_band_and_what_is_missing(tmp_path) -> None:
+    path = tiff([[[9, 9], [9, 9]], [[1, -5], [3, 4]]])(tmp_path)
+    call = [path, "--grid", f"like:{path}", "--domain-is-public", "--band", "2"]
+    out = tmp_path / "out"
+    arguments = [*call, "--missing", "-5", "--epsilon", "1", "--output", out]
+    done = CliRunner().invoke(publish, [*map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert '"people": 8,' in (out / "restricted" / "run.json").read_text()

@@ -1,0 +1,289 @@
+"""The privacy card for people, and the record for the Deployments Registry."""
+
+import json
+from datetime import date
+from fractions import Fraction
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli.report import report
+from geodp.domain import mask_of_blocks
+from geodp.errors import InputError, OutputError, UsageError, VerificationError
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+from geodp.report import About, markdown, registry_record
+
+TEXT = {"type": "string", "minLength": 1}
+
+
+def closed(optional=(), **properties):
+    """An object with these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+def one_of(*values):
+    return {"enum": list(values)}
+
+
+PARAMETER = {"type": "number", "exclusiveMinimum": 0}
+SCHEMA = closed(
+    url_slug={"type": "string", "pattern": "^[a-z0-9-]+$"},
+    status=one_of("Draft"),
+    tier=one_of(1, 2, 3),
+    deployment=closed(
+        basic=closed(
+            name=TEXT,
+            data_curators={
+                "type": "array",
+                "minItems": 1,
+                "items": closed(data_curator_name=TEXT, data_curator_type=TEXT),
+            },
+            intended_use=TEXT,
+            data_product_type=one_of("Summary statistics"),
+            data_product_region=TEXT,
+            description=TEXT,
+            publication_date={"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
+            data_product_sector=TEXT,
+        ),
+        dp_variant=closed(
+            variant_name=one_of(
+                "Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"
+            ),
+            data_domain=TEXT,
+            unprotected_quantities=TEXT,
+        ),
+        privacy_loss=closed(
+            privacy_unit=TEXT,
+            privacy_unit_details=TEXT,
+            privacy_parameters=closed(
+                ("epsilon", "delta", "rho"), epsilon=PARAMETER, delta=PARAMETER, rho=PARAMETER
+            ),
+            privacy_parameters_details=TEXT,
+        ),
+        deployment_model=closed(
+            ("model_name_details", "data_source_type_details", "release_type_details"),
+            model_name=one_of("Local", "Central", "Shuffle", "Federated", "Varies"),
+            model_name_details=TEXT,
+            actors=TEXT,
+            release_type=one_of("One release", "Many releases"),
+            release_type_details=TEXT,
+            data_source_type=one_of("Static", "Dynamic"),
+            data_source_type_details=TEXT,
+            access_type=one_of("Interactive", "Non-interactive"),
+            access_type_details=TEXT,
+        ),
+        accounting=closed(post_processing=TEXT, composition=TEXT),
+        implementation=closed(
+            preprocessing_and_hyperparameter_tuning=TEXT, mechanisms=TEXT, justification=TEXT
+        ),
+        administrative=closed(
+            sources=TEXT,
+            notes=TEXT,
+            registry_authors={"type": "array", "minItems": 1, "items": TEXT},
+        ),
+    ),
+)
+ABOUT = {
+    "name": "People around the bay",
+    "curator": "Office of Statistics",
+    "curator_type": "Government agency",
+    "region": "Japan",
+    "intended_use": "Planning",
+    "description": "Counts of people in cells of 500 m.",
+    "publication_date": "2025-04-01",
+    "authors": ["A. Author"],
+    "slug": "people-around-the-bay",
+}
+GRID = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
+MASKED = GRID.with_mask(
+    mask_of_blocks(GRID, np.array([[0], [0], [8], [16]]), "coastline | <b>of 2020</b>")
+)
+PEOPLE = 7919
+
+
+def table_of(grid=MASKED, people=PEOPLE):
+    return geodp.CountTable.from_index(grid, [[1, 3], [2, 5]], [people, people])
+
+
+def card_of(folder, release):
+    release.write(folder, overwrite=True)
+    return json.loads((folder / "public" / "release.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def card(tmp_path):
+    given = {"neighbours": "replace-one", "contribution": 3, "unit": "household"}
+    return card_of(tmp_path / "out", geodp.publish(table_of(), epsilon="1/7", **given))
+
+
+def values(node):
+    """All plain values of a tree."""
+    if isinstance(node, dict | list):
+        for inner in node.values() if isinstance(node, dict) else node:
+            yield from values(inner)
+    else:
+        yield node
+
+
+def test_the_record_has_the_registrys_layout(card):
+    record = registry_record(card, About.of(ABOUT))
+    jsonschema.validate(json.loads(json.dumps(record)), SCHEMA)
+    loss = record["deployment"]["privacy_loss"]
+    assert loss["privacy_parameters"] == {"epsilon": 1 / 7}
+    assert "epsilon = 1/7" in loss["privacy_parameters_details"]
+    assert loss["privacy_unit"] == "Household-level"
+    for words in ("replacing one household", "replace-one", "at most 3", "vouched for"):
+        assert words in loss["privacy_unit_details"]
+    implementation = record["deployment"]["implementation"]
+    assert "coastline" in implementation["preprocessing_and_hyperparameter_tuning"]
+    assert "vouched for" in implementation["preprocessing_and_hyperparameter_tuning"]
+    for words in ("sampled exactly", "Key of", "Floating point", "Timing", "geodp "):
+        assert words in implementation["mechanisms"]
+
+
+@pytest.mark.parametrize("change", ["drop", "add"])
+def test_the_schema_of_this_test_refuses(card, change):
+    record = registry_record(card, About.of(ABOUT))
+    if change == "drop":
+        del record["deployment"]["accounting"]["composition"]
+    else:
+        record["deployment"]["basic"]["people"] = PEOPLE
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(record, SCHEMA)
+
+
+def test_a_release_that_is_not_private_has_no_record(tmp_path):
+    release = geodp.publish(table_of(), epsilon=1, key=geodp.NoiseKey(bytes(32)))
+    card = card_of(tmp_path / "out", release)
+    with pytest.raises(UsageError, match="not private"):
+        registry_record(card, About.of(ABOUT))
+    assert "**NOT PRIVATE**" in markdown(card)
+
+
+def test_a_variant_without_a_name_is_refused(card):
+    card["guarantee"]["variant"] = "differential privacy by decree"
+    with pytest.raises(UsageError, match="by decree"):
+        registry_record(card, About.of(ABOUT))
+
+
+def test_the_card_for_people_says_every_number_of_the_guarantee(card):
+    text = markdown(card)
+    numbers = [v for v in values(card["guarantee"]) if isinstance(v, int | float)]
+    assert len(numbers) >= 5
+    for number in numbers:
+        assert isinstance(number, bool) or repr(number) in text
+    for key in ("in_words", "epsilon", "noise_scale", "unit", "neighbours", "noise_key"):
+        assert str(card["guarantee"][key]) in text
+    for row in card["expected_error"]["blocks"]:
+        assert f"| {row['cells']:,} | {row['standard_error']:g} | ±{row['margin_95']:g} |" in text
+    for heading in (
+        "Guarantee",
+        "What it needs",
+        "Domain",
+        "Budget",
+        "Mechanism",
+        "Expected error",
+        "Post-processing and bias",
+        "Limits and hazards",
+        "Files",
+    ):
+        assert f"\n## {heading}\n" in text
+    assert all(entry["sha256"] in text for entry in card["files"])
+    assert "<b>" not in text
+    assert "coastline \\| &lt;b>of 2020" in text
+
+
+def test_nothing_depends_on_the_data(tmp_path):
+    """Two tables, one card but for the released files' digests."""
+    about = About.of(ABOUT)
+    said = []
+    for people in (PEOPLE, 3 * PEOPLE):
+        card = card_of(tmp_path / str(people), geodp.publish(table_of(people=people), epsilon=1))
+        texts = [markdown(card), json.dumps(registry_record(card, about))]
+        for number in (people, 2 * people):
+            assert not any(str(number) in text or f"{number:,}" in text for text in texts)
+        for digest in (card["release_id"], *(entry["sha256"] for entry in card["files"])):
+            texts = [text.replace(digest, "digest") for text in texts]
+        said.append(texts)
+    assert said[0] == said[1]
+
+
+def test_a_charge_is_told(tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(2, 3)))
+    release = geodp.publish(table_of(), epsilon="1/7", ledger=ledger, dataset="census")
+    card = card_of(tmp_path / "out", release)
+    record = registry_record(card, About.of(ABOUT))
+    for text in (markdown(card), record["deployment"]["accounting"]["composition"]):
+        assert "data set census before the noise was drawn, after 0 earlier releases" in text
+        assert "Spent with it: epsilon = 1/7; cap: epsilon = 2/3." in text
+        assert card["budget"]["head"] in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": None, "slug": None}, "name, slug"),
+        ({"color": "red"}, "color"),
+        ({"region": " "}, "region"),
+        ({"region": 4}, "region"),
+        ({"authors": []}, "authors"),
+        ({"authors": "A. Author"}, "authors"),
+        ({"slug": "A b"}, "slug"),
+        ({"publication_date": "1 April"}, "publication_date"),
+        ({"publication_date": "20250401"}, "publication_date"),
+    ],
+)
+def test_what_the_office_says_is_checked(change, words):
+    given = {k: v for k, v in {**ABOUT, **change}.items() if v is not None}
+    with pytest.raises(UsageError, match=words):
+        About.of(given)
+
+
+def test_a_date_of_toml_is_a_date():
+    given = {**ABOUT, "publication_date": date(2025, 4, 1)}
+    assert About.of(given) == About.of(ABOUT)
+
+
+def toml(values):
+    return "".join(f"{k} = {json.dumps(v)}\n" for k, v in values.items())
+
+
+def test_the_command_line(tmp_path, card):
+    def run(*arguments):
+        words = [str(argument) for argument in arguments]
+        return CliRunner().invoke(report, words, catch_exceptions=False).stdout
+
+    out, about = tmp_path / "out", tmp_path / "about.toml"
+    about.write_text(toml(ABOUT))
+    assert run(out) == markdown(card)
+    assert json.loads(run(out / "public", "--format", "json")) == card
+    record = json.loads(run(out, "--format", "registry", "--about", about))
+    assert record == registry_record(card, About.of(ABOUT))
+    assert run(out, "--output", tmp_path / "card.md").strip() == str(tmp_path / "card.md")
+    assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(card)
+    with pytest.raises(UsageError, match="go together"):
+        run(out, "--format", "registry")
+    with pytest.raises(UsageError, match="go together"):
+        run(out, "--about", about)
+    with pytest.raises(VerificationError, match="no release"):
+        run(tmp_path / "absent")
+    with pytest.raises(OutputError):
+        run(out, "--output", tmp_path / "absent" / "card.md")
+    with pytest.raises(InputError, match="cannot be read"):
+        run(out, "--format", "registry", "--about", tmp_path / "absent")
+    about.write_text("name =")
+    with pytest.raises(InputError, match="TOML"):
+        run(out, "--format", "registry", "--about", about)
+    about.write_text(toml({"name": "x"}))
+    with pytest.raises(UsageError, match=r"about\.toml: Missing .*curator, curator_type, region"):
+        run(out, "--format", "registry", "--about", about)
