@@ -6,7 +6,9 @@ import codecs
 import csv
 import io
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from unicodedata import category
@@ -91,6 +93,12 @@ class TextTable:
                 labels, lines = second, reader.line_num
         except (csv.Error, StopIteration):
             raise InputError("The header cannot be read.", file=source.name, row=1) from None
+        if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
+            raise InputError(
+                "A name in the header has a line break; a quotation mark may not be closed.",
+                file=source.name,
+                row=1,
+            )
         if labels and len(labels) != len(names):
             raise InputError(
                 "The two header rows must have as many columns as each other.",
@@ -118,7 +126,7 @@ class TextTable:
             ragged.append(True)
             return "skip"
 
-        with self.source.open() as stream:
+        with self.source.open() as stream, _undecodable(note):
             if not guard(self.name, lambda: self._skip_header(stream)):
                 return
             reader = guard(
@@ -215,6 +223,27 @@ def is_name(text: str) -> bool:
 
 _VALUE = re.compile(r"[][(){}<>@]|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+")
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
+
+
+@contextmanager
+def _undecodable(note: Callable[[object], str]) -> Iterator[None]:
+    """Note rows of another length also where pyarrow cannot decode them for the handler.
+
+    It then reports an exception that nobody can catch, which would reach the screen.
+    """
+    shown = sys.unraisablehook
+
+    def hook(report: Any) -> None:
+        if report.exc_type is UnicodeDecodeError:
+            note(report)
+        else:
+            shown(report)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = shown
 
 
 def _strip(text: str) -> str:
