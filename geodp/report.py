@@ -358,7 +358,8 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{_plain(text[1:])}."
+    plain = _plain(text)
+    return f"{plain[:1].upper()}{plain[1:]}."
 
 
 def _plain(text: str) -> str:
