@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from decimal import Decimal
 from numbers import Rational
 
@@ -106,21 +107,22 @@ def publish(
         unit,
         origin,
     )
-    identity = release_digest(table, spent)
-    charge = None
-    if ledger is not None or dataset is not None:
-        charge = _charged(ledger, dataset, spent, key, identity)
-    own = NoiseKey.generate() if key is None else key.derive(identity)
+    if key is None:
+        own, fingerprint = NoiseKey.generate(), secrets.token_hex(32)
+    else:
+        identity = release_digest(table, spent)
+        own, fingerprint = key.derive(identity), key.fingerprint(identity)
     try:
+        charge = None
+        if ledger is not None or dataset is not None:
+            charge = _charged(ledger, dataset, spent, fingerprint)
         return Release(mechanism.release(table, spent, own), charge)
     finally:
         own.forget()
 
 
-def _charged(
-    ledger: Ledger | None, dataset: str | None, spent: Event, key: NoiseKey | None, identity: bytes
-) -> Charge:
-    """Charge an event to a data set; only a kept key makes it recognisable."""
+def _charged(ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str) -> Charge:
+    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable."""
     if ledger is None or dataset is None:
         raise UsageError("A ledger and the name of a data set in it go together.")
     if not spent.is_private:
@@ -131,14 +133,13 @@ def _charged(
             f"The ledger protects one {protected} of {dataset}, and this release one {spent.unit}; "
             "budgets of different units do not add up."
         )
-    fresh = NoiseKey.generate() if key is None else key
     return ledger.charge(
         dataset,
         PureDP(spent.epsilon),
         mechanism=spent.mechanism,
         neighbours=spent.neighbours,
         contribution=spent.contribution,
-        fingerprint=fresh.fingerprint(identity),
+        fingerprint=fingerprint,
     )
 
 

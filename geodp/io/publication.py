@@ -146,8 +146,7 @@ def _write_public(
     table: ReleasedTable, card: dict[str, Any], folder: Path, name: str, error: float
 ) -> None:
     files = _Files(folder)
-    _write_tables(table, card, files, name, error)
-    identity = release_id(folder / f"{name}.csv", card)
+    identity = _write_tables(table, card, files, name, error)
     _write_raster(table, card, files, name, error, identity)
     reason = why_no_picture(table.grid)
     if reason is None:
@@ -166,7 +165,8 @@ def _write_public(
 
 def _write_tables(
     table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: float
-) -> None:
+) -> str:
+    """Write the CSV and the Parquet file; returns the id of CSV and card."""
     grid, folder = table.grid, files.folder
     columns = [*tables.column_names(grid, name)]
     rows = "one row for every cell above 0; cells of the domain that are not listed are 0"
@@ -181,10 +181,11 @@ def _write_tables(
         unit=tables.counted(name),
     )
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
+    identity = release_id(folder / f"{name}.csv", card)
     located = tables.has_geometry(grid)
     about = {
         "schema": card["schema"],
-        "release_id": release_id(folder / f"{name}.csv", card),
+        "release_id": identity,
         "epsilon": str(table.event.epsilon),
         "guarantee": table.event.words,
         "private": table.event.is_private,
@@ -206,6 +207,7 @@ def _write_tables(
         unit=tables.counted(name),
         geoparquet="1.1.0" if located else None,
     )
+    return identity
 
 
 def _columns_in_words(grid: Grid) -> dict[str, str]:
