@@ -76,7 +76,7 @@ class Event:
     Attributes
     ----------
     mechanism : str
-        Name in ``METHODS``.
+        Name in ``METHODS``, and settings.
     epsilon : Fraction
     neighbours : str
         One of ``NEIGHBOURS``.

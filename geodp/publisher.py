@@ -12,7 +12,7 @@ from geodp.accounting import ADD_REMOVE, Event, event, rational
 from geodp.errors import UsageError
 from geodp.ledger import Charge, Ledger
 from geodp.loss import PureDP
-from geodp.mechanisms import METHODS
+from geodp.mechanisms import mechanism
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
 from geodp.release import Release
 from geodp.table import CountTable
@@ -37,7 +37,7 @@ def publish(
     table : CountTable
         Confidential counts on a public domain.
     method : str
-        A name in ``METHODS``.
+        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``.
     epsilon : str, int, float, Decimal or Fraction
         The budget, read exactly: ``0.1``, ``"1/10"``.
     neighbours : {"add-remove-one", "replace-one"}
@@ -88,22 +88,22 @@ def publish(
     """
     if not isinstance(table, CountTable):
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
-    if not isinstance(method, str) or method not in METHODS:
-        raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
+    chosen = mechanism(method)
+    if refusal := chosen.refusal(table.grid):
+        raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = _contribution(table, contribution)
     _require_public_mask(table)
-    mechanism = METHODS[method]
     budget = rational(epsilon)
     origin = "entropy" if key is None else key.origin
     spent = event(
-        method,
+        chosen.spec,
         budget,
         neighbours,
         most,
         enforced,
-        mechanism.sensitivity(table.grid),
+        chosen.sensitivity(table.grid),
         unit,
         origin,
     )
@@ -116,7 +116,7 @@ def publish(
         charge = None
         if ledger is not None or dataset is not None:
             charge = _charged(ledger, dataset, spent, fingerprint)
-        return Release(mechanism.release(table, spent, own), charge)
+        return Release(chosen.release(table, spent, own), charge)
     finally:
         own.forget()
 

@@ -16,7 +16,7 @@ from geodp.grid import Grid
 from geodp.io.publication import write_publication
 from geodp.io.staging import SCHEMA
 from geodp.ledger import Charge
-from geodp.mechanisms import METHODS
+from geodp.mechanisms import mechanism
 from geodp.randomness import NOISE_FORMAT
 from geodp.table import ReleasedTable
 
@@ -69,7 +69,7 @@ class Release:
         float or float64 array
             In counts.
         """
-        variances = METHODS[self.event.mechanism].variances(self.grid, self.event)
+        variances = mechanism(self.event.mechanism).variances(self.grid, self.event)
         errors = np.sqrt(variances)[::-1].tolist()
         sizes = np.asarray(cells)
         n = 1 << self.grid.bits
@@ -101,7 +101,7 @@ class Release:
 
     def card(self) -> dict[str, Any]:
         """The public card, as plain values: all of ``release.json`` but the list of files."""
-        method = METHODS[self.event.mechanism]
+        method = mechanism(self.event.mechanism)
         return {
             "schema": SCHEMA,
             "software": {"name": "geodp", "version": __version__},

@@ -17,39 +17,40 @@ from geodp.kernels import coo
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
+Counts = NDArray[np.int64] | NDArray[np.float64]
+"""Whole counts, or the real numbers that linear estimators release."""
+
 LARGEST_DENSE = 1 << 28
 """Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Counts of cells in canonical form: keys strictly increasing, counts above 0.
+    """Counts of cells in canonical form: keys strictly increasing, no count 0.
 
     Attributes
     ----------
     grid : Grid
     key : uint64[m]
         In the grid's key order; read-only.
-    count : int64[m]
+    count : int64[m] or float64[m]
         Read-only.
     """
 
     grid: Grid
     key: NDArray[np.uint64] = field(repr=False)
-    count: NDArray[np.int64] = field(repr=False)
+    count: Any = field(repr=False)
 
     def __post_init__(self) -> None:
         key, count = self.key, self.count
         if (
             key.dtype != np.uint64
-            or count.dtype != np.int64
             or key.ndim != 1
             or key.shape != count.shape
             or not (key[1:] > key[:-1]).all()
-            or not (count > 0).all()
         ):
             raise UsageError(
-                "Keys must be uint64 and strictly increasing, counts int64 and above 0; "
+                "Keys must be uint64 and strictly increasing, with as many counts; "
                 "from_keys and from_dense bring them into this form."
             )
         for name in ("key", "count"):  # views, so that the caller's own arrays stay writable
@@ -57,8 +58,8 @@ class Cells:
             view.setflags(write=False)
             object.__setattr__(self, name, view)
 
-    def to_dense(self) -> NDArray[np.int64]:
-        """The counts as an array of the grid's shape, in index order: int64[*shape].
+    def to_dense(self) -> Any:
+        """The counts as an array of the grid's shape, in index order: of the counts' type.
 
         Index (0, 0) is the lower left cell on a grid of mesh codes.
 
@@ -66,9 +67,20 @@ class Cells:
         """
         if prod(self.grid.shape) > LARGEST_DENSE:
             raise UsageError("The grid is too large for a dense array; use key and count.")
-        dense = np.zeros(self.grid.shape, np.int64)
+        dense = np.zeros(self.grid.shape, self.count.dtype)
         dense[tuple(self.grid.decode(self.key))] = self.count
         return dense
+
+    def to_vector(self) -> Any:
+        """The counts of all ``2**bits`` keys, in key order; 0 outside the domain.
+
+        Raises UsageError for more than 2**28 keys.
+        """
+        if 1 << self.grid.bits > LARGEST_DENSE:
+            raise UsageError("The grid is too large for a dense array; use key and count.")
+        vector = np.zeros(1 << self.grid.bits, self.count.dtype)
+        vector[self.key.astype(np.int64)] = self.count
+        return vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,11 +105,16 @@ class CountTable(Cells):
            [5, 0]])
     """
 
+    count: NDArray[np.int64] = field(repr=False)
     bound: int | None = 1
     enforced: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.count.dtype != np.int64 or not (self.count > 0).all():
+            raise UsageError(
+                "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
+            )
         _require(self.grid.contains_keys(self.key), "The key is no cell of the grid's domain.")
         if float(self.count.sum(dtype=np.float64)) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -177,20 +194,33 @@ class CountTable(Cells):
 
 @dataclass(frozen=True, eq=False)
 class ReleasedTable(Cells):
-    """Counts that a mechanism has made public.
+    """Counts that a mechanism has made public: whole or real numbers, some perhaps negative.
 
     Attributes
     ----------
+    count : int64[m] or float64[m]
+        Finite and not 0; read-only.
     event : Event
         What was spent on it, and under which guarantee.
     """
 
+    count: Counts = field(repr=False)
     event: Event
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        kind = self.count.dtype
+        if (
+            kind not in (np.int64, np.float64)
+            or not (np.isfinite(self.count) & (self.count != 0)).all()
+        ):
+            raise UsageError("Released counts must be int64 or float64, finite and not 0.")
+
     @property
-    def total(self) -> int:
+    def total(self) -> int | float:
         """Sum of all released counts."""
-        return int(self.count.sum())
+        total: int | float = self.count.sum().item()
+        return total
 
 
 TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."

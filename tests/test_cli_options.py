@@ -6,11 +6,9 @@ from click.testing import CliRunner
 
 from geodp.accounting import NEIGHBOURS
 from geodp.cli.inputs import GRIDS, KINDS, grid_of, named, require_known
-from geodp.cli.publish import METHODS as OFFERED
 from geodp.cli.publish import NEIGHBOURS as RELATIONS
 from geodp.cli.publish import publish
 from geodp.errors import UsageError
-from geodp.mechanisms import METHODS
 from tests.io.files import tiff
 
 END = ["--epsilon", "1", "--output", "out"]
@@ -25,7 +23,6 @@ def context(*arguments: str) -> click.Context:
 
 
 def test_the_names_of_the_help_are_those_of_the_library() -> None:
-    assert set(OFFERED) == set(METHODS)
     assert set(RELATIONS) == set(NEIGHBOURS)
     known = {option.name for option in publish.params}
     assert {name for table in (KINDS, GRIDS) for row in table.values() for name in row} <= known

@@ -16,7 +16,7 @@ import click
 
 from geodp import __version__
 from geodp.cli.budget import budget
-from geodp.cli.look import doctor, inspect, key, map_, mesh, verify
+from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
 from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.errors import GeodpError
@@ -33,7 +33,7 @@ def geodp() -> None:
     """
 
 
-for command in (publish, verify, map_, report, budget, inspect, mesh, key, doctor):
+for command in (publish, methods, verify, map_, report, budget, inspect, mesh, key, doctor):
     geodp.add_command(command)
 
 

@@ -15,7 +15,6 @@ import click
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
 from geodp.errors import UsageError
 
-METHODS = ("topdown",)
 NEIGHBOURS = ("add-remove-one", "replace-one")
 """Names of the library, repeated so that ``--help`` imports nothing heavy."""
 
@@ -75,7 +74,9 @@ NEIGHBOURS = ("add-remove-one", "replace-one")
     help="Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
 )
 @click.option("--epsilon", required=True, help="Budget, read exactly: 0.1 or 1/10.")
-@click.option("--method", type=click.Choice(METHODS), default="topdown", show_default=True)
+@click.option(
+    "--method", default="topdown", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+)
 @click.option(
     "--neighbours", type=click.Choice(NEIGHBOURS), default="add-remove-one", show_default=True
 )
@@ -128,8 +129,10 @@ def _publish(options: dict[str, Any]) -> None:
         import geodp
         from geodp.accounting import rational
         from geodp.io.publication import check_publication
+        from geodp.mechanisms import mechanism
 
         rational(options["epsilon"])
+        method = mechanism(options["method"])
         key = None
         if options["key_file"] is not None:
             key = geodp.NoiseKey.from_file(options["key_file"])
@@ -139,6 +142,8 @@ def _publish(options: dict[str, Any]) -> None:
 
             ledger = Ledger.open(options["ledger"])
         grid = grid_of(options)
+        if refusal := method.refusal(grid):
+            raise UsageError(refusal)
         check_publication(
             grid, options["output"], name=options["name"], overwrite=options["overwrite"]
         )

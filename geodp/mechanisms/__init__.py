@@ -1,57 +1,40 @@
-"""Mechanisms of central differential privacy: one published method, one file, one row here."""
+"""Mechanisms of central differential privacy: one published method, one file.
+
+Every module here whose ``METHODS`` lists methods adds them to :data:`METHODS`; the command line,
+the conformance tests, the audits and the benchmarks go by that table.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import pkgutil
+from importlib import import_module
 
-import numpy as np
-from numpy.typing import NDArray
+from geodp.errors import UsageError
+from geodp.mechanisms.base import Mechanism
 
-from geodp.accounting import Event, Guarantee
-from geodp.grid import Grid
-from geodp.mechanisms.topdown import TopDown
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable, ReleasedTable
+__all__ = ["METHODS", "Mechanism", "mechanism"]
 
 
-class Mechanism(Protocol):
-    """What every row of ``METHODS`` offers."""
-
-    @property
-    def name(self) -> str:
-        """As in ``METHODS`` and on the command line."""
-
-    @property
-    def title(self) -> str:
-        """One line for people."""
-
-    @property
-    def citation(self) -> str:
-        """The publication that defines it."""
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What it promises."""
-
-    @property
-    def postprocessing(self) -> tuple[str, ...]:
-        """What is done to the noisy values, and the bias that it causes."""
-
-    def sensitivity(self, grid: Grid) -> int:
-        """L1 change of the measured vector when one person is added, once, to one cell."""
-
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
-        """Run the mechanism; ``event.scale`` is the noise's scale."""
-
-    def sensitivity_words(self, grid: Grid) -> str:
-        """Why it is that, as one sentence for the release card."""
-
-    def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:
-        """``bias`` and ``rmse`` of a populous cell in an empty region."""
-
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64]:
-        """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i."""
+def _found() -> list[Mechanism]:
+    modules = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    return [method for module in modules for method in getattr(module, "METHODS", ())]
 
 
-METHODS: dict[str, Mechanism] = {method.name: method for method in (TopDown(),)}
-"""Every method by its name."""
+METHODS: dict[str, Mechanism] = {m.name: m for m in sorted(_found(), key=lambda m: m.name)}
+"""Every method by its name, with its default settings."""
+
+
+def mechanism(spec: str) -> Mechanism:
+    """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``.
+
+    Raises UsageError for an unknown name or setting.
+
+    Examples
+    --------
+    >>> mechanism("topdown").spec
+    'topdown'
+    """
+    name, _, settings = str(spec).partition(":")
+    if name not in METHODS:
+        raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
+    return METHODS[name].with_settings(settings)

@@ -13,6 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
+from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
 from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks
 from geodp.table import LARGEST_DENSE, CountTable, ReleasedTable
@@ -43,7 +44,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class TopDown:
+class TopDown(Mechanism):
     """Terada, Suzuki, Yamaguchi, Hongo (2015): pruned top-down refinement on integers.
 
     Measured are the total and, at every node of the binary tree over the keys, the difference
@@ -60,13 +61,14 @@ class TopDown:
         "Privacy. IPSJ Journal 56(9), 2015."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant="pure epsilon-differential privacy",
-        precondition="one person adds at most `contribution` to the sum of all counts, and the "
-        "domain was chosen without looking at the data",
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
         source="Terada et al. (2015), section 4: one person changes the total by 1 and one detail "
         "on each of the k levels by 1, so the L1 sensitivity is 1 + k; everything after the noise "
         "is post-processing",
     )
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
         "holds. The clamp is biased: a "
@@ -75,6 +77,12 @@ class TopDown:
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
     )
+
+    def refusal(self, grid: Grid) -> str | None:
+        """Any size; but every node must split in two."""
+        if not grid.order.is_binary:
+            return "topdown needs a grid whose order splits every node in two."
+        return None
 
     def sensitivity(self, grid: Grid) -> int:
         """``1 + k``: the total, and one detail on each of the k levels.
@@ -142,6 +150,14 @@ class TopDown:
         """T2, the sparse form: ``O(m+ log n)`` visited nodes."""
         keys, counts, _ = refine(table, Noise.of(event, key))
         return ReleasedTable(table.grid, keys, counts, event)
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Nodes that were split: all that lie above an output cell."""
+        if not released.key.size:
+            return 0
+        meet = released.key[1:] ^ released.key[:-1]
+        low, high = np.frexp(meet & np.uint64(2**32 - 1))[1], np.frexp(meet >> np.uint64(32))[1]
+        return released.grid.bits + int(np.where(high > 0, high + 31, low - 1).sum())
 
 
 def refine(table: CountTable, noise: Noise) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
@@ -261,8 +277,8 @@ def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray
 
 
 def _binary(grid: Grid) -> Grid:
-    if not grid.order.is_binary:
-        raise UsageError("topdown needs a grid whose order splits every node in two.")
+    if refusal := TopDown().refusal(grid):
+        raise UsageError(refusal)
     return grid
 
 
@@ -270,3 +286,6 @@ def _dense_size(grid: Grid) -> int:
     if 1 << grid.bits > LARGEST_DENSE:
         raise UsageError("The grid is too large for the dense form; use the sparse one.")
     return 1 << grid.bits
+
+
+METHODS = (TopDown(),)

@@ -12,6 +12,12 @@ from geodp.kernels import noise as kernels
 from geodp.noise.law import DIGITS, Law
 from geodp.randomness import NoiseKey, blocks
 
+SLOTS = 7
+"""Draws that share a block."""
+
+SEQUENCE = SLOTS << 16
+"""Items of a list that are drawn together."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NodeNoise:
@@ -76,6 +82,21 @@ class NodeNoise:
         slot = np.empty(node.size, np.int64)
         kernels.locate(node, level, address, slot)
         return self.draw(self.blocks(address), np.arange(node.size), slot, node)
+
+    def sequence(self, n: int) -> NDArray[np.int64]:
+        """Noise of the items 0 to n - 1 of a list: int64[n]; seven items share a block.
+
+        A stream serves either the nodes of a tree or one list, never both.
+        """
+        noise = np.empty(n, np.int64)
+        for start in range(0, n, SEQUENCE):
+            item = np.arange(start, min(start + SEQUENCE, n))
+            first = start // SLOTS
+            words = self.blocks(np.arange(first, item[-1] // SLOTS + 1, dtype=np.uint64))
+            group = item // SLOTS - first
+            drawn, _ = self.draw(words, group, item % SLOTS, item.astype(np.uint64))
+            noise[start : start + item.size] = drawn
+        return noise
 
     def _digits(self, node: np.uint64) -> Iterator[int]:
         """Further random digits of a node, 64 at a time."""

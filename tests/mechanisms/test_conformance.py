@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import NEIGHBOURS
+from geodp.accounting import NEIGHBOURS, event
 
 METHODS = sorted(geodp.METHODS)
 
@@ -16,6 +16,11 @@ def table():
     people = np.zeros((20, 30), int)
     people[5:12, 8:20] = np.random.default_rng(3).poisson(40, (7, 12))
     return geodp.CountTable.from_dense(people, geodp.Grid.regular((20, 30)))
+
+
+def spent(method, grid):
+    sensitivity = geodp.METHODS[method].sensitivity(grid)
+    return event(method, Fraction(1), NEIGHBOURS[0], 1, False, sensitivity, "person", "fixed")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -33,7 +38,9 @@ class TestEveryMethod:
     def test_output_lies_in_the_domain_and_is_whole(self, method, table):
         release = geodp.publish(table, method=method, epsilon=1)
         assert table.grid.contains_keys(release.table.key).all()
-        assert release.table.count.dtype == np.int64
+        row = geodp.METHODS[method]
+        assert release.table.count.dtype == (np.int64 if row.whole else np.float64)
+        assert (release.table.count > 0).all() or not row.nonnegative
         assert (np.diff(release.table.key.astype(np.int64)) > 0).all()
 
     def test_same_key_same_release_other_key_other_release(self, method, table):
@@ -68,6 +75,8 @@ class TestEveryMethod:
         assert table.grid.contains_keys(release.table.key).all()
 
     def test_expected_error_is_there_before_any_data(self, method, table):
+        if geodp.METHODS[method].variances(table.grid, spent(method, table.grid)) is None:
+            pytest.skip("the error depends on the data")
         release = geodp.publish(table, method=method, epsilon=1)
         errors = release.standard_error([1, 4, 16])
         assert (errors > 0).all()

@@ -1,0 +1,130 @@
+"""Independent noise on every cell: Laplace, geometric, and Laplace with negatives set to 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accounting import Event, Guarantee
+from geodp.grid import Grid
+from geodp.mechanisms.base import (
+    PUBLIC_DOMAIN,
+    PURE,
+    Mechanism,
+    laplace_noise,
+    released_vector,
+)
+from geodp.noise import DiscreteLaplace
+from geodp.randomness import NoiseKey
+from geodp.table import CountTable, ReleasedTable
+
+FINEST_SCALE = 4096
+"""The lattice of real-valued noise is as fine as keeps the scale, in its steps, below this."""
+
+
+@dataclass(frozen=True)
+class Additive(Mechanism):
+    """Noise of one law on every cell of the domain, each cell by itself."""
+
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Dwork, McSherry, Nissim, Smith (2006), proposition 1: the L1 sensitivity of the "
+        "vector of all counts is 1",
+    )
+
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "None: negative counts stay as they are, every value is unbiased, and a sum over many "
+        "cells has the noise of all of them.",
+    )
+
+    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+        """``cells * variance``: the cells of a block have independent noise."""
+        cells = np.minimum(2.0 ** np.arange(grid.bits, -1, -1), grid.size)
+        step = self.step(event.scale)
+        variance = DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
+        return np.asarray(cells * variance, np.float64)
+
+    def step(self, scale: Fraction) -> Fraction:
+        """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
+        return Fraction(1, 1 << max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1))
+
+    def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
+        """Counts of all keys, in key order, with noise: float64[2**bits], exact."""
+        step = self.step(event.scale)
+        noise = laplace_noise(key, 0, event.scale / step, 1 << table.grid.bits)
+        return np.asarray(table.to_vector() + noise * float(step), np.float64)
+
+
+@dataclass(frozen=True)
+class Laplace(Additive):
+    """Dwork, McSherry, Nissim, Smith (2006): Laplace noise of scale 1/epsilon on every cell.
+
+    The noise is drawn exactly on a lattice of steps of a power of two (1/256 of a count at
+    epsilon 0.1), where it is discrete Laplace, so the guarantee does not hang on the rounding
+    of floating-point noise (Mironov 2012).
+    """
+
+    name: ClassVar[str] = "laplace"
+    title: ClassVar[str] = "Laplace noise on every cell (Dwork et al. 2006)"
+    citation: ClassVar[str] = (
+        "Dwork, McSherry, Nissim, Smith: Calibrating Noise to Sensitivity in Private Data "
+        "Analysis. TCC 2006."
+    )
+    noise: ClassVar[str] = "Laplace on a fine lattice of real numbers, sampled exactly"
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """Every cell of the domain, with noise."""
+        return released_vector(self.noisy(table, event, key), table.grid, event)
+
+
+@dataclass(frozen=True)
+class LaplaceNonnegative(Additive):
+    """Laplace noise on every cell, negatives set to 0: biased upwards where nobody is."""
+
+    name: ClassVar[str] = "laplace-nonnegative"
+    title: ClassVar[str] = "Laplace noise on every cell, negatives set to 0"
+    citation: ClassVar[str] = Laplace.citation
+    noise: ClassVar[str] = Laplace.noise
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Non-negativity: negative values become 0, which lifts an empty cell by half a noise "
+        "scale on average, and a block of n empty cells by n times that.",
+    )
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """Every cell of the domain whose noisy count is above 0."""
+        values = np.maximum(self.noisy(table, event, key), 0)
+        return released_vector(values, table.grid, event)
+
+    def variances(self, grid: Grid, event: Event) -> None:
+        """None: the error depends on how many cells are empty."""
+
+
+@dataclass(frozen=True)
+class Geometric(Additive):
+    """Ghosh, Roughgarden, Sundararajan (2012): two-sided geometric noise on every cell."""
+
+    name: ClassVar[str] = "geometric"
+    title: ClassVar[str] = "geometric noise on every cell (Ghosh et al. 2012)"
+    citation: ClassVar[str] = (
+        "Ghosh, Roughgarden, Sundararajan: Universally Utility-Maximizing Privacy Mechanisms. "
+        "SIAM Journal on Computing 41(6), 2012."
+    )
+    whole: ClassVar[bool] = True
+
+    def step(self, scale: Fraction) -> Fraction:
+        """Whole counts."""
+        return Fraction(1)
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """Every cell of the domain, with noise."""
+        values = self.noisy(table, event, key).astype(np.int64)
+        return released_vector(values, table.grid, event)
+
+
+METHODS = (Laplace(), LaplaceNonnegative(), Geometric())
