@@ -33,6 +33,8 @@ class Stream(enum.IntEnum):
     TOPDOWN_DETAIL = 2
     CONTINUOUS = 3
     SAMPLE = 4
+    PYRAMID = 1 << 12
+    """And the numbers that follow: its levels."""
     STAGE = 1 << 16
     """And the numbers that follow: the stages of methods that measure lists."""
 

@@ -36,7 +36,7 @@ class DiscreteLaplace(Law):
         super().__post_init__()
 
     @classmethod
-    @lru_cache(maxsize=8)
+    @lru_cache(maxsize=64)
     def of_scale(cls, scale: Fraction) -> DiscreteLaplace:
         """The law of a scale; its table is built once."""
         return cls(scale)

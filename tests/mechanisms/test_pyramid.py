@@ -1,0 +1,158 @@
+"""The pyramid: against its definition, its closed form, and its promises."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.accounting import event
+from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.errors import UsageError
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.pyramid import Pyramid, refine
+from geodp.order import Order
+from geodp.randomness import NoiseKey
+from tests.reference import pyramid as reference
+
+SECRET = bytes(range(32))
+SETTINGS = [
+    "pyramid",
+    "pyramid:passes=1",
+    "pyramid:setting=fine",
+    "pyramid:setting=flat,prune=1/2",
+    "pyramid:chain=1-2-3,shares=1-1-2-4",
+]
+
+
+def spent(method, grid, epsilon):
+    method = mechanism(method) if isinstance(method, str) else method
+    most = method.sensitivity(grid)
+    return event(
+        method.spec, Fraction(epsilon), "add-remove-one", 1, False, most, "person", "fixed"
+    )
+
+
+def compare(method, table, epsilon, possible=lambda a, b: True):
+    chain = method.levels(table.grid)
+    use = spent(method, table.grid, epsilon)
+    keys = int(np.prod(table.grid.order.radices))
+    expected = reference.refine(
+        table.to_vector()[:keys].tolist(),
+        chain.fanouts,
+        chain.shares,
+        use.scale,
+        SECRET,
+        method.passes,
+        method.prune,
+        possible,
+    )
+    released = method.release(table, use, NoiseKey(SECRET))
+    assert released.to_vector()[:keys].tolist() == expected
+
+
+@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize("epsilon", ["1/2", "3"])
+def test_equals_its_definition(method, epsilon):
+    people = np.random.default_rng(5).poisson(9, (8, 8)) * (np.arange(8) < 4)
+    compare(
+        mechanism(method), geodp.CountTable.from_dense(people, geodp.Grid.regular((8, 8))), epsilon
+    )
+
+
+@pytest.mark.parametrize("method", SETTINGS[:4])
+def test_equals_its_definition_on_a_padded_and_masked_domain(method):
+    grid = geodp.Grid.regular((5, 7))
+    inside = np.add.outer(np.arange(5), np.arange(7)) < 9
+    grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "a corner is sea"))
+    table = geodp.CountTable.from_dense(np.where(inside, 7, 0), grid)
+    every = grid.contains_keys(np.arange(64, dtype=np.uint64))
+    compare(mechanism(method), table, "1", lambda a, b: every[a:b].any())
+
+
+def test_equals_its_definition_on_digits_of_ten():
+    grid = geodp.Grid.regular((20, 20))
+    grid = grid.with_order(Order((0, 1, 0, 1), (2, 2, 10, 10)))
+    people = np.random.default_rng(6).poisson(2, (20, 20))
+    table = geodp.CountTable.from_dense(people, grid)
+    compare(Pyramid(chain="2-2", shares="1-1-2"), table, "1")
+
+
+def test_children_add_up_and_nothing_is_negative():
+    grid = geodp.Grid.regular((64, 64))
+    table = geodp.CountTable.from_dense(np.full((64, 64), 3), grid)
+    cells, count, nodes = refine(table, Pyramid(), spent("pyramid", grid, "1/2"), NoiseKey(SECRET))
+    assert (count > 0).all()
+    assert (np.diff(cells.astype(np.int64)) > 0).all()
+    assert nodes <= 1 + 4 + 4 * 16 * (1 + 16 + 256)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 5, 18, 37, 62])
+@pytest.mark.parametrize("setting", ["R", "fine", "flat"])
+def test_settings_split_every_key_and_spend_all(bits, setting):
+    grid = geodp.Grid.regular((1 << bits,))
+    chain = Pyramid(setting=setting).levels(grid)
+    assert np.prod([float(b) for b in chain.fanouts]) == 2.0**bits
+    assert sum(chain.shares) == 1
+    assert min(chain.shares) > 0
+
+
+def test_shares_of_the_default_and_of_fine():
+    grid = geodp.Grid.regular((512, 512))
+    assert Pyramid().levels(grid).fanouts == (4, 16, 16, 16, 16)
+    assert [s * 20 for s in Pyramid().levels(grid).shares] == [2, 2, 4, 4, 4, 4]
+    fine = Pyramid(setting="fine").levels(grid)
+    assert fine.fanouts == (4, 4, 4, 4, 8, 8, 16)
+    assert [float(s) for s in fine.shares[-3:]] == [0.115, 0.11, 0.425]
+
+
+def test_closed_form_is_that_of_the_tables():
+    """R with two passes and flat with two passes on 2**18 cells, epsilon 0.1."""
+    grid = geodp.Grid.regular((512, 512))
+    printed = {
+        "pyramid": [68.6, 123.6, 66.6, 120, 66.4, 119.8, 66.7, 121.9, 113.1, 123.2],
+        "pyramid:setting=flat": [125.7, 113, 110.4, 109.7, *[None] * 4, 110.4, 122.5],
+    }
+    for method, row in printed.items():
+        found = np.sqrt(mechanism(method).variances(grid, spent(method, grid, "1/10")))[::-1][::2]
+        for value, expected in zip(found, row, strict=True):
+            assert expected is None or value == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("passes", [1, 2])
+def test_error_where_nothing_is_clamped_is_the_closed_form(passes):
+    grid = geodp.Grid.regular((16, 16))
+    table = geodp.CountTable.from_dense(np.full((16, 16), 10_000), grid)
+    method = Pyramid(passes=passes)
+    use = spent(method, grid, "1/5")
+    errors = []
+    for trial in range(300):
+        key = NoiseKey(trial.to_bytes(32, "little"))
+        errors.append(method.release(table, use, key).to_vector() - 10_000.0)
+    for i, variance in enumerate(method.variances(grid, use)):
+        blocks = np.array(errors).reshape(300, 1 << i, -1).sum(axis=2)
+        assert np.mean(blocks**2) == pytest.approx(variance, rel=0.5 if i == 0 else 0.3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("setting=coarse", "R, fine or flat"),
+        ("passes=3", "1 or 2"),
+        ("chain=2-2", "go together"),
+        ("chain=2-x,shares=1-1-1", "digits per level"),
+        ("chain=2-2,shares=1-1", "weight for the root"),
+        ("chain=2-2,shares=1-1-0", "above 0"),
+        ("prune=-1", "0 or more"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, says):
+    with pytest.raises(UsageError, match=says):
+        mechanism(f"pyramid:{settings}")
+
+
+def test_a_chain_that_does_not_split_all_digits_is_refused():
+    table = geodp.CountTable.from_dense(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
+    with pytest.raises(UsageError, match="6 digits"):
+        geodp.publish(table, method="pyramid:chain=2-2,shares=1-1-1", epsilon=1)

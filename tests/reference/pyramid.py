@@ -1,0 +1,108 @@
+"""The pyramid by its definition: dense lists of counts, level by level."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from tests.reference import chacha
+from tests.reference.noise import tail
+
+STREAM = 1 << 12
+
+
+def noise_of(secret, level, parent, j, fanout, exponent):
+    """Discrete Laplace noise of a child by the inverse distribution function."""
+    word = chacha.words(secret, STREAM + level, 0, parent * -(-fanout // 7) + j // 7)[j % 7]
+    uniform, magnitude = word & (2**63 - 1), 0
+    while uniform < tail(exponent, magnitude + 1) * 2**63 - 1:
+        magnitude += 1
+    return -magnitude if word >> 63 else magnitude
+
+
+def uniform_of(secret, level, parent, fanout):
+    """A node's number in [0, 1)."""
+    word = chacha.words(secret, STREAM + level, 0, parent * -(-fanout // 7))[7]
+    return (word >> 11) / 2**53
+
+
+def project(z, v, total):
+    """``max(z - tau v, 0)`` with the sum ``total``, by sorting."""
+    order = sorted((i for i in range(len(z)) if v[i] > 0), key=lambda i: -z[i] / v[i])
+    for k in range(len(order), 0, -1):
+        tau = (sum(z[i] for i in order[:k]) - total) / sum(v[i] for i in order[:k])
+        if z[order[k - 1]] > tau * v[order[k - 1]]:
+            break
+    return [max(z[i] - tau * v[i], 0) if i in order[:k] else 0.0 for i in range(len(z))]
+
+
+def shared(z, v, total, u, least):
+    """Whole counts: projected, small ones dropped but for the largest, systematically rounded."""
+    if total == 0:
+        return [0] * len(z)
+    x = project(z, v, total)
+    if least > 0:
+        kept = [vi if xi >= least or xi == max(x) else 0 for xi, vi in zip(x, v, strict=True)]
+        x = project(z, kept, total)
+    edges = np.floor(np.cumsum(x) + u)
+    edges[max(i for i, xi in enumerate(x) if xi > 0) :] = total
+    return np.diff(edges, prepend=0).astype(int).tolist()
+
+
+def refine(
+    counts, fanouts, shares, scale: Fraction, secret, passes=2, prune=0, possible=lambda a, b: True
+):
+    """Counts of all cells; ``possible(first, stop)`` says whether keys hold a domain's cell."""
+    strides = [int(np.prod(fanouts[i:], dtype=int)) for i in range(len(fanouts) + 1)]
+    scales = [scale / share for share in shares]
+    tall = len(fanouts)
+    own = [2 * np.exp(-1 / float(s)) / (1 - np.exp(-1 / float(s))) ** 2 for s in scales]
+    y = [{} for _ in strides]
+    x = [{} for _ in strides]
+    v = [{} for _ in strides]
+
+    def measure(level, parent, fanout):
+        for j in range(fanout):
+            c = parent * fanout + j
+            first, stop = c * strides[level], (c + 1) * strides[level]
+            z = noise_of(secret, level, parent, j, fanout, 1 / scales[level])
+            y[level][c] = float(sum(counts[first:stop]) + z)
+            v[level][c] = own[level] if possible(first, stop) else 0.0
+
+    def split(level, parent, total, open_=None):
+        b = fanouts[level]
+        children = range(parent * b, (parent + 1) * b)
+        spread = [v[level + 1][c] if open_ is None or c in open_ else 0.0 for c in children]
+        u = uniform_of(secret, level + 1, parent, b)
+        least = float(prune * scales[level + 1])
+        out = shared([y[level + 1][c] for c in children], spread, total, u, least)
+        return {c: n for c, n in zip(children, out, strict=True) if n > 0}
+
+    measure(0, 0, 1)
+    x[0] = {0: int(y[0][0])} if y[0][0] > 0 else {}
+    for level in range(tall):
+        for parent, total in x[level].items():
+            measure(level + 1, parent, fanouts[level])
+            x[level + 1] |= split(level, parent, total)
+    if passes == 2:
+        for level in range(tall - 1, -1, -1):
+            b = fanouts[level]
+            for parent in x[level]:
+                inside = [c for c in range(parent * b, (parent + 1) * b) if v[level + 1][c] > 0]
+                below, spread = sum(y[level + 1][c] for c in inside), 0.0
+                for c in inside:
+                    spread += v[level + 1][c]
+                w = spread / (spread + own[level])
+                y[level][parent] = w * y[level][parent] + (1 - w) * below
+                v[level][parent] = w * own[level]
+        root = int(np.floor(y[0][0] + uniform_of(secret, 0, 0, 1)))
+        final = {0: max(root, 0)} if x[0] else {}
+        for level in range(tall):
+            below = {}
+            for parent in x[level]:
+                below |= split(level, parent, final.get(parent, 0), x[level + 1])
+            final = below
+        x[tall] = final
+    out = [0] * len(counts)
+    for c, n in x[tall].items():
+        out[c] = n
+    return out
