@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from operator import index as whole
 from typing import Any
@@ -105,12 +106,16 @@ class Grid:
             object.__setattr__(self, "order", self._morton())
         if len(set(self.axis_names)) != len(self.axis_names):
             raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
+        offset = self.order.offset or (0,) * len(self.shape)
+        if len(offset) != len(self.shape) or min(offset) < 0:
+            raise UsageError("An order's offset has a number, 0 or more, for every axis.")
         capacity = [1] * len(self.shape)
         for axis, radix in zip(self.order.axes, self.order.radices, strict=True):
             if not 0 <= axis < len(capacity):
                 raise UsageError(f"The order names axis {axis}; the grid has {len(capacity)}.")
             capacity[axis] *= radix
-        if any(room < size for room, size in zip(capacity, self.shape, strict=True)):
+        sizes = (size + first for size, first in zip(self.shape, offset, strict=True))
+        if any(room < size for room, size in zip(capacity, sizes, strict=True)):
             raise UsageError("The order has too few digits for the sizes of the grid's axes.")
         if self.mask is not None and (len(self.places) != 1 or self.order != self._morton()):
             raise UsageError("A mask needs a grid of one map in Morton order.")
@@ -185,6 +190,51 @@ class Grid:
     def with_order(self, order: Order) -> Grid:
         """This grid with another order of its cells."""
         return replace(self, order=order)
+
+    def with_official_order(self) -> Grid:
+        """This map with its cells in the order of the code system's published areas.
+
+        Every published area is then a run of keys: 80 km, 10 km, 5 km and 1 km meshes of Japan;
+        100, 10 and 1 km cells of Europe. Attributes come below the cells.
+
+        Raises UsageError for a grid without a code system, of pairs, or with a mask.
+        """
+        if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
+            raise UsageError("Official areas need one map of a code system, without a mask.")
+        (place,) = self.places
+        assert place.system is not None
+        largest = place.system.areas[0][1]
+        offset = (place.row0 % largest, place.col0 % largest)
+        digits = [
+            (axis, -(-(first + size) // largest))
+            for axis, (first, size) in enumerate(zip(offset, self.shape, strict=False))
+        ]
+        sides = [side for _, side in place.system.areas]
+        digits += [(axis, a // b) for a, b in pairwise(sides) for axis in (0, 1)]
+        digits += [(2 + i, len(a.labels)) for i, a in enumerate(self.attributes)]
+        axes, radices = zip(*(digit for digit in digits if digit[1] > 1), strict=True)
+        zeros = (0,) * len(self.attributes)
+        return replace(self, order=Order(axes, radices, (*offset, *zeros)))
+
+    def official_steps(self) -> tuple[tuple[str, int], ...] | None:
+        """Digits of a key that lead from each published area to the next finer one.
+
+        Names of the areas (or attributes) that a step ends at, and its number of digits; None
+        where the order is not that of :meth:`with_official_order`.
+        """
+        if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
+            return None
+        if self.order != self.with_official_order().order:
+            return None
+        ends = [(name, np.array([side, side])) for name, side in self.places[0].system.areas]
+        steps, digits = [], 0
+        for name, side in ends:
+            start = digits
+            while (self.order.sides(digits, len(self.shape))[:2] > side).any():
+                digits += 1
+            if digits > start:
+                steps.append((name, digits - start))
+        return (*steps, *((a.name, 1) for a in self.attributes if len(a.labels) > 1))
 
     def with_mask(self, mask: Mask) -> Grid:
         """This grid cut down to a public mask, see :mod:`geodp.domain`."""
@@ -283,7 +333,7 @@ class Grid:
             "key_bits": self.bits,
             "order": "Morton"
             if self.order == self._morton()
-            else [list(self.order.axes), list(self.order.radices)],
+            else [list(self.order.axes), list(self.order.radices), list(self.order.offset)],
             "mask": None
             if self.mask is None
             else {"source": self.mask.source, "sha256": self.mask.sha256},

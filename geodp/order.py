@@ -32,6 +32,9 @@ class Order:
         Axis of every digit.
     radices : tuple of int
         Radix of every digit, at least 2.
+    offset : tuple of int
+        Added to the index of every axis before it is written in digits, so that blocks of cells
+        can lie as official areas do; empty: 0 everywhere.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class Order:
 
     axes: tuple[int, ...]
     radices: tuple[int, ...]
+    offset: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.axes) != len(self.radices) or any(radix < 2 for radix in self.radices):
@@ -82,7 +86,14 @@ class Order:
     @property
     def is_binary(self) -> bool:
         """Whether every digit is a bit, as the binary tree of `topdown` needs."""
-        return all(radix == 2 for radix in self.radices)
+        return all(radix == 2 for radix in self.radices) and not any(self.offset)
+
+    def sides(self, digits: int, ndim: int) -> NDArray[np.int64]:
+        """Cells on each axis of a block of keys that share their first digits: int64[ndim]."""
+        side = np.ones(ndim, np.int64)
+        for axis, radix in zip(self.axes[digits:], self.radices[digits:], strict=True):
+            side[axis] *= radix
+        return side
 
     @cached_property
     def bits(self) -> int:
@@ -91,6 +102,8 @@ class Order:
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Keys of cell indices: int64[d, n], valid for the axes, to uint64[n]."""
+        if self.offset:
+            index = index + np.array(self.offset, np.int64)[:, None]
         index = np.ascontiguousarray(index, np.int64)
         key = np.empty(index.shape[1], np.uint64)
         axis = np.array(self.axes, np.int64)
@@ -109,6 +122,8 @@ class Order:
             morton.decode_bits(key, axis, index)
         else:
             morton.decode_digits(key, axis, np.array(self.radices, np.int64), index)
+        if self.offset:
+            index -= np.array(self.offset, np.int64)[:, None]
         return index
 
     def axis_masks(self) -> NDArray[np.uint64]:

@@ -97,6 +97,14 @@ class InspireGrid:
         unit = int(metres.replace(metres.rstrip("0"), "1"))
         return {"long": (f"CRS3035RES{metres}mN", 1), "short": (f"{size}N", unit)}
 
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """100 km, 10 km, 1 km and 100 m as far as this resolution, and it."""
+        tens = [100_000, 10_000, 1_000, 100]
+        nested = [m for m in tens if m > self.resolution and m % self.resolution == 0]
+        sides = [*nested, self.resolution]
+        return tuple((f"inspire:{SIZES[m]}", m // self.resolution) for m in sides)
+
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes, long, short or mixed, into lattice indices; see `CodeSystem.parse`."""
         array, side = as_array(codes), self.resolution

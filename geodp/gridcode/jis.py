@@ -79,6 +79,8 @@ class JISMesh:
     (array(8563), array(6362))
     >>> half.step, half.extent
     ((Fraction(1, 240), Fraction(1, 160)), (4800, 3520, 6240, 5120))
+    >>> JISMesh("basic").areas
+    (('jis:primary', 80), ('jis:secondary', 10), ('jis:5km', 5), ('jis:basic', 1))
     """
 
     level: str
@@ -104,6 +106,16 @@ class JISMesh:
         """20-46 N, 122-154 E, in cells."""
         side = _SIDES[self.level]
         return 20 * _NORTH // side, 22 * _EAST // side, 26 * _NORTH // side, 32 * _EAST // side
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """80 km, 10 km, 5 km, 1 km, 500 m, 250 m and 125 m as far as this level; or 2 km."""
+        side = _SIDES[self.level]
+        path = LEVELS[self.level]
+        nested = [level for level in LEVELS if path[: len(LEVELS[level])] == LEVELS[level]]
+        if "basic" in nested:
+            nested.insert(nested.index("basic"), "5km")
+        return tuple((f"jis:{level}", _SIDES[level] // side) for level in nested)
 
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes (int, str or bytes) into lattice indices; see `CodeSystem.parse`."""

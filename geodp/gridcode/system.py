@@ -37,6 +37,10 @@ class CodeSystem(Protocol):
     def extent(self) -> tuple[int, int, int, int]:
         """(row0, col0, rows, cols) of the whole public extent, in cells."""
 
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Published areas that nest, from the coarsest to the cell: names and sides in cells."""
+
     def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
         """Turn codes into int64 row and col, never negative.
 

@@ -66,7 +66,8 @@ class Pyramid(Mechanism):
     ----------
     setting : str
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
-        everything; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal shares.
+        everything; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal shares;
+        ``"official"``: the published areas of the grid's code system, shares as for R.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -107,8 +108,8 @@ class Pyramid(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        if self.setting not in ("R", "fine", "flat"):
-            raise UsageError("pyramid:setting is R, fine or flat.")
+        if self.setting not in ("R", "fine", "flat", "official"):
+            raise UsageError("pyramid:setting is R, fine, flat or official.")
         if self.passes not in (1, 2):
             raise UsageError("pyramid:passes is 1 or 2.")
         if self.prune < 0:
@@ -122,6 +123,11 @@ class Pyramid(Mechanism):
     def refusal(self, grid: Grid) -> str | None:
         """Any size; but an own chain must split all digits of a key."""
         digits = len(grid.order.radices)
+        if self.setting == "official" and not self.chain and grid.official_steps() is None:
+            return (
+                "pyramid:setting=official needs a grid in the order of its code system's areas "
+                "(--order official, Grid.with_official_order)."
+            )
         if self.chain and sum(_steps(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):
@@ -133,10 +139,13 @@ class Pyramid(Mechanism):
         radices = grid.order.radices
         if self.chain:
             steps, weights = _steps(self.chain), _weights(self.shares)
+        elif self.setting == "official":
+            steps, weights = [step for _, step in grid.official_steps() or ()], []
         else:
             steps, weights = _preset(self.setting, len(radices))
         ends = [0, *accumulate(steps)]
         fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
+        weights = weights or [Fraction(2), *(Fraction(f.bit_length() - 1) for f in fanouts)]
         return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
 
     def sensitivity_words(self, grid: Grid) -> str:
@@ -307,10 +316,15 @@ def _numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
 
 def _inside(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
     """Whether nodes hold a cell of the domain: bool[n]."""
-    if grid.size == prod(grid.order.radices):
+    radices = grid.order.radices
+    if grid.size == prod(radices):
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
-    inside = grid.in_extent(grid.decode(first))  # the node's lowest index on every axis
+    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    side = grid.order.sides(digits, len(grid.shape))[:, None]
+    low = grid.decode(first)
+    overlaps = (low < np.array(grid.shape)[:, None]) & (low + side > 0)
+    inside = np.asarray(overlaps.all(axis=0), np.bool_)
     if grid.mask is not None:
         ranges = grid.mask.ranges
         after = np.searchsorted(ranges[:, 1], first, side="right")

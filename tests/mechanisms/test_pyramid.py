@@ -138,7 +138,7 @@ def test_error_where_nothing_is_clamped_is_the_closed_form(passes):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ("setting=coarse", "R, fine or flat"),
+        ("setting=coarse", "R, fine, flat or official"),
         ("passes=3", "1 or 2"),
         ("chain=2-2", "go together"),
         ("chain=2-x,shares=1-1-1", "digits per level"),
@@ -156,3 +156,18 @@ def test_a_chain_that_does_not_split_all_digits_is_refused():
     table = geodp.CountTable.from_dense(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
     with pytest.raises(UsageError, match="6 digits"):
         geodp.publish(table, method="pyramid:chain=2-2,shares=1-1-1", epsilon=1)
+
+
+def test_official_areas_equal_the_definition_on_a_window_with_an_offset():
+    grid = geodp.Grid.mesh("inspire:10km", bounds=(4_050_000, 2_980_000, 4_170_000, 3_120_000))
+    grid = grid.with_official_order()
+    people = np.random.default_rng(8).poisson(5, grid.shape)
+    table = geodp.CountTable.from_dense(people, grid)
+    keys = int(np.prod(grid.order.radices))
+    every = grid.contains_keys(np.arange(keys, dtype=np.uint64))
+    compare(mechanism("pyramid:setting=official"), table, "1", lambda a, b: every[a:b].any())
+
+
+def test_official_needs_the_official_order():
+    grid = geodp.Grid.mesh("inspire:100km")
+    assert "official" in mechanism("pyramid:setting=official").refusal(grid)

@@ -1,0 +1,114 @@
+"""Closed-form variance of estimates on a tree, for blocks and for any set of cells.
+
+Many methods end in the same way: the estimate of a node is shared out among its children, and
+every child's deviation from an equal share is uncorrelated with everything above it. With
+``V[i]`` the variance of a child's own estimate on level i, and ``a(v)`` the part of a node's cells
+that lie in a set R, the error of the sum over R has the variance
+
+    a(root)**2 V[0] + sum over levels i >= 1 of V[i] (A[i] - b[i] A[i - 1]),
+    A[i] = sum of a(v)**2 over the nodes v of level i,
+
+because child c deviates by ``d(c)`` with ``Var = V (1 - 1/b)`` and ``Cov = -V / b``, so that node v
+contributes ``V (sum of a(c)**2 - b a(v)**2)``. It holds where nothing is clamped and every node has
+all of its children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class TreeVariance:
+    """A tree over the keys and the variances of what it estimates.
+
+    Attributes
+    ----------
+    fanouts : tuple of int
+        Children of a node of each level but the last, from the root on.
+    variances : tuple of float
+        ``V`` of every level, the root's first, in counts squared.
+
+    Examples
+    --------
+    Independent noise of variance 2 on each of 8 cells is a tree of one level:
+
+    >>> cells = TreeVariance((8,), (16.0, 2.0))
+    >>> cells.region(np.array([0, 3, 5], np.uint64))
+    6.0
+    >>> cells.blocks().tolist()
+    [16.0, 8.0, 4.0, 2.0]
+    """
+
+    fanouts: tuple[int, ...]
+    variances: tuple[float, ...]
+
+    def levels(self) -> Iterator[tuple[int, float, float]]:
+        """Fan-out, V and the variance of a whole node, level by level under the root."""
+        node = self.variances[0]
+        for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):
+            node = own * (1 - 1 / fanout) + node / fanout**2
+            yield fanout, own, node
+
+    def nodes(self) -> list[float]:
+        """Variance of a node of every level, the root's first."""
+        return [self.variances[0], *(node for _, _, node in self.levels())]
+
+    def blocks(self) -> NDArray[np.float64]:
+        """Variance of an aligned block of ``2**(bits - i)`` keys at index i: float64[bits + 1].
+
+        For fan-outs that are powers of two. k of a node's b children have the variance
+        ``k V (1 - k/b) + (k/b)**2 Var(node)``.
+        """
+        found = [self.variances[0]]
+        above = self.variances[0]
+        for fanout, own, node in self.levels():
+            k = fanout
+            while (k := k // 2) > 0:
+                found.append(k * own * (1 - k / fanout) + (k / fanout) ** 2 * above)
+            above = node
+        return np.array(found)
+
+    def region(self, key: NDArray[np.uint64]) -> float:
+        """Variance of the sum over cells.
+
+        Parameters
+        ----------
+        key : uint64[n]
+            Of the cells, strictly increasing.
+        """
+        stride = prod(self.fanouts)
+        squares = [(key.size / stride) ** 2]
+        for fanout in self.fanouts:
+            stride //= fanout
+            node = key // np.uint64(stride)
+            first = np.flatnonzero(np.concatenate([[True], node[1:] != node[:-1]])[: node.size])
+            inside = np.diff(np.append(first, node.size)) / stride
+            squares.append(float(inside @ inside))
+        steps = zip(self.fanouts, self.variances[1:], squares[:-1], squares[1:], strict=True)
+        below = sum(own * (fine - fanout * coarse) for fanout, own, coarse, fine in steps)
+        return self.variances[0] * squares[0] + below
+
+
+def from_below(fanouts: tuple[int, ...], own: tuple[float, ...]) -> tuple[float, ...]:
+    """Variances of the best linear estimates of nodes from all that is measured at or below them.
+
+    A node's own measurement of variance s and the sum of b children, each estimated with V,
+    combine to ``s b V / (s + b V)`` (Hay et al. 2010, section 4.1, with a variance per level).
+
+    Parameters
+    ----------
+    fanouts : tuple of int
+    own : tuple of float
+        Variance of the measurements of each level, the root's first.
+    """
+    best = [own[-1]]
+    for fanout, s in zip(reversed(fanouts), reversed(own[:-1]), strict=True):
+        below = fanout * best[-1]
+        best.append(s * below / (s + below))
+    return tuple(reversed(best))
