@@ -8,6 +8,7 @@ public, because the domain is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,3 +87,32 @@ def _children(
         for child in children:
             found[child] = max(found.get(child, -np.inf), carried)
     return found
+
+
+def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
+    """Whether nodes that cover ``stride`` keys each hold a cell of the domain: bool[n].
+
+    Parameters
+    ----------
+    grid : Grid
+        In any order.
+    prefix : uint64[n]
+        The node covers the keys from ``prefix * stride`` on.
+    stride : int
+        Product of the last radices of the grid's order.
+    """
+    radices = grid.order.radices
+    if grid.size == prod(radices):
+        return np.ones(prefix.size, np.bool_)
+    first = prefix * np.uint64(stride)
+    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    side = grid.order.sides(digits, len(grid.shape))[:, None]
+    low = grid.decode(first)
+    overlaps = (low < np.array(grid.shape)[:, None]) & (low + side > 0)
+    inside = np.asarray(overlaps.all(axis=0), np.bool_)
+    if grid.mask is not None:
+        ranges = grid.mask.ranges
+        after = np.searchsorted(ranges[:, 1], first, side="right")
+        start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
+        inside &= start < first + np.uint64(stride)
+    return inside

@@ -16,6 +16,7 @@ from geodp.grid import Grid
 from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import Counts, CountTable, ReleasedTable
+from geodp.variance import TreeVariance
 
 MOST_CELLS = 1 << 26
 """Most keys of a domain that a dense method takes: its arrays have half a GiB each."""
@@ -89,6 +90,14 @@ class Mechanism(ABC):
         """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i.
 
         None where the error depends on the data.
+        """
+        return None
+
+    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+        """The tree whose nodes it estimates, for the error of any set of cells, if it is one.
+
+        Its variances hold for nodes with all of their children; at the edges of the domain they
+        are bounds.
         """
         return None
 

@@ -20,6 +20,8 @@ from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.noise.node import SLOTS
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import CountTable, ReleasedTable
+from geodp.tree import overlaps
+from geodp.variance import TreeVariance, from_below
 
 WIDEST = 4096
 """Most children of a node."""
@@ -156,31 +158,33 @@ class Pyramid(Mechanism):
             f"total to the cells, have these shares of the budget: {shares}"
         )
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
-        """Variance of aligned blocks where nothing is clamped.
-
-        k children of a node with b of them: ``k V (1 - k/b) + (k/b)**2 Var(node)``. On a domain
-        with edges or a mask, where nodes may have fewer children, a bound.
-        """
+    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
+        """The levels and the variances of their estimates."""
         chain = self.levels(grid)
-        own = [DiscreteLaplace.of_scale(scale).variance for scale in chain.scales(event)]
-        best = list(own)
-        if self.passes == 2:
-            for i in range(len(chain.fanouts) - 1, -1, -1):
-                below = chain.fanouts[i] * best[i + 1]
-                best[i] = below * own[i] / (below + own[i])
-        full = grid.size == prod(grid.order.radices)
-        found = [best[0]]
-        node = best[0]
-        for i, fanout in enumerate(chain.fanouts):
-            steps = fanout.bit_length() - 1 if grid.order.is_binary else 1
-            v = best[i + 1] if full else own[i + 1]
-            for step in range(1, steps + 1):
-                k = fanout >> step if grid.order.is_binary else 1
-                widths = [fanout] if full else range(k, fanout + 1)
-                found.append(max(k * v * (1 - k / b) + (k / b) ** 2 * node for b in widths))
+        own = tuple(DiscreteLaplace.of_scale(scale).variance for scale in chain.scales(event))
+        best = from_below(chain.fanouts, own) if self.passes == 2 else own
+        return TreeVariance(chain.fanouts, best)
+
+    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+        """Variance of aligned blocks where nothing is clamped; None on digits that are no bits.
+
+        On a domain with edges or a mask, where nodes may have fewer children, a bound.
+        """
+        if not grid.order.is_binary:
+            return None
+        tree = self.tree_variance(grid, event)
+        if grid.size == 1 << grid.bits:
+            return tree.blocks()
+        found = [tree.variances[0]]
+        node = found[0]
+        for fanout, own, _ in tree.levels():
+            k = fanout
+            while (k := k // 2) > 0:
+                widths = np.arange(k, fanout + 1)  # children that such a node may have
+                part = k / widths
+                found.append(float((k * own * (1 - part) + part**2 * node).max()))
             node = found[-1]
-        return np.array(found) if grid.order.is_binary else None
+        return np.array(found)
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """The sparse form: O(fanout * m+ * levels), memory O(visited nodes)."""
@@ -277,7 +281,7 @@ def _expanded(
         start = np.empty(child.size + 1, np.int64)
         start[-1] = span[1, -1] if span.size else 0
         kernels.measure(child, np.uint64(stride), fanout, span, table.key, cumulative, start, z)
-        variance = np.where(_inside(table.grid, child, stride), law.variance, 0.0)
+        variance = np.where(overlaps(table.grid, child, stride), law.variance, 0.0)
         level = Level(fanout, child, z, variance, uniform)
         shared = level.shared(count, least[i]) if i else np.maximum(z, 0).astype(np.int64)
         level.open = np.flatnonzero(shared)
@@ -312,25 +316,6 @@ def _numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
     """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
     first = above[:, None] * np.uint64(fanout)
     return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
-
-
-def _inside(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
-    """Whether nodes hold a cell of the domain: bool[n]."""
-    radices = grid.order.radices
-    if grid.size == prod(radices):
-        return np.ones(prefix.size, np.bool_)
-    first = prefix * np.uint64(stride)
-    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
-    side = grid.order.sides(digits, len(grid.shape))[:, None]
-    low = grid.decode(first)
-    overlaps = (low < np.array(grid.shape)[:, None]) & (low + side > 0)
-    inside = np.asarray(overlaps.all(axis=0), np.bool_)
-    if grid.mask is not None:
-        ranges = grid.mask.ranges
-        after = np.searchsorted(ranges[:, 1], first, side="right")
-        start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
-        inside &= start < first + np.uint64(stride)
-    return inside
 
 
 def _steps(chain: str) -> list[int]:

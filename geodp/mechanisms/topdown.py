@@ -18,6 +18,7 @@ from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks
 from geodp.table import LARGEST_DENSE, CountTable, ReleasedTable
 from geodp.tree import worst_paths
+from geodp.variance import TreeVariance
 
 ROOT = np.array([1], np.uint64)
 
@@ -145,6 +146,11 @@ class TopDown(Mechanism):
         """
         sigma2 = DiscreteLaplace.of_scale(event.scale).variance
         return sigma2 * worst_paths(_binary(grid), 1, lambda v: (v + 1) / 4, lambda v: v)
+
+    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
+        """Halves with the variance ``sigma**2 / 2`` each: a detail's noise, halved, to and fro."""
+        sigma2 = DiscreteLaplace.of_scale(event.scale).variance
+        return TreeVariance((2,) * grid.bits, (sigma2, *[sigma2 / 2] * grid.bits))
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """T2, the sparse form: ``O(m+ log n)`` visited nodes."""
