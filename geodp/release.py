@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from geodp import __version__
 from geodp.accounting import Event
@@ -16,7 +16,7 @@ from geodp.grid import Grid
 from geodp.io.publication import write_publication
 from geodp.io.staging import SCHEMA
 from geodp.ledger import Charge
-from geodp.mechanisms import mechanism
+from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT
 from geodp.table import ReleasedTable
 
@@ -49,13 +49,19 @@ class Release:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
 
+    @property
+    def method(self) -> Mechanism:
+        """The mechanism, with its settings."""
+        return mechanism(self.event.mechanism)
+
     def standard_error(self, cells: ArrayLike = 1) -> Any:
         """Closed-form standard error of the sum of an aligned block of cells.
 
-        It depends on public parameters only, and holds where no count on the way is clamped at 0,
-        that is, where blocks are well above the noise. Empty cells among empty cells have a smaller
-        error; an isolated occupied cell has a larger one, see ``isolated_cell`` in the card. On a
-        domain with edges or a mask it is the largest of all such blocks.
+        It depends on public parameters only. For a method that clamps at 0 it holds where no count
+        on the way is clamped, that is, where blocks are well above the noise. Empty cells among
+        empty cells have a smaller error; an isolated occupied cell has a larger one, see
+        ``isolated_cell`` in the card. On a domain with edges or a mask it is the largest of all
+        such blocks.
 
         Parameters
         ----------
@@ -68,9 +74,18 @@ class Release:
         -------
         float or float64 array
             In counts.
+
+        Raises
+        ------
+        UsageError
+            A block that the grid does not have, or a method whose error depends on the data.
         """
-        variances = mechanism(self.event.mechanism).variances(self.grid, self.event)
-        errors = np.sqrt(variances)[::-1].tolist()
+        errors = self._block_errors()
+        if errors is None:
+            raise UsageError(
+                f"{self.event.mechanism} has no closed form of its standard error: the error "
+                "depends on the data."
+            )
         sizes = np.asarray(cells)
         n = 1 << self.grid.bits
 
@@ -85,23 +100,39 @@ class Release:
         return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
 
     def expected_error(self) -> list[dict[str, float]]:
-        """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all."""
-        sizes = sorted(
-            {1 << shift for shift in range(0, self.grid.bits, 2)} | {1 << self.grid.bits}
-        )
-        errors: NDArray[np.float64] = self.standard_error(sizes)
+        """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
+
+        Empty for a method whose error depends on the data.
+        """
+        errors = self._block_errors()
+        if errors is None:
+            return []
         return [
             {
-                "cells": int(size),
-                "standard_error": float(f"{error:.6g}"),
-                "margin_95": float(f"{1.96 * error:.6g}"),
+                "cells": 1 << shift,
+                "standard_error": float(f"{errors[shift]:.6g}"),
+                "margin_95": float(f"{1.96 * errors[shift]:.6g}"),
             }
-            for size, error in zip(sizes, errors, strict=True)
+            for shift in sorted({*range(0, self.grid.bits, 2), self.grid.bits})
         ]
 
+    def _block_errors(self) -> list[float] | None:
+        """Standard error of a block of ``2**i`` keys at index i; None without a closed form."""
+        variances = self.method.variances(self.grid, self.event)
+        return None if variances is None else [float(e) for e in np.sqrt(variances)[::-1]]
+
     def card(self) -> dict[str, Any]:
-        """The public card, as plain values: all of ``release.json`` but the list of files."""
-        method = mechanism(self.event.mechanism)
+        """The public card, as plain values: all of ``release.json`` but the list of files.
+
+        ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
+        float64, above 0 or merely not 0. Where the error depends on the data,
+        ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
+        no standard errors. ``expected_error.isolated_cell`` is null for methods without such a
+        figure.
+        """
+        method = self.method
+        kind = "whole numbers" if method.whole else "real numbers"
+        sign = "none negative" if method.nonnegative else "negative ones among them"
         return {
             "schema": SCHEMA,
             "software": {"name": "geodp", "version": __version__},
@@ -126,19 +157,43 @@ class Release:
                 "name": method.name,
                 "title": method.title,
                 "citation": method.citation,
-                "noise": "discrete Laplace on integers, sampled exactly",
+                "spec": method.spec,
+                "settings": {f.name: _plain(getattr(method, f.name)) for f in fields(method)},
+                "noise": method.noise,
                 "noise_format": NOISE_FORMAT,
+                "values": f"{kind}, {sign}",
+                "whole": method.whole,
+                "nonnegative": method.nonnegative,
             },
-            "expected_error": {
-                "meaning": "closed form for an aligned block of cells where nothing is clamped; "
-                "independent of the data; margin_95 = 1.96 standard errors",
-                "blocks": self.expected_error(),
-                "isolated_cell": {
-                    "meaning": "a populous cell in an empty region, which the clamp pulls down",
-                    **method.isolated_cell(self.grid, self.event),
-                },
-            },
+            "expected_error": self._error(),
             "post_processing": list(method.postprocessing),
+        }
+
+    def _error(self) -> dict[str, Any]:
+        """What is known of the error before looking at any data."""
+        method = self.method
+        blocks, alone = self.expected_error(), method.isolated_cell(self.grid, self.event)
+        if not blocks:
+            holds = None
+            meaning = (
+                "no closed form: the error of this method depends on the data, so there are no "
+                "standard errors here or in the files; post_processing says what is done to the "
+                "noisy values"
+            )
+        else:
+            holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
+            meaning = (
+                f"closed form for an aligned block of cells {holds}; independent of the data; "
+                "margin_95 = 1.96 standard errors"
+            )
+            if alone is not None:
+                holds += "; isolated cells are pulled down"
+        about = "a populous cell in an empty region, which the clamp pulls down"
+        return {
+            "meaning": meaning,
+            "holds": holds,
+            "blocks": blocks or None,
+            "isolated_cell": None if alone is None else {"meaning": about, **alone},
         }
 
     def _kept_key(self) -> list[str]:
@@ -182,12 +237,19 @@ class Release:
         OutputError
             The disk is full or the folder cannot be written; nothing is left behind.
         """
+        card = self.card()
+        blocks = card["expected_error"]["blocks"]
         return write_publication(
             self.table,
-            self.card(),
+            card,
             path,
             name=name,
-            standard_error=self.standard_error(1),
+            standard_error=None if blocks is None else blocks[0]["standard_error"],
             overwrite=overwrite,
             restricted=restricted or {},
         )
+
+
+def _plain(setting: Any) -> bool | int | str:
+    """A setting as JSON has it; a fraction as text, which is exact."""
+    return setting if isinstance(setting, bool | int) else str(setting)

@@ -21,6 +21,12 @@ FLOATING_POINT = (
     "Counts, sums and noise are integers, and epsilon is a rational number; no floating-point "
     "number decides a draw, and no tail of the noise is cut off."
 )
+REAL_NUMBERS = (
+    "Noise is drawn as integers, in steps of one count or of a fixed fraction of it, and epsilon "
+    "is a rational number; no floating-point number decides a draw, and no tail of the noise is "
+    "cut off. What is computed from the noisy values afterwards is in 64-bit floating point, and "
+    "is post-processing."
+)
 TIMING = (
     "Running time and memory follow the number of input rows and the released cells; a run is "
     "not to be timed by those who receive the release."
@@ -34,10 +40,15 @@ HAZARDS = (
     "where the unit is one person, are protected less.",
     "It says nothing of what others publish about the same people without differential privacy.",
     "It does not hide what is true of a population: that a town is large is what a release is for.",
-    "Counts of small areas are mostly noise: read the table of expected errors first.",
+    "Counts of small areas are mostly noise: read about the expected error first.",
     "Guarantees with other units, neighbours or contribution bounds cannot be compared by their "
     "epsilons alone.",
     TIMING,
+)
+ONE_STAGE = "Scale of the noise where one stage has the whole budget, sensitivity over epsilon"
+NEGATIVE = (
+    "Negative values are noise. Sum areas with them: a sum without them, or with 0 in their place, "
+    "is too large on average."
 )
 
 
@@ -190,11 +201,12 @@ def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
                 "mechanisms": _bullets(
                     [
                         f"{mechanism['title']}: {mechanism['citation']}",
-                        f"Noise: {mechanism['noise']}, of scale {said['noise_scale']}; format "
-                        f"{mechanism['noise_format']}.",
+                        *_released(mechanism),
+                        f"Noise: {mechanism['noise']}; format {mechanism['noise_format']}.",
+                        f"{ONE_STAGE}: {said['noise_scale']}.",
                         f"Library: {software}.",
                         f"Key of the noise: {said['noise_key']}.",
-                        f"Floating point: {FLOATING_POINT}",
+                        f"Floating point: {_floating_point(mechanism)}",
                         f"Timing: {TIMING}",
                         f"Security: {SECURITY}",
                     ]
@@ -222,7 +234,11 @@ def markdown(card: Mapping[str, Any]) -> str:
     title = f"# Privacy card: {_plain(card['name'])}, release {card['release_id']}"
     if not card["private"]:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
-    alone = error.get("isolated_cell")
+    alone = error["isolated_cell"]
+    lines = [
+        [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
+        for row in error["blocks"] or ()
+    ]
     parts = [
         title,
         "## Guarantee",
@@ -241,16 +257,12 @@ def markdown(card: Mapping[str, Any]) -> str:
         " ".join(_plain(line) for line in _budget(card)),
         "## Mechanism",
         f"{_sentence(mechanism['title'])} {mechanism['citation']}\n\n"
-        f"Noise: {mechanism['noise']} (format {mechanism['noise_format']}). {FLOATING_POINT}",
+        f"Noise: {mechanism['noise']} (format {mechanism['noise_format']}). "
+        f"{_floating_point(mechanism)}",
+        _bullets(_released(mechanism)),
         "## Expected error",
-        f"{_sentence(error['meaning'])}\n\n"
-        + _table(
-            ["cells in the block", "standard error", "95 % margin"],
-            [
-                [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
-                for row in error["blocks"]
-            ],
-        ),
+        _sentence(error["meaning"]),
+        _table(["cells in the block", "standard error", "95 % margin"], lines) if lines else "",
         *(
             [
                 f"{_sentence(alone['meaning'])} Bias {alone['bias']:g}, root-mean-square error "
@@ -262,7 +274,13 @@ def markdown(card: Mapping[str, Any]) -> str:
         "## Post-processing and bias",
         _bullets(card["post_processing"]),
         "## Limits and hazards",
-        _bullets([*(f"Not protected: {what}" for what in said["not_protected"]), *HAZARDS]),
+        _bullets(
+            [
+                *(f"Not protected: {what}" for what in said["not_protected"]),
+                *HAZARDS,
+                *([] if mechanism["nonnegative"] else [NEGATIVE]),
+            ]
+        ),
         "## Files",
         _table(
             ["file", "what", "SHA-256"],
@@ -282,9 +300,21 @@ def _guarantee(said: Mapping[str, Any]) -> list[str]:
         f"Epsilon: {said['epsilon']} = {said['epsilon_decimal']!r}",
         f"Unit of privacy: {said['unit']}. {_unit_in_words(said)}",
         _sensitivity_in_words(said),
-        f"Scale of the noise: {said['noise_scale']} = {said['noise_scale_decimal']!r}",
+        f"{ONE_STAGE}: {said['noise_scale']} = {said['noise_scale_decimal']!r}",
         f"Proof: {said['source']}",
     ]
+
+
+def _released(mechanism: Mapping[str, Any]) -> list[str]:
+    """The mechanism's settings, if it has any, and what its values can be; a line each."""
+    words = {repr(True): "yes", repr(False): "no"}
+    said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism["settings"].items()]
+    values = f"Released values: {mechanism['values']}."
+    return [f"Settings: {', '.join(said)}.", values] if said else [values]
+
+
+def _floating_point(mechanism: Mapping[str, Any]) -> str:
+    return FLOATING_POINT if mechanism["whole"] else REAL_NUMBERS
 
 
 def _unit_in_words(said: Mapping[str, Any]) -> str:

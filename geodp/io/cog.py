@@ -23,7 +23,7 @@ from rasterio.windows import Window
 from geodp.grid import Grid
 from geodp.io.tables import ERROR, chunks, counted, require_released
 from geodp.lattice import Lattice
-from geodp.table import ReleasedTable
+from geodp.table import Counts, ReleasedTable
 
 BLOCK = 512
 """Side of a tile, and height of the window that is held in memory."""
@@ -50,7 +50,7 @@ def why_no_raster(table: ReleasedTable) -> str | None:
         return f"a raster has at most {MOST_BANDS} combinations of attributes"
     if prod(grid.shape) > MOST_VALUES:
         return f"a raster has at most {MOST_VALUES} values"
-    if table.count.max(initial=0) > EXACT_FLOAT64:
+    if table.count.dtype == np.int64 and _largest(table) > EXACT_FLOAT64:
         return "a count is too large to be exact in a raster"
     return None
 
@@ -73,7 +73,7 @@ class Pixels:
         Ordered by window; in key order within one.
     band : int32[m]
         From 0.
-    count : int64[m]
+    count : int64[m] or float64[m]
     start : int64[windows + 1]
         Where each window's cells begin.
     """
@@ -81,7 +81,7 @@ class Pixels:
     row: NDArray[np.int32]
     col: NDArray[np.int32]
     band: NDArray[np.int32]
-    count: NDArray[np.int64]
+    count: Counts
     start: NDArray[np.int64]
 
     @classmethod
@@ -137,9 +137,17 @@ def background(grid: Grid, window: Window) -> NDArray[np.float64]:
 
 
 def dtype_of(table: ReleasedTable) -> str:
-    """``float32``, or ``float64`` where a count is too large for it to be exact."""
-    largest = int(table.count.max(initial=0))
-    return "float32" if largest <= EXACT_FLOAT32 else "float64"
+    """``float32``, or ``float64`` where a count would not be exact in it."""
+    if table.count.dtype == np.int64:
+        return "float32" if _largest(table) <= EXACT_FLOAT32 else "float64"
+    with np.errstate(over="ignore"):
+        same = table.count.astype(np.float32) == table.count
+    return "float32" if same.all() else "float64"
+
+
+def _largest(table: ReleasedTable) -> int:
+    """Largest absolute value of whole counts."""
+    return max(int(table.count.max(initial=0)), -int(table.count.min(initial=0)))
 
 
 def write_cog(
@@ -147,15 +155,15 @@ def write_cog(
     path: Path,
     *,
     name: str,
-    standard_error: float,
+    standard_error: float | None,
     tags: dict[str, str],
 ) -> None:
     """Write a Cloud Optimized GeoTIFF, north up, window by window.
 
-    A band of counts for every combination of attributes, then one of standard errors. Cells
-    outside the domain are NaN, which is also the nodata value; empty cells of the domain are 0.
-    Overviews are averages, so that sums of an overview times its cells' number agree with the
-    counts as far as rounding allows.
+    A band of counts for every combination of attributes, then one of standard errors, if there
+    are any. Cells outside the domain are NaN, which is also the nodata value; empty cells of the
+    domain are 0. Overviews are averages, so that sums of an overview times its cells' number agree
+    with the counts as far as rounding allows. Every pixel is read back.
 
     Parameters
     ----------
@@ -164,8 +172,8 @@ def write_cog(
     path : Path
     name : str
         Of the count: the first words of every band's description.
-    standard_error : float
-        Of one cell where nothing is clamped, in persons.
+    standard_error : float or None
+        Of one cell, in persons; None leaves the band out.
     tags : dict of str
         TIFF tags and metadata of the file.
 
@@ -177,17 +185,19 @@ def write_cog(
     Notes
     -----
     The tiled draft beside ``path`` is removed. Memory: a window of all columns, and some 50 bytes
-    for every cell above 0.
+    for every cell that is not 0.
     """
     require_released(table)
     place = table.grid.places[0]
-    bands = combinations(table.grid)
+    bands = [f"{name} {labels}".strip() for labels in combinations(table.grid)]
+    names = bands if standard_error is None else [*bands, ERROR]
+    pixels = Pixels.of(table)
     draft = path.with_name(f".{path.stem}.draft.tif")
     dtype = dtype_of(table)
     profile = {
         "driver": "GTiff",
         "dtype": dtype,
-        "count": len(bands) + 1,
+        "count": len(names),
         "height": place.rows,
         "width": place.cols,
         "nodata": np.nan,
@@ -203,10 +213,10 @@ def write_cog(
     with quiet(), _explained(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):
         with rasterio.open(draft, "w", **profile, **georeference(place)) as draw:
             draw.update_tags(**tags)
-            for number, band in enumerate([f"{name} {b}".strip() for b in bands] + [ERROR], 1):
+            for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
                 draw.set_band_unit(number, counted(name))
-            _fill(draw, table, standard_error)
+            _fill(draw, table.grid, pixels, len(bands), standard_error)
         rasterio.shutil.copy(
             draft,
             path,
@@ -222,15 +232,20 @@ def write_cog(
         )
         draft.unlink()
         with rasterio.open(path) as written:
-            found = sum(_people(written, window) for _, window in windows(place))
-        if found != table.total:  # GDAL does not report every write that fails at closing
+            same = _holds(written, place, pixels, len(bands))
+        if not same:  # GDAL does not report every write that fails at closing
             raise OSError(errno.EIO, FAILED)
 
 
-def _people(raster: rasterio.io.DatasetReader, window: Window) -> int:
-    """Sum of a window's counts over all bands, exact."""
-    counts = [raster.read(band, window=window) for band in range(1, raster.count)]
-    return sum(int(np.nan_to_num(count).astype(np.int64).sum()) for count in counts)
+def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
+    """Whether every pixel of the bands of counts is exactly the table's."""
+    for number, window in windows(place):
+        for band in range(bands):
+            expected = np.zeros((window.height, window.width))
+            pixels.dense(number, band, expected)
+            if not np.array_equal(np.nan_to_num(raster.read(band + 1, window=window)), expected):
+                return False
+    return True
 
 
 @contextmanager
@@ -260,13 +275,18 @@ def georeference(place: Lattice) -> dict[str, Any]:
     return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
 
 
-def _fill(draw: rasterio.io.DatasetWriter, table: ReleasedTable, standard_error: float) -> None:
-    pixels = Pixels.of(table)
-    bands = draw.count - 1
-    for number, window in windows(table.grid.places[0]):
-        empty = background(table.grid, window)
+def _fill(
+    draw: rasterio.io.DatasetWriter,
+    grid: Grid,
+    pixels: Pixels,
+    bands: int,
+    standard_error: float | None,
+) -> None:
+    for number, window in windows(grid.places[0]):
+        empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
             pixels.dense(number, band, values)
             draw.write(values.astype(draw.dtypes[0]), band + 1, window=window)
-        draw.write((empty + standard_error).astype(draw.dtypes[0]), bands + 1, window=window)
+        if standard_error is not None:
+            draw.write((empty + standard_error).astype(draw.dtypes[0]), bands + 1, window=window)

@@ -35,6 +35,9 @@ LEAST_WIDTH = 640
 """Pixels that the words need."""
 
 DPI = 100
+BELOW = "#0e4a4c"
+"""Of negative values, in pictures of methods that release them: dark, and of none of the hues."""
+
 PAPER, INK, SOFT, OUTSIDE, ALARM = "#000000", "#e8e6e3", "#9a9894", "#232327", "#ff4d4d"
 
 
@@ -132,6 +135,7 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
     from matplotlib.figure import Figure
 
     panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
+    signed = not card["mechanism"]["nonnegative"]
     edge, head, gap, foot = 36, 96, 28, 142
     widths, heights = zip(*(panel.size for panel in panels), strict=True)
     width = max(LEAST_WIDTH, sum(widths) + gap * (len(panels) - 1)) + 2 * edge
@@ -144,10 +148,10 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
         sheet = _Sheet(figure, width, height)
         left = (width - sum(widths) - gap * (len(panels) - 1)) / 2
         for panel in panels:
-            sheet.draw(panel, left, foot)
+            sheet.draw(panel, left, foot, signed=signed)
             left += panel.size[0] + gap
         sheet.words(table, card, panels, name, edge)
-        sheet.legend(panels[0], name, edge)
+        sheet.legend(panels[0], name, edge, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
         figure.savefig(
             path,
@@ -172,11 +176,13 @@ class _Sheet:
     def text(self, x: float, y: float, text: str, **style: Any) -> None:
         self.figure.text(x / self.width, y / self.height, text, **style)
 
-    def draw(self, panel: Panel, x: float, y: float) -> None:
+    def draw(self, panel: Panel, x: float, y: float, *, signed: bool) -> None:
         """The map of a panel."""
         axes = self.axes(x, y, *panel.size)
         colours, norm = _colours(panel)
         image = colours(norm(np.ma.masked_less_equal(panel.value, 0)), bytes=True)
+        if signed:
+            image[panel.value < 0] = (*bytes.fromhex(BELOW[1:]), 255)
         image[np.isnan(panel.value)] = (*bytes.fromhex(OUTSIDE[1:]), 255)
         rows, cols = panel.value.shape
         up = panel.place.northwards
@@ -232,15 +238,11 @@ class _Sheet:
                 color=ALARM,
                 ha="right",
             )
-        margin = card["expected_error"]["blocks"][0]["margin_95"]
-        lines.append(
-            f"95 % margin of a cell: ±{margin:,.0f} where counts are well above the noise;"
-        )
-        lines.append("isolated cells are pulled down.")
+        lines += _margin(card)
         for number, line in enumerate(lines):
             self.text(edge, 48 - 17 * number, line, fontsize=9, color=SOFT)
 
-    def legend(self, panel: Panel, name: str, edge: float) -> None:
+    def legend(self, panel: Panel, name: str, edge: float, *, signed: bool) -> None:
         """Colour bar on the left, scale bar on the right."""
         from matplotlib.colorbar import ColorbarBase
         from matplotlib.ticker import StrMethodFormatter
@@ -263,17 +265,40 @@ class _Sheet:
         unit = f"{what} per {'km²' if known else 'cell'}"
         outside = ", grey: outside the domain" if np.isnan(panel.value).any() else ""
         self.text(edge, 114, f"{unit}   (black: 0{outside})", fontsize=9.5)
+        if signed:
+            swatch = self.axes(edge + 384, 94, 22, 11)
+            swatch.set(facecolor=BELOW, xticks=[], yticks=[])
+            swatch.spines[:].set_color(SOFT)
+            self.text(edge + 412, 95, "below 0", fontsize=9, color=SOFT)
         if panel.kilometres is None:
             return
         pixels = panel.size[0] / panel.place.cols / panel.kilometres
-        length = _round_length(min(220, panel.size[0]) / pixels)
         right, at = self.width - edge, 99
+        room = right - edge - 480 if signed else right  # beside the swatch
+        length = _round_length(min(220, panel.size[0], room) / pixels)
         axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
         axes.set_axis_off()
         axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1)
         self.text(right, 114, f"{length:g} km", fontsize=9.5, ha="right")
+
+
+def _margin(card: dict[str, Any]) -> list[str]:
+    """The margin of a cell and where it holds, in one or two lines."""
+    error = card["expected_error"]
+    signed = not card["mechanism"]["nonnegative"]
+    summed = ["Values below 0 are noise, and belong in the sums over areas."] if signed else []
+    if error["blocks"] is None:
+        words = "The margin of a cell depends on the data: there is no closed form."
+        return [words, *summed]
+    words = f"95 % margin of a cell: ±{error['blocks'][0]['margin_95']:,.0f}"
+    if signed:
+        return [f"{words}.", *summed]
+    words += " where counts are well above the noise"
+    if error["isolated_cell"] is None:
+        return [f"{words}."]
+    return [f"{words};", "isolated cells are pulled down."]
 
 
 def _colours(panel: Panel) -> tuple[Any, Any]:

@@ -50,7 +50,7 @@ def write_publication(
     path: str | Path,
     *,
     name: str,
-    standard_error: float,
+    standard_error: float | None,
     overwrite: bool,
     restricted: dict[str, Any],
 ) -> dict[str, list[str]]:
@@ -70,8 +70,9 @@ def write_publication(
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str
         Of the count: a file name of letters, digits, ``_`` and ``-``.
-    standard_error : float
-        Of one cell where nothing is clamped, in persons; written with six significant digits.
+    standard_error : float or None
+        Of one cell, in persons; written with six significant digits. None where the error
+        depends on the data.
     overwrite : bool
     restricted : dict
         For ``restricted/run.json``, which only its owner can read.
@@ -90,7 +91,7 @@ def write_publication(
     """
     tables.require_released(table)
     check_publication(table.grid, path, name=name, overwrite=overwrite)
-    error = float(f"{standard_error:.6g}")
+    error = None if standard_error is None else float(f"{standard_error:.6g}")
     with staged(path, overwrite=overwrite) as folder:
         public, hidden = folder / "public", folder / "restricted"
         public.mkdir()
@@ -143,7 +144,7 @@ def sha256(path: Path) -> str:
 
 
 def _write_public(
-    table: ReleasedTable, card: dict[str, Any], folder: Path, name: str, error: float
+    table: ReleasedTable, card: dict[str, Any], folder: Path, name: str, error: float | None
 ) -> None:
     files = _Files(folder)
     identity = _write_tables(table, card, files, name, error)
@@ -164,13 +165,14 @@ def _write_public(
 
 
 def _write_tables(
-    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: float
+    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: float | None
 ) -> str:
     """Write the CSV and the Parquet file; returns the id of CSV and card."""
     grid, folder = table.grid, files.folder
-    columns = [*tables.column_names(grid, name)]
-    rows = "one row for every cell above 0; cells of the domain that are not listed are 0"
-    said = _columns_in_words(grid)
+    columns = [*tables.column_names(grid, name, error=error is not None)]
+    listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
+    rows = f"one row for every cell {listed}; cells of the domain that are not listed are 0"
+    said = {**_values_in_words(card), **_columns_in_words(grid)}
     tables.write_csv(table, folder / f"{name}.csv", name=name, standard_error=error)
     files.add(
         f"{name}.csv",
@@ -211,12 +213,18 @@ def _write_tables(
 
 
 def _columns_in_words(grid: Grid) -> dict[str, str]:
-    """What the columns hold whose names do not say it all."""
-    said = {"standard_error": f"of one cell {tables.CLAMPED}"}
-    if centred := tables.centre_columns(grid):
-        where = grid.places[0].crs or "the grid's own coordinates"
-        said["coordinates"] = f"{', '.join(centred)}: the cell's centre in {where}"
-    return said
+    """What the columns of coordinates hold."""
+    centred = tables.centre_columns(grid)
+    if not centred:
+        return {}
+    where = grid.places[0].crs or "the grid's own coordinates"
+    return {"coordinates": f"{', '.join(centred)}: the cell's centre in {where}"}
+
+
+def _values_in_words(card: dict[str, Any]) -> dict[str, str]:
+    """What the released values can be, and where their standard error holds."""
+    said, holds = {"values": card["mechanism"]["values"]}, card["expected_error"]["holds"]
+    return said if holds is None else {**said, "standard_error": f"of one cell {holds}"}
 
 
 def _write_raster(
@@ -224,7 +232,7 @@ def _write_raster(
     card: dict[str, Any],
     files: _Files,
     name: str,
-    error: float,
+    error: float | None,
     identity: str,
 ) -> None:
     reason = cog.why_no_raster(table)
@@ -248,15 +256,17 @@ def _write_raster(
     files.add(
         path.name,
         "image/tiff; application=geotiff; profile=cloud-optimized",
-        "the counts as a map, north up; empty cells of the domain are 0",
-        bands=[*bands, tables.ERROR],
-        standard_error=f"of one cell {tables.CLAMPED}",
+        "the counts as a map, north up; cells of the domain that the tables do not list are 0",
+        bands=bands if error is None else [*bands, tables.ERROR],
+        **_values_in_words(card),
         data_type=cog.dtype_of(table),
         nodata="NaN, outside the domain",
         overviews="average, for display: read counts at full resolution",
         unit=tables.counted(name),
     )
-    (files.folder / f"{name}.qml").write_text(style.qml(), encoding="utf-8")
+    method = card["mechanism"]
+    document = style.qml(whole=method["whole"], nonnegative=method["nonnegative"])
+    (files.folder / f"{name}.qml").write_text(document, encoding="utf-8")
     files.add(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 
 

@@ -23,7 +23,7 @@ from geodp.io import cog, tables
 from geodp.io.staging import CARD, SCHEMA
 from geodp.lattice import Lattice
 from geodp.order import Order
-from geodp.table import ReleasedTable
+from geodp.table import Counts, ReleasedTable
 
 BROKEN = (
     GeodpError,
@@ -35,6 +35,19 @@ BROKEN = (
     pa.ArrowException,
 )
 """What files that somebody else has changed may raise when they are read."""
+
+
+NEEDED = (
+    "name",
+    "release_id",
+    "files",
+    "domain",
+    "guarantee",
+    "private",
+    "mechanism",
+    "expected_error",
+)
+"""What a card must have to be read."""
 
 
 def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]:
@@ -68,11 +81,12 @@ def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedT
         grid, event = grid_of(card["domain"]), _event(card)
         if masked and (mask := _mask(folder, card)) is not None:
             grid = grid.with_mask(mask)
-        index, count = cells_of(parquet_rows(folder, card), grid, card["name"])
+        rows = parquet_rows(folder, card)
+        count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
     except BROKEN as error:
         raise VerificationError(f"{folder} cannot be read back: {error}") from error
-    if not (key[1:] > key[:-1]).all() or not (count > 0).all():
+    if not (key[1:] > key[:-1]).all():
         raise VerificationError(f"{folder} cannot be read back: its rows are not in key order.")
     return ReleasedTable(grid, key, count, event)
 
@@ -128,7 +142,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     schema = card.get("schema") if isinstance(card, dict) else None
     if schema != SCHEMA:
         raise VerificationError(f"The card's schema is {schema!r}; this version reads {SCHEMA!r}.")
-    missing = {"name", "release_id", "files", "domain", "guarantee", "private"} - set(card)
+    missing = {*NEEDED} - set(card)
     if missing:
         raise VerificationError(f"The card lacks {', '.join(sorted(missing))}.")
     return dict(card)
@@ -136,8 +150,38 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
     """The Parquet file's table, without geometry."""
-    columns = tables.column_names(grid_of(card["domain"]), card["name"])
+    error = standard_error_of(card) is not None
+    columns = tables.column_names(grid_of(card["domain"]), card["name"], error=error)
     return pa.parquet.read_table(folder / f"{card['name']}.parquet", columns=list(columns))
+
+
+def standard_error_of(card: dict[str, Any]) -> float | None:
+    """The standard error of a cell; None where the error depends on the data."""
+    blocks = card["expected_error"]["blocks"]
+    return None if blocks is None else float(blocks[0]["standard_error"])
+
+
+def kind_of(card: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether the counts are whole, and whether none is negative."""
+    return bool(card["mechanism"]["whole"]), bool(card["mechanism"]["nonnegative"])
+
+
+def counts_of(rows: Any, card: dict[str, Any]) -> Counts:
+    """The counts int64[n] or float64[n] of an Arrow table.
+
+    Raises VerificationError for counts that the card's method cannot have released.
+    """
+    whole, nonnegative = kind_of(card)
+    column = rows[card["name"]]
+    kind = "int64" if whole else "double"
+    require(str(column.type) == kind, f"The counts have the type {column.type}, not {kind}.")
+    require(column.null_count == 0, "Some counts are missing.")
+    count: Counts = column.to_numpy()
+    require(bool(np.isfinite(count).all()), "Some counts are not finite.")
+    if nonnegative:
+        require(bool((count > 0).all()), "Some counts are 0 or negative.")
+    require(bool((count != 0).all()), "Some counts are 0.")
+    return count
 
 
 def require(ok: bool, sentence: str) -> None:
@@ -146,9 +190,9 @@ def require(ok: bool, sentence: str) -> None:
         raise VerificationError(sentence)
 
 
-def cells_of(rows: Any, grid: Grid, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cell indices int64[d, n] and counts int64[n] of the rows of an Arrow table."""
-    return np.stack(list(_axes(rows, grid))), rows[name].to_numpy()
+def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
+    """Cell indices int64[d, n] of the rows of an Arrow table."""
+    return np.stack(list(_axes(rows, grid)))
 
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
@@ -171,8 +215,7 @@ def grid_of(domain: dict[str, Any]) -> Grid:
     grid = Grid(places, attributes, extents)
     if domain["order"] == "Morton":
         return grid
-    axes, radices = domain["order"]
-    return grid.with_order(Order(tuple(axes), tuple(radices)))
+    return grid.with_order(Order(*map(tuple, domain["order"])))
 
 
 def _lattice(place: dict[str, Any]) -> Lattice:
@@ -196,6 +239,7 @@ def _event(card: dict[str, Any]) -> Event:
         said["unit"],
         said["key_origin"],
     )
-    if any(said.get(key) != value for key, value in event.describe().items()):
+    stated = {**said, "mechanism": card["mechanism"]["spec"]}
+    if any(stated.get(key) != value for key, value in event.describe().items()):
         raise VerificationError("The card's guarantee contradicts itself.")
     return event

@@ -1,4 +1,4 @@
-"""QGIS style of a released raster: fixed classes, empty cells transparent."""
+"""QGIS style of a released raster: fixed classes, cells of exactly 0 transparent."""
 
 from __future__ import annotations
 
@@ -20,14 +20,39 @@ COLOURS = (
 """One for every class, from matplotlib's magma: safe for the colour-blind, dark is many."""
 
 
-def qml(band: int = 1) -> str:
+BELOW = "#a6bddb"
+"""Of the class of negative values: pale, as they are noise where few or none are."""
+
+ALMOST_0 = -1e-9
+"""Where the class of negative values ends, so that 0 itself has one of its own."""
+
+
+def qml(band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
     """A QML document that colours a band of counts by class.
 
-    Classes end half-way between whole numbers, so that the averages of overviews fall into
-    the class that they round to; averages below 1 still show in the first.
+    Classes of whole numbers end half-way between them, so that the averages of overviews fall into
+    the class that they round to; averages below 1 still show in the first. Real numbers have
+    classes that begin where the one before ends.
+
+    Parameters
+    ----------
+    band : int
+        From 1.
+    whole, nonnegative : bool
+        What the method can release; negative values, if it can, have a class of their own.
     """
-    ends = [f"{first - 0.5:g}" for first in CLASSES[1:]] + ["inf"]
-    labels = [f"{first:,} \N{EN DASH} {after - 1:,}" for first, after in pairwise(CLASSES)]
+    if whole:
+        ends = [f"{first - 0.5:g}" for first in CLASSES[1:]] + ["inf"]
+        labels = [f"{first:,} \N{EN DASH} {after - 1:,}" for first, after in pairwise(CLASSES)]
+    else:
+        ends = [f"{first:g}" for first in CLASSES[1:]] + ["inf"]
+        labels = [f"{a:,} \N{EN DASH} {b:,}" for a, b in pairwise((0, *CLASSES[1:]))]
+    least, below = 0, ""
+    if not nonnegative:
+        least = -CLASSES[-1]
+        below = (
+            f'          <item value="{ALMOST_0:g}" label="below 0" color="{BELOW}" alpha="255"/>\n'
+        )
     labels.append(f"{CLASSES[-1]:,} or more")
     items = "\n".join(
         f'          <item value="{end}" label="{label}" color="{colour}" alpha="255"/>'
@@ -37,7 +62,7 @@ def qml(band: int = 1) -> str:
 <qgis version="3.22" styleCategories="Symbology">
   <pipe>
     <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1"
-        classificationMin="0" classificationMax="{CLASSES[-1]}">
+        classificationMin="{least}" classificationMax="{CLASSES[-1]}">
       <rasterTransparency>
         <singleValuePixelList>
           <pixelListEntry min="0" max="0" percentTransparent="100"/>
@@ -45,8 +70,8 @@ def qml(band: int = 1) -> str:
       </rasterTransparency>
       <rastershader>
         <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0"
-            minimumValue="0" maximumValue="{CLASSES[-1]}">
-          <item value="0" label="0" color="#000000" alpha="0"/>
+            minimumValue="{least}" maximumValue="{CLASSES[-1]}">
+{below}          <item value="0" label="0" color="#000000" alpha="0"/>
 {items}
         </colorrampshader>
       </rastershader>

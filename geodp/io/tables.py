@@ -1,4 +1,4 @@
-"""Released tables as CSV and as GeoParquet: one row for every cell above 0, in key order."""
+"""Released tables as CSV and as GeoParquet: one row for every cell that is not 0, in key order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid import Grid
 from geodp.lattice import Lattice
-from geodp.table import ReleasedTable
+from geodp.table import Counts, ReleasedTable
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: in key order, a compact piece of the map."""
@@ -27,7 +27,8 @@ CHUNK = 4 * ROW_GROUP
 """Rows that are held in memory at a time."""
 
 ERROR = "standard_error"
-"""Name of the column, and of the raster's band, of expected standard errors."""
+"""Name of the column, and of the raster's band, of expected standard errors; a method whose error
+depends on the data has neither."""
 
 POINT = [("x", "<f8"), ("y", "<f8")]
 HEADER = [("order", "u1"), ("type", "<u4")]
@@ -36,26 +37,20 @@ LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
 """Well-known binary (OGC 06-103r4) of a rectangle and of a line between two points."""
 
 
-CLAMPED = "where nothing is clamped; isolated cells are pulled down"
-"""Where a standard error holds, in the words of the card."""
-
-
 def require_released(table: object) -> None:
     """Raise UsageError for anything but a ReleasedTable: what is written is public."""
     if not isinstance(table, ReleasedTable):
         raise UsageError("Only released tables are written; geodp.publish makes one.")
 
 
-def chunks(
-    table: ReleasedTable,
-) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
     """A table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
     Yields
     ------
     slice
     index : int64[d, n]
-    count : int64[n]
+    count : int64[n] or float64[n]
     """
     for start in range(0, table.key.size, CHUNK):
         part = slice(start, start + CHUNK)
@@ -93,8 +88,10 @@ def counted(name: str) -> str:
     return "persons" if name == "population" else name
 
 
-def column_names(grid: Grid, name: str) -> tuple[str, ...]:
+def column_names(grid: Grid, name: str, *, error: bool = True) -> tuple[str, ...]:
     """Names of the CSV's columns: places, centres, plain axes, attributes, count, its error.
+
+    ``error``: whether there is a standard error; its name is taken even where there is none.
 
     Raises UsageError where two columns would have one name.
     """
@@ -107,13 +104,14 @@ def column_names(grid: Grid, name: str) -> tuple[str, ...]:
             f"Two columns would be called {twice[0]!r}; choose another name for the count or "
             "for the attribute."
         )
-    return names
+    return names if error else names[:-1]
 
 
-def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: float) -> None:
+def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: float | None) -> None:
     """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
 
-    The sidecar keeps GDAL and QGIS from reading codes as numbers.
+    The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
+    decimals that are read back as the same float64.
 
     Parameters
     ----------
@@ -122,8 +120,8 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: fl
         Ends in ``.csv``.
     name : str
         Of the count's column.
-    standard_error : float
-        Of one cell where nothing is clamped, in persons.
+    standard_error : float or None
+        Of one cell, in persons; None leaves the column out.
 
     Raises
     ------
@@ -132,19 +130,21 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: fl
     """
     require_released(table)
     grid = table.grid
+    names = column_names(grid, name, error=standard_error is not None)
     # Arrow quotes either every string or none; only labels can need it.
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
     style = "needed" if set(labels) & set('",\r\n') else "none"
     options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
     header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(column_names(grid, name))
+    csv.writer(header, lineterminator="\n").writerow(names)
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
         for _, index, count in chunks(table):
             columns = _columns(grid, index, count, name, standard_error)
             pa.csv.write_csv(columns, file, options)
     types = {"string": "String", "int64": "Integer64", "double": "Real"}
-    fields = [types[str(field.type)] for field in _columns(grid, *_nothing(grid), name, 0.0).schema]
+    empty = _columns(grid, *_nothing(table), name, standard_error)
+    fields = [types[str(field.type)] for field in empty.schema]
     path.with_suffix(".csvt").write_text(",".join(f'"{field}"' for field in fields) + "\n")
 
 
@@ -153,7 +153,7 @@ def write_parquet(
     path: Path,
     *,
     name: str,
-    standard_error: float,
+    standard_error: float | None,
     metadata: dict[str, Any],
 ) -> None:
     """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
@@ -168,8 +168,8 @@ def write_parquet(
     path : Path
     name : str
         Of the count's column.
-    standard_error : float
-        Of one cell where nothing is clamped, in persons.
+    standard_error : float or None
+        Of one cell, in persons; None leaves the column out.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
 
@@ -184,7 +184,7 @@ def write_parquet(
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
-    empty = _with_geometry(grid, *_nothing(grid), name, standard_error)
+    empty = _with_geometry(grid, *_nothing(table), name, standard_error)
     schema = empty.schema.with_metadata(extra)
     repeated = [attribute.name for attribute in grid.attributes] + [ERROR]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
@@ -235,16 +235,17 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
 SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
-def _nothing(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.empty((len(grid.shape), 0), np.int64), np.empty(0, np.int64)
+def _nothing(table: ReleasedTable) -> tuple[NDArray[np.int64], Counts]:
+    """Indices and counts of no cell, of the table's types."""
+    return np.empty((len(table.grid.shape), 0), np.int64), table.count[:0]
 
 
 def _columns(
     grid: Grid,
     index: NDArray[np.int64],
-    count: NDArray[np.int64],
+    count: Counts,
     name: str,
-    standard_error: float,
+    standard_error: float | None,
 ) -> Any:
     """The CSV's columns of a chunk, as an Arrow table."""
     arrays = []
@@ -256,16 +257,19 @@ def _columns(
     arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]
     for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
         arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(axis)))
-    arrays += [pa.array(count), pa.array(np.full(count.size, standard_error))]
-    return pa.table(arrays, names=list(column_names(grid, name)))
+    arrays.append(pa.array(count))
+    if standard_error is not None:
+        arrays.append(pa.array(np.full(count.size, standard_error)))
+    names = column_names(grid, name, error=standard_error is not None)
+    return pa.table(arrays, names=list(names))
 
 
 def _with_geometry(
     grid: Grid,
     index: NDArray[np.int64],
-    count: NDArray[np.int64],
+    count: Counts,
     name: str,
-    standard_error: float,
+    standard_error: float | None,
 ) -> Any:
     """The Parquet file's columns of a chunk, as an Arrow table."""
     rows = _columns(grid, index, count, name, standard_error)

@@ -20,14 +20,17 @@ from geodp.io import cog, tables
 from geodp.io.publication import SUMS, release_id, sha256
 from geodp.io.readback import (
     BROKEN,
-    cells_of,
+    counts_of,
     grid_of,
+    index_of,
+    kind_of,
     parquet_rows,
     public_folder,
     read_card,
     read_release_table,
     read_table,
     require,
+    standard_error_of,
 )
 from geodp.io.staging import CARD, SCHEMA
 
@@ -126,12 +129,11 @@ def _ask_identity(folder: Path, card: dict[str, Any]) -> str:
 
 
 def _ask_counts(folder: Path, card: dict[str, Any]) -> str:
-    column = parquet_rows(folder, card)[card["name"]]
-    require(str(column.type) == "int64", f"The counts have the type {column.type}, not int64.")
-    require(column.null_count == 0, "Some counts are missing.")
-    count = column.to_numpy()
-    require(bool((count > 0).all()), "Some counts are 0 or negative.")
-    return f"{count.size:,} cells above 0, {int(count.sum()):,} in all, whole numbers"
+    count = counts_of(parquet_rows(folder, card), card)
+    whole, nonnegative = kind_of(card)
+    cells = "cells above 0" if nonnegative else "cells that are not 0"
+    total = f"{int(count.sum()):,}" if whole else f"{float(count.sum()):,.1f}"
+    return f"{count.size:,} {cells}, {total} in all, {'whole' if whole else 'real'} numbers"
 
 
 def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
@@ -145,7 +147,11 @@ def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
 
 
 def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
-    stated = card["expected_error"]["blocks"][0]["standard_error"]
+    stated = standard_error_of(card)
+    if stated is None:
+        schema = pa.parquet.read_schema(folder / f"{card['name']}.parquet")
+        require(tables.ERROR not in schema.names, "There are standard errors; the card has none.")
+        return "none: the error depends on the data"
     written = parquet_rows(folder, card)[tables.ERROR].to_numpy()
     require(bool((written == stated).all()), f"The column is not {stated} everywhere.")
     return f"{stated} a cell, as in the card"
@@ -177,21 +183,23 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
     if reason is not None:
         return f"none: {reason}"
     place, pixels = table.grid.places[0], cog.Pixels.of(table)
-    error = card["expected_error"]["blocks"][0]["standard_error"]
+    error, counted = standard_error_of(card), len(cog.combinations(table.grid))
+    bands = counted + (error is not None)
     with cog.quiet(), rasterio.open(folder / f"{card['name']}.tif") as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
-        require(raster.count == len(cog.combinations(table.grid)) + 1, "The raster lacks a band.")
+        require(raster.count == bands, f"The raster has not {bands} bands.")
         stated = cog.georeference(place)
         if stated:
             near = raster.transform.almost_equals(stated["transform"], 1e-6 * raster.res[0])
             require(near and raster.crs == stated["crs"], "The raster lies elsewhere.")
         inside = 0
         for number, window in cog.windows(place):
-            errors = raster.read(raster.count, window=window)
-            outside = np.isnan(errors)
+            last = raster.read(bands, window=window)
+            outside = np.isnan(last)
             inside += outside.size - int(outside.sum())
-            require(bool((errors[~outside] == errors.dtype.type(error)).all()), "Wrong errors.")
-            for band in range(raster.count - 1):
+            if error is not None:
+                require(bool((last[~outside] == last.dtype.type(error)).all()), "Wrong errors.")
+            for band in range(counted):
                 found = raster.read(band + 1, window=window).astype(np.float64)
                 expected = np.zeros(found.shape)
                 pixels.dense(number, band, expected)
@@ -201,8 +209,7 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
                     f"The raster differs from the table in band {band + 1}, "
                     f"rows {window.row_off} to {window.row_off + window.height}.",
                 )
-    cells = inside * (raster.count - 1)
-    require(cells == card["domain"]["cells"], "The raster's domain is not the card's.")
+    require(inside * counted == card["domain"]["cells"], "The raster's domain is not the card's.")
     return "equal to the table, cell by cell"
 
 
@@ -222,7 +229,7 @@ def _ask_coordinates(folder: Path, card: dict[str, Any]) -> str:
     if not names:
         return "none: the codes say where the cells are, or nothing does"
     rows = parquet_rows(folder, card)
-    index, _ = cells_of(rows, grid, card["name"])
+    index = index_of(rows, grid)
     for name, expected in zip(names, tables.centres(grid, index), strict=True):
         found = rows[name].to_numpy()
         require(np.array_equal(found, expected), f"The column {name} differs from the codes.")
@@ -239,7 +246,7 @@ def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
         "The GeoParquet metadata are not those of the domain.",
     )
     for batch in file.iter_batches(tables.ROW_GROUP):
-        index, _ = cells_of(pa.Table.from_batches([batch]), grid, card["name"])
+        index = index_of(pa.Table.from_batches([batch]), grid)
         expected = tables.geometry(grid, index)
         for name, column in zip(("geometry", "bbox"), expected, strict=True):
             require(batch[name].equals(column), f"The column {name} differs from the codes.")
