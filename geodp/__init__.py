@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from geodp.accounting import Event as Event
     from geodp.errors import GeodpError as GeodpError
+    from geodp.evaluation import Evaluation as Evaluation
+    from geodp.evaluation import evaluate as evaluate
     from geodp.grid import Grid as Grid
     from geodp.io.mesh import read_mesh as read_mesh
     from geodp.io.points import read_points as read_points
@@ -25,12 +27,14 @@ __version__ = "0.1.0"
 _HOME = {
     "METHODS": "geodp.mechanisms",
     "CountTable": "geodp.table",
+    "Evaluation": "geodp.evaluation",
     "Event": "geodp.accounting",
     "GeodpError": "geodp.errors",
     "Grid": "geodp.grid",
     "NoiseKey": "geodp.randomness",
     "Release": "geodp.release",
     "ReleasedTable": "geodp.table",
+    "evaluate": "geodp.evaluation",
     "publish": "geodp.publisher",
     "read_mesh": "geodp.io.mesh",
     "read_points": "geodp.io.points",

@@ -12,17 +12,30 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import UsageError
+from geodp.loss import ADD_REMOVE as ADD_REMOVE
+from geodp.loss import NEIGHBOURS as NEIGHBOURS
+from geodp.loss import REPLACE as REPLACE
+from geodp.loss import (
+    ApproximateDP,
+    Loss,
+    PureDP,
+    ZeroConcentratedDP,
+    epsilon_for,
+    rho_for,
+)
+from geodp.noise import DiscreteGaussian, DiscreteLaplace, Law
 
-ADD_REMOVE = "add-remove-one"
-REPLACE = "replace-one"
 LONGEST = 200
 """Most characters, and largest exponent, of a budget."""
 
-NEIGHBOURS = (ADD_REMOVE, REPLACE)
-"""Neighbouring relations: tables that differ by one person more or less, or one replaced."""
+Budget = str | int | float | Decimal | Rational
+"""What is read exactly: ``0.1``, ``"1/10"``."""
+
+PURE = "pure epsilon-differential privacy"
+CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
 
 
-def rational(value: str | int | float | Decimal | Rational, name: str = "epsilon") -> Fraction:
+def rational(value: Budget, name: str = "epsilon") -> Fraction:
     """A positive budget, read exactly.
 
     A string is a decimal or a ratio; a float is the decimal that it prints as, so ``0.1`` is
@@ -77,7 +90,8 @@ class Event:
     ----------
     mechanism : str
         Name in ``METHODS``, and settings.
-    epsilon : Fraction
+    epsilon : Fraction or None
+        Of the pure guarantee; with rho, that of the approximate guarantee with delta, if stated.
     neighbours : str
         One of ``NEIGHBOURS``.
     contribution : int
@@ -91,21 +105,74 @@ class Event:
     key_origin : str
         ``"entropy"``: fresh and forgotten; ``"file"``: kept by its owner; ``"fixed"``: given by
         a program in the clear, which protects nobody.
+    rho, delta : Fraction, optional
+        Of Gaussian noise; without rho the noise is Laplace.
     """
 
     mechanism: str
-    epsilon: Fraction
+    epsilon: Fraction | None
     neighbours: str
     contribution: int
     enforced: bool
     sensitivity: int
     unit: str
     key_origin: str
+    rho: Fraction | None = None
+    delta: Fraction | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """What it costs, for a ledger."""
+        if self.rho is None:
+            assert self.epsilon is not None
+            return PureDP(self.epsilon)
+        concentrated = ZeroConcentratedDP(self.rho)
+        if self.epsilon is None or self.delta is None:
+            return concentrated
+        return ApproximateDP(self.epsilon, self.delta, concentrated)
+
+    @property
+    def spends(self) -> str:
+        """The budget's exact parameters, as text."""
+        amounts = {"rho": self.rho, "epsilon": self.epsilon, "delta": self.delta}
+        return ", ".join(f"{name} = {n}" for name, n in amounts.items() if n is not None)
+
+    @property
+    def variant(self) -> str:
+        """The notion of privacy, in words."""
+        return PURE if self.rho is None else CONCENTRATED
 
     @property
     def scale(self) -> Fraction:
         """Scale of the discrete Laplace noise: sensitivity / epsilon."""
+        if self.rho is not None or self.epsilon is None:
+            raise UsageError("Gaussian noise has no scale but sigma2.")
         return self.sensitivity / self.epsilon
+
+    @property
+    def sigma2(self) -> Fraction:
+        """Variance parameter of the discrete Gaussian noise: squared L2 sensitivity / (2 rho).
+
+        Each time that a person is counted changes s measurements by 1, which has the L2 norm
+        ``sqrt(s)``; f times, ``f sqrt(s)`` at most, with f the contribution, or twice that where
+        people are replaced. As ``sensitivity`` is ``s f``, the square is ``sensitivity * f``.
+        """
+        if self.rho is None:
+            raise UsageError("Laplace noise has no sigma2 but a scale.")
+        factor = self.contribution * (2 if self.neighbours == REPLACE else 1)
+        return self.sensitivity * factor / (2 * self.rho)
+
+    def law(self, share: Fraction = Fraction(1)) -> Law:
+        """The noise of measurements that have a share of the budget."""
+        if self.rho is None:
+            return DiscreteLaplace.of_scale(self.scale / share)
+        return DiscreteGaussian.of_sigma2(self.sigma2 / share)
+
+    def width(self, share: Fraction = Fraction(1)) -> float:
+        """Scale or sigma of that noise."""
+        if self.rho is None:
+            return float(self.scale / share)
+        return math.sqrt(self.sigma2 / share)
 
     @property
     def is_private(self) -> bool:
@@ -118,25 +185,36 @@ class Event:
         if not self.is_private:
             return "NOT PRIVATE: the noise was made with a fixed key, for tests only."
         most = "once" if self.contribution == 1 else f"at most {self.contribution} times"
-        # Beyond that, the factor is no number that anyone could read.
-        factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
         change = (
             f"adding or removing any one {self.unit}"
             if self.neighbours == ADD_REMOVE
             else f"replacing any one {self.unit} by another"
         )
+        counted = f"where a {self.unit} is counted {most}."
+        if self.epsilon is None:
+            return (
+                f"What anyone sees of this release is nearly as likely after {change}: the Renyi "
+                f"divergence of order a is at most {self.rho} a for every a above 1, {counted}"
+            )
+        # Beyond that, the factor is no number that anyone could read.
+        factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
+        besides = "" if self.delta is None else f", and {float(self.delta):g} besides,"
         return (
             f"Whatever anyone sees of this release is at most exp({self.epsilon})"
-            f"{factor} times as likely, or as unlikely, after {change}, where "
-            f"a {self.unit} is counted {most}."
-        )
+            f"{factor} times as likely{besides} or as unlikely, after {change}, {counted}"
+        ).replace("besides, or as unlikely,", "besides,")
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card."""
         return {
             "mechanism": self.mechanism,
-            "epsilon": str(self.epsilon),
-            "epsilon_decimal": float(self.epsilon),
+            "epsilon": _text(self.epsilon),
+            "epsilon_decimal": None if self.epsilon is None else float(self.epsilon),
+            "spends": self.spends,
+            "rho": _text(self.rho),
+            "rho_decimal": None if self.rho is None else float(self.rho),
+            "delta": _text(self.delta),
+            "delta_decimal": None if self.delta is None else float(self.delta),
             "neighbours": self.neighbours,
             "contribution": self.contribution,
             "contribution_bound": "enforced by geodp on the records"
@@ -145,8 +223,9 @@ class Event:
             "enforced": self.enforced,
             "unit": self.unit,
             "l1_sensitivity": self.sensitivity,
-            "noise_scale": str(self.scale),
-            "noise_scale_decimal": float(self.scale),
+            "noise_scale": str(self.scale) if self.rho is None else None,
+            "noise_scale_decimal": float(self.scale) if self.rho is None else None,
+            "noise_sigma2": None if self.rho is None else str(self.sigma2),
             "key_origin": self.key_origin,
             "noise_key": {
                 "entropy": "256 bits from the operating system, forgotten after the run",
@@ -156,15 +235,52 @@ class Event:
         }
 
 
+def _text(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def budget(
+    epsilon: Budget | None = None, rho: Budget | None = None, delta: Budget | None = None
+) -> dict[str, Fraction | None]:
+    """Exact epsilon, rho and delta of a budget that is given in one of four ways.
+
+    epsilon alone is pure. rho alone is zero-concentrated; with a delta the epsilon that follows
+    is stated too. epsilon and delta give the largest rho that implies them (Canonne, Kamath and
+    Steinke 2020, Proposition 7, solved for rho and rounded to the safe side).
+
+    Raises
+    ------
+    UsageError
+        Neither or both of epsilon and rho, or a delta of 1 or more.
+    """
+    if (epsilon is None) == (rho is None):
+        raise UsageError("Give either epsilon or rho.")
+    chance = None if delta is None else rational(delta, "delta")
+    if chance is not None and chance >= 1:
+        raise UsageError("delta must be below 1; the inverse of ten times the people is usual.")
+    if epsilon is not None:
+        exact = rational(epsilon)
+        found = None if chance is None else rho_for(exact, chance)
+        if found == 0:
+            raise UsageError("No rho above 0 gives that epsilon and delta; choose larger ones.")
+        return {"epsilon": exact, "rho": found, "delta": chance}
+    assert rho is not None
+    exact = rational(rho, "rho")
+    stated = None if chance is None else epsilon_for(exact, chance)
+    return {"epsilon": stated, "rho": exact, "delta": chance}
+
+
 def event(
     mechanism: str,
-    epsilon: Fraction,
+    epsilon: Fraction | None,
     neighbours: str,
     contribution: int,
     enforced: bool,
     sensitivity: int,
     unit: str,
     key_origin: str,
+    rho: Fraction | None = None,
+    delta: Fraction | None = None,
 ) -> Event:
     """A checked event; ``sensitivity`` is that of one person added or removed once.
 
@@ -181,5 +297,14 @@ def event(
     factor = contribution * (2 if neighbours == REPLACE else 1)
     most = sensitivity * factor
     return Event(
-        mechanism, epsilon, neighbours, contribution, enforced, most, unit.strip(), key_origin
+        mechanism,
+        epsilon,
+        neighbours,
+        contribution,
+        enforced,
+        most,
+        unit.strip(),
+        key_origin,
+        rho,
+        delta,
     )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.randomness import NoiseKey, Stream, blocks, digest
+from geodp.table import CountTable
 
 Truncation = Literal["first", "sample"]
 
@@ -77,3 +78,24 @@ def truncate(
     place = np.arange(ranked.size) - np.repeat(begins, np.diff(np.append(begins, ranked.size)))
     kept = np.sort(by_rank[place < cells])
     return key[first][kept], count[kept]
+
+
+def agreed_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
+    """The contribution bound of a release, and whether the records enforce it.
+
+    Raises UsageError for a claim below the table's own bound, or none where nothing bounds it.
+    """
+    if claimed is None:
+        if table.bound is None:
+            raise UsageError(
+                "Nothing in the input bounds how often one person is counted. Name the column of "
+                "persons so that it can be enforced (--person, person=), or vouch for a bound "
+                "(--contribution N, contribution=N)."
+            )
+        return table.bound, table.enforced
+    if table.bound is not None and claimed < table.bound:
+        raise UsageError(
+            f"The table lets a person be counted {table.bound} times; "
+            f"contribution must be at least that."
+        )
+    return claimed, table.enforced

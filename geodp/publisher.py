@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from decimal import Decimal
-from numbers import Rational
 
 import numpy as np
 
-from geodp.accounting import ADD_REMOVE, Event, event, rational
+from geodp.accounting import ADD_REMOVE, Budget, Event, budget, event
+from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
 from geodp.ledger import Charge, Ledger
-from geodp.loss import PureDP
+from geodp.loss import ZeroConcentratedDP
 from geodp.mechanisms import mechanism
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
 from geodp.release import Release
@@ -22,7 +21,9 @@ def publish(
     table: CountTable,
     *,
     method: str = "topdown",
-    epsilon: str | int | float | Decimal | Rational,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
     unit: str = "person",
@@ -39,7 +40,12 @@ def publish(
     method : str
         A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``.
     epsilon : str, int, float, Decimal or Fraction
-        The budget, read exactly: ``0.1``, ``"1/10"``.
+        The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
+        privacy; with delta, of Gaussian noise with the largest rho that implies the two.
+    rho : as epsilon
+        Instead of it: zero-concentrated differential privacy, with Gaussian noise.
+    delta : as epsilon, optional
+        With rho: the chance for which the release also states an epsilon.
     neighbours : {"add-remove-one", "replace-one"}
         Which tables are to be indistinguishable.
     contribution : int, optional
@@ -93,19 +99,23 @@ def publish(
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    most, enforced = _contribution(table, contribution)
+    most, enforced = agreed_bound(table, contribution)
     _require_public_mask(table)
-    budget = rational(epsilon)
+    amounts = budget(epsilon, rho, delta)
+    if amounts["rho"] is not None and not chosen.gaussian:
+        raise UsageError(f"{chosen.name} has Laplace noise only: give epsilon alone.")
     origin = "entropy" if key is None else key.origin
     spent = event(
         chosen.spec,
-        budget,
+        amounts["epsilon"],
         neighbours,
         most,
         enforced,
         chosen.sensitivity(table.grid),
         unit,
         origin,
+        amounts["rho"],
+        amounts["delta"],
     )
     if key is None:
         own, fingerprint = NoiseKey.generate(), secrets.token_hex(32)
@@ -133,9 +143,12 @@ def _charged(ledger: Ledger | None, dataset: str | None, spent: Event, fingerpri
             f"The ledger protects one {protected} of {dataset}, and this release one {spent.unit}; "
             "budgets of different units do not add up."
         )
+    loss = spent.loss
+    if spent.rho is not None and isinstance(ledger.account(dataset).cap, ZeroConcentratedDP):
+        loss = ZeroConcentratedDP(spent.rho)
     return ledger.charge(
         dataset,
-        PureDP(spent.epsilon),
+        loss,
         mechanism=spent.mechanism,
         neighbours=spent.neighbours,
         contribution=spent.contribution,
@@ -148,7 +161,7 @@ def release_digest(table: CountTable, spent: Event) -> bytes:
     parameters = (
         NOISE_FORMAT,
         spent.mechanism,
-        str(spent.epsilon),
+        str(spent.loss),
         spent.neighbours,
         str(spent.contribution),
         str(spent.sensitivity),
@@ -159,24 +172,6 @@ def release_digest(table: CountTable, spent: Event) -> bytes:
         table.key.astype("<u8"),
         table.count.astype("<i8"),
     )
-
-
-def _contribution(table: CountTable, claimed: int | None) -> tuple[int, bool]:
-    """The contribution bound of a release, and whether the records enforce it."""
-    if claimed is None:
-        if table.bound is None:
-            raise UsageError(
-                "Nothing in the input bounds how often one person is counted. Name the column of "
-                "persons so that it can be enforced (--person, person=), or vouch for a bound "
-                "(--contribution N, contribution=N)."
-            )
-        return table.bound, table.enforced
-    if table.bound is not None and claimed < table.bound:
-        raise UsageError(
-            f"The table lets a person be counted {table.bound} times; "
-            f"contribution must be at least that."
-        )
-    return claimed, table.enforced
 
 
 def _require_public_mask(table: CountTable) -> None:

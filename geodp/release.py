@@ -139,14 +139,16 @@ class Release:
             "private": self.event.is_private,
             "guarantee": {
                 "in_words": self.event.words,
-                "variant": method.guarantee.variant,
+                "variant": self.event.variant,
                 "precondition": method.guarantee.precondition,
                 "source": method.guarantee.source,
                 "sensitivity_counts": method.sensitivity_words(self.grid),
                 "not_protected": [
                     "the domain, the grid and every value of this card: public by construction",
                     "other releases about the same people: their budgets add to this one",
-                    "groups: k people together are protected with k times epsilon",
+                    "groups: k people together are protected with k times epsilon"
+                    if self.event.rho is None
+                    else "groups: k people together are protected with k squared times rho",
                     *self._kept_key(),
                 ],
                 **self.event.describe(),
@@ -159,7 +161,9 @@ class Release:
                 "citation": method.citation,
                 "spec": method.spec,
                 "settings": {f.name: _plain(getattr(method, f.name)) for f in fields(method)},
-                "noise": method.noise,
+                "noise": method.noise
+                if self.event.rho is None
+                else "discrete Gaussian on integers, sampled exactly",
                 "noise_format": NOISE_FORMAT,
                 "values": f"{kind}, {sign}",
                 "whole": method.whole,

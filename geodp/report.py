@@ -5,16 +5,14 @@ Both are made of the public card alone, so they say nothing that the release doe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
-from datetime import date
 from typing import Any
 
-from geodp.accounting import ADD_REMOVE
+from geodp.accounting import ADD_REMOVE, CONCENTRATED, PURE
 from geodp.errors import UsageError
+from geodp.office import About
 
-VARIANTS = {"pure epsilon-differential privacy": "Pure DP"}
+VARIANTS = {PURE: "Pure DP", CONCENTRATED: "Zero-concentrated DP"}
 """Names that the Differential Privacy Deployments Registry has for a card's variants."""
 
 FLOATING_POINT = (
@@ -50,73 +48,6 @@ NEGATIVE = (
     "Negative values are noise. Sum areas with them: a sum without them, or with 0 in their place, "
     "is too large on average."
 )
-
-
-@dataclass(frozen=True)
-class About:
-    """What only the publishing office knows about a release.
-
-    Attributes
-    ----------
-    name, description, intended_use : str
-        Of the published data.
-    curator, curator_type : str
-        Who holds the confidential records, and what kind of organisation that is.
-    region : str
-        Whom or where the data are about.
-    publication_date : str
-        ``YYYY-MM-DD``.
-    authors : tuple of str
-        Of the registry record.
-    slug : str
-        Lower-case letters, digits and hyphens.
-    sector : str
-    """
-
-    name: str
-    curator: str
-    curator_type: str
-    region: str
-    intended_use: str
-    description: str
-    publication_date: str
-    authors: tuple[str, ...]
-    slug: str
-    sector: str = "Government"
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            texts = value if field.name == "authors" else (value,)
-            listed = isinstance(texts, tuple) and texts
-            if not listed or not all(isinstance(text, str) and text.strip() for text in texts):
-                kind = "a list of texts" if field.name == "authors" else "a text"
-                raise UsageError(f"{field.name} must be {kind}, and not be empty.")
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.slug):
-            raise UsageError("slug must be of lower-case letters and digits, joined by hyphens.")
-        try:
-            exact = date.fromisoformat(self.publication_date).isoformat() == self.publication_date
-        except ValueError:
-            exact = False
-        if not exact:
-            raise UsageError("publication_date must be a date, written YYYY-MM-DD.")
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> About:
-        """Of plain values, as read from TOML; UsageError names what is missing or unknown."""
-        known = {field.name: field.default is MISSING for field in fields(cls)}
-        missing = [name for name, needed in known.items() if needed and name not in values]
-        if missing:
-            raise UsageError(f"Missing about the release: {', '.join(missing)}.")
-        unknown = sorted(set(values) - set(known))
-        if unknown:
-            raise UsageError(f"Unknown fields: {', '.join(unknown)}; known: {', '.join(known)}.")
-        given = dict(values)
-        if isinstance(given["publication_date"], date):
-            given["publication_date"] = given["publication_date"].isoformat()
-        if isinstance(given["authors"], list):
-            given["authors"] = tuple(given["authors"])
-        return cls(**given)
 
 
 def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
@@ -169,9 +100,12 @@ def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
             "privacy_loss": {
                 "privacy_unit": f"{said['unit'][:1].upper()}{said['unit'][1:]}-level",
                 "privacy_unit_details": _unit_in_words(said),
-                "privacy_parameters": {"epsilon": said["epsilon_decimal"]},
-                "privacy_parameters_details": f"Exactly epsilon = {said['epsilon']}. "
-                f"{said['in_words']}",
+                "privacy_parameters": {
+                    name: said[f"{name}_decimal"]
+                    for name in ("epsilon", "delta", "rho")
+                    if said[name] is not None
+                },
+                "privacy_parameters_details": f"Exactly {said['spends']}. {said['in_words']}",
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -203,7 +137,7 @@ def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
                         f"{mechanism['title']}: {mechanism['citation']}",
                         *_released(mechanism),
                         f"Noise: {mechanism['noise']}; format {mechanism['noise_format']}.",
-                        f"{ONE_STAGE}: {said['noise_scale']}.",
+                        f"{_width(said)}.",
                         f"Library: {software}.",
                         f"Key of the noise: {said['noise_key']}.",
                         f"Floating point: {_floating_point(mechanism)}",
@@ -297,12 +231,22 @@ def _guarantee(said: Mapping[str, Any]) -> list[str]:
     """The guarantee's numbers, one a line."""
     return [
         f"Variant: {said['variant']}",
-        f"Epsilon: {said['epsilon']} = {said['epsilon_decimal']!r}",
+        *(
+            f"{name.capitalize()}: {said[name]} = {said[f'{name}_decimal']!r}"
+            for name in ("epsilon", "delta", "rho")
+            if said[name] is not None
+        ),
         f"Unit of privacy: {said['unit']}. {_unit_in_words(said)}",
         _sensitivity_in_words(said),
-        f"{ONE_STAGE}: {said['noise_scale']} = {said['noise_scale_decimal']!r}",
+        _width(said),
         f"Proof: {said['source']}",
     ]
+
+
+def _width(said: Mapping[str, Any]) -> str:
+    if said["noise_sigma2"] is not None:
+        return f"{ONE_STAGE}: sigma squared {said['noise_sigma2']}"
+    return f"{ONE_STAGE}: {said['noise_scale']} = {said['noise_scale_decimal']!r}"
 
 
 def _released(mechanism: Mapping[str, Any]) -> list[str]:
@@ -359,11 +303,11 @@ def _budget(card: Mapping[str, Any]) -> list[str]:
     charge = card.get("budget")
     if charge is None:
         return [
-            f"This release spends epsilon = {card['guarantee']['epsilon']}, charged to no ledger; "
+            f"This release spends {card['guarantee']['spends']}, charged to no ledger; "
             "budgets of other releases about the same people add to it."
         ]
     return [
-        f"This release spends epsilon = {card['guarantee']['epsilon']}, charged to the data set "
+        f"This release spends {card['guarantee']['spends']}, charged to the data set "
         f"{charge['dataset']} before the noise was drawn, after {charge['earlier_releases']} "
         f"earlier releases. Spent with it: {_loss(charge['spent'])}; cap: {_loss(charge['cap'])}. "
         f"Ledger {charge['ledger']}, entry {charge['sequence']}, chain {charge['head']}."

@@ -45,8 +45,11 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
     masks, limits, domain = grid.domain_tests()
     worst = [start]
     edge = frozenset(range(len(grid.shape)))
-    alike: dict[frozenset[int], float] = {edge: start} if grid.mask is None else {}
-    prefix = np.zeros(0 if grid.mask is None else 1, np.int64)
+    whole = np.ones(1, np.bool_)
+    if grid.mask is not None:
+        kernels.covered(np.zeros(1, np.int64), grid.bits, domain, whole)
+    alike: dict[frozenset[int], float] = {edge: start} if whole[0] else {}
+    prefix = np.zeros(0 if whole[0] else 1, np.int64)
     value = np.full(prefix.size, start)
     seen = [0] * len(grid.shape)
     places = 2 * len(grid.places)

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from geodp.accounting import NEIGHBOURS
 from geodp.cli.inputs import GRIDS, KINDS, grid_of, named, require_known
-from geodp.cli.publish import NEIGHBOURS as RELATIONS
+from geodp.cli.options import NEIGHBOURS as RELATIONS
 from geodp.cli.publish import publish
 from geodp.errors import UsageError
 from tests.io.files import tiff

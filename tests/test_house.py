@@ -23,15 +23,18 @@ FLOORS = [
             "ledger",
             "loss",
             "noise",
+            "office",
+            "optimise",
             "order",
             "randomness",
             "table",
             "tree",
+            "variance",
         ),
     ),
     ("rooms", ("io", "mechanisms")),
-    ("sentence", ("publisher", "release")),
-    ("doors", ("__init__", "__main__", "cli", "report")),
+    ("sentence", ("evaluation", "publisher", "release")),
+    ("doors", ("__init__", "__main__", "cli", "plot", "report")),
 ]
 FLOOR = {name: number for number, (_, names) in enumerate(FLOORS) for name in names}
 

@@ -7,6 +7,7 @@ import pytest
 import geodp
 from geodp.accounting import rational
 from geodp.errors import UsageError
+from geodp.loss import epsilon_for
 
 GRID = geodp.Grid.regular((32, 32))
 TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
@@ -33,11 +34,41 @@ def test_budgets_are_read_exactly(given, exact):
 
 @pytest.mark.parametrize(
     "wrong",
-    [0, -1, "0", "x", "1/0", float("nan"), float("inf"), None, True, "", [1], "1e99999999", b"1"],
+    [0, -1, "0", "x", "1/0", float("nan"), float("inf"), True, "", [1], "1e99999999", b"1"],
 )
 def test_budgets_that_are_refused(wrong):
     with pytest.raises(UsageError, match="epsilon must be"):
         geodp.publish(TABLE, epsilon=wrong)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "says"),
+    [
+        ({}, "either epsilon or rho"),
+        ({"epsilon": 1, "rho": 1}, "either epsilon or rho"),
+        ({"rho": 0}, "rho must be above 0"),
+        ({"rho": 1, "delta": 1}, "below 1"),
+        ({"epsilon": 1, "delta": "x"}, "delta must be"),
+        ({"rho": 1, "method": "laplace"}, "Laplace noise only"),
+    ],
+)
+def test_budgets_of_gaussian_noise_that_are_refused(amounts, says):
+    with pytest.raises(UsageError, match=says):
+        geodp.publish(TABLE, **amounts)
+
+
+@pytest.mark.parametrize("method", ["topdown", "pyramid"])
+def test_gaussian_noise_has_the_sigma_of_its_budget(method):
+    """Squared L2 sensitivity over 2 rho, for a contribution of 3; and what epsilon it states."""
+    release = geodp.publish(TABLE, method=method, rho="1/8", delta="1e-6", contribution=3)
+    event = release.event
+    steps = TABLE.grid.bits + 1 if method == "topdown" else 1
+    assert event.sigma2 == steps * 9 / (2 * Fraction(1, 8))
+    assert event.epsilon == epsilon_for(Fraction(1, 8), Fraction(1, 10**6))
+    assert "concentrated" in release.card()["guarantee"]["variant"]
+    given = geodp.publish(TABLE, method=method, epsilon=1, delta="1e-6").event
+    more = given.rho * 1001 / 1000
+    assert epsilon_for(given.rho, given.delta) <= 1 < epsilon_for(more, given.delta)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ import geodp
 from geodp.cli.report import report
 from geodp.domain import mask_of_blocks
 from geodp.errors import InputError, OutputError, UsageError, VerificationError
+from geodp.io.verification import verify
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
-from geodp.report import About, markdown, registry_record
+from geodp.office import About
+from geodp.report import markdown, registry_record
 
 TEXT = {"type": "string", "minLength": 1}
 
@@ -123,6 +125,25 @@ def card_of(folder, release):
 def card(tmp_path):
     given = {"neighbours": "replace-one", "contribution": 3, "unit": "household"}
     return card_of(tmp_path / "out", geodp.publish(table_of(), epsilon="1/7", **given))
+
+
+def test_gaussian_noise_is_reported_with_rho_delta_and_epsilon(tmp_path):
+    release = geodp.publish(table_of(), method="pyramid", rho="1/8", delta="1e-6")
+    card = card_of(tmp_path / "out", release)
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    text = markdown(card)
+    for words in ("Rho: 1/8 = 0.125", "Delta: 1/1000000", "Epsilon: ", "sigma squared 4"):
+        assert words in text
+    loss = registry_record(card, About.of(ABOUT))["deployment"]["privacy_loss"]
+    assert loss["privacy_parameters"]["rho"] == 0.125
+    assert set(loss["privacy_parameters"]) == {"epsilon", "delta", "rho"}
+
+
+def test_rho_alone_has_no_epsilon(tmp_path):
+    card = card_of(tmp_path / "out", geodp.publish(table_of(), method="topdown", rho="1/8"))
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    assert card["guarantee"]["epsilon"] is None
+    assert "Epsilon" not in markdown(card)
 
 
 def values(node):

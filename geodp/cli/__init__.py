@@ -16,6 +16,7 @@ import click
 
 from geodp import __version__
 from geodp.cli.budget import budget
+from geodp.cli.evaluate import evaluate
 from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
 from geodp.cli.publish import publish
 from geodp.cli.report import report
@@ -33,7 +34,19 @@ def geodp() -> None:
     """
 
 
-for command in (publish, methods, verify, map_, report, budget, inspect, mesh, key, doctor):
+for command in (
+    publish,
+    evaluate,
+    methods,
+    verify,
+    map_,
+    report,
+    budget,
+    inspect,
+    mesh,
+    key,
+    doctor,
+):
     geodp.add_command(command)
 
 

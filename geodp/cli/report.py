@@ -11,7 +11,7 @@ import click
 from geodp.errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from geodp.report import About
+    from geodp.office import About
 
 
 @click.command()
@@ -58,7 +58,7 @@ def _about(path: Path) -> About:
     """What the office says in a TOML file."""
     import tomllib
 
-    from geodp.report import About
+    from geodp.office import About
 
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))

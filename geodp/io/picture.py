@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,8 +198,7 @@ class _Sheet:
         last = panel.place.rows / panel.block
         axes.set_xlim(0, panel.place.cols / panel.block)
         axes.set_ylim(*((0, last) if up else (last, 0)))
-        axes.set_xticks([])
-        axes.set_yticks([])
+        axes.set(xticks=[], yticks=[])
         for spine in axes.spines.values():
             spine.set_color("#3a3a3f")
 
@@ -212,7 +212,9 @@ class _Sheet:
     ) -> None:
         """Title, subtitle and footer."""
         event = table.event
-        title = [f"ε = {_short(event.epsilon)}", event.mechanism]
+        symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
+        budget = ", ".join(f"{s} = {_short(n)}" for s, n in symbols.items() if n is not None)
+        title = [budget, event.mechanism]
         if _drawable(name):
             title.insert(0, name if len(name) <= 40 else name[:39] + "…")
         self.text(edge, self.height - 46, " · ".join(title), fontsize=17, weight="bold")
@@ -322,10 +324,10 @@ def _drawable(text: str) -> bool:
     return all(font.get_char_index(ord(char)) for char in text)
 
 
-def _short(epsilon: Any) -> str:
-    """An epsilon as the decimal or the ratio that is exact."""
-    decimal = f"{float(epsilon):.6g}"
-    return decimal if type(epsilon)(decimal) == epsilon else str(epsilon)
+def _short(amount: Fraction) -> str:
+    """A budget as the decimal that is exact or, of a long ratio, near."""
+    decimal = f"{float(amount):.6g}"
+    return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)
 
 
 def _round_length(most: float) -> float:

@@ -188,7 +188,8 @@ def _write_tables(
     about = {
         "schema": card["schema"],
         "release_id": identity,
-        "epsilon": str(table.event.epsilon),
+        "epsilon": None if table.event.epsilon is None else str(table.event.epsilon),
+        "spends": table.event.spends,
         "guarantee": table.event.words,
         "private": table.event.is_private,
         "unit": tables.counted(name),
@@ -243,7 +244,7 @@ def _write_raster(
     tags = {
         "TIFFTAG_SOFTWARE": f"{software['name']} {software['version']}",
         "GEODP_RELEASE_ID": identity,
-        "GEODP_EPSILON": str(event.epsilon),
+        "GEODP_BUDGET": event.spends,
         "GEODP_UNIT": event.unit,
         "GEODP_NEIGHBOURS": event.neighbours,
         "GEODP_CONTRIBUTION": str(event.contribution),

@@ -231,15 +231,21 @@ def _event(card: dict[str, Any]) -> Event:
     said = card["guarantee"]
     event = Event(
         said["mechanism"],
-        Fraction(said["epsilon"]),
+        _exact(said["epsilon"]),
         said["neighbours"],
         said["contribution"],
         said["enforced"],
         said["l1_sensitivity"],
         said["unit"],
         said["key_origin"],
+        _exact(said["rho"]),
+        _exact(said["delta"]),
     )
     stated = {**said, "mechanism": card["mechanism"]["spec"]}
     if any(stated.get(key) != value for key, value in event.describe().items()):
         raise VerificationError("The card's guarantee contradicts itself.")
     return event
+
+
+def _exact(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accounting import PURE as PURE
 from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
@@ -21,7 +22,6 @@ from geodp.variance import TreeVariance
 MOST_CELLS = 1 << 26
 """Most keys of a domain that a dense method takes: its arrays have half a GiB each."""
 
-PURE = "pure epsilon-differential privacy"
 PUBLIC_DOMAIN = (
     "one person adds at most `contribution` to the sum of all counts, and the domain was chosen "
     "without looking at the data"
@@ -51,6 +51,9 @@ class Mechanism(ABC):
         The law, in words.
     whole, nonnegative : bool
         Whether all released values are whole numbers, or not negative.
+    gaussian : bool
+        Whether it takes Gaussian noise too (``event.law``): it measures whole numbers, each of
+        which one person changes by at most 1, and their number is the sensitivity.
     """
 
     name: ClassVar[str]
@@ -61,6 +64,7 @@ class Mechanism(ABC):
     noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
     whole: ClassVar[bool] = False
     nonnegative: ClassVar[bool] = False
+    gaussian: ClassVar[bool] = False
 
     @abstractmethod
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:

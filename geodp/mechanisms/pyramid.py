@@ -16,7 +16,7 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
-from geodp.noise import DiscreteLaplace, NodeNoise
+from geodp.noise import Law, NodeNoise
 from geodp.noise.node import SLOTS
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import CountTable, ReleasedTable
@@ -48,10 +48,6 @@ class Chain:
         below = accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1)
         return tuple(below)[::-1]
 
-    def scales(self, event: Event) -> list[Fraction]:
-        """Noise scale of each level."""
-        return [event.scale / share for share in self.shares]
-
 
 @dataclass(frozen=True)
 class Pyramid(Mechanism):
@@ -69,7 +65,8 @@ class Pyramid(Mechanism):
     setting : str
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         everything; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal shares;
-        ``"official"``: the published areas of the grid's code system, shares as for R.
+        ``"official"``: the published areas of the grid's code system, shares as for R;
+        ``"auto"``: R with Laplace noise, flat with Gaussian noise.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -81,7 +78,7 @@ class Pyramid(Mechanism):
         Children with less than this many noise scales are dropped.
     """
 
-    setting: str = "R"
+    setting: str = "auto"
     chain: str = ""
     shares: str = ""
     passes: int = 2
@@ -95,11 +92,13 @@ class Pyramid(Mechanism):
         precondition=PUBLIC_DOMAIN,
         source="one person changes exactly one count on each level, by 1; level i has noise of "
         "scale 1/e_i, so the L1 norm of the change in units of the noise is the sum of all e_i, "
-        "which is epsilon. Whether a node is looked at depends on noisy values above it only, and "
+        "which is epsilon; Gaussian noise with the share of rho that the level has adds up to rho. "
+        "Whether a node is looked at depends on noisy values above it only, and "
         "noises are independent; everything else is post-processing",
     )
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
+    gaussian: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
         "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
@@ -110,8 +109,8 @@ class Pyramid(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        if self.setting not in ("R", "fine", "flat", "official"):
-            raise UsageError("pyramid:setting is R, fine, flat or official.")
+        if self.setting not in ("auto", "R", "fine", "flat", "official"):
+            raise UsageError("pyramid:setting is auto, R, fine, flat or official.")
         if self.passes not in (1, 2):
             raise UsageError("pyramid:passes is 1 or 2.")
         if self.prune < 0:
@@ -136,15 +135,17 @@ class Pyramid(Mechanism):
             return f"A level of pyramid:chain may have at most {WIDEST} children a node."
         return None
 
-    def levels(self, grid: Grid) -> Chain:
-        """The chain on a grid."""
+    def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
+        """The chain on a grid, with Laplace or Gaussian noise."""
         radices = grid.order.radices
         if self.chain:
             steps, weights = _steps(self.chain), _weights(self.shares)
         elif self.setting == "official":
             steps, weights = [step for _, step in grid.official_steps() or ()], []
         else:
-            steps, weights = _preset(self.setting, len(radices))
+            auto = "flat" if gaussian else "R"
+            preset = auto if self.setting == "auto" else self.setting
+            steps, weights = _preset(preset, len(radices))
         ends = [0, *accumulate(steps)]
         fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
         weights = weights or [Fraction(2), *(Fraction(f.bit_length() - 1) for f in fanouts)]
@@ -160,8 +161,8 @@ class Pyramid(Mechanism):
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """The levels and the variances of their estimates."""
-        chain = self.levels(grid)
-        own = tuple(DiscreteLaplace.of_scale(scale).variance for scale in chain.scales(event))
+        chain = self.levels(grid, gaussian=event.rho is not None)
+        own = tuple(event.law(share).variance for share in chain.shares)
         best = from_below(chain.fanouts, own) if self.passes == 2 else own
         return TreeVariance(chain.fanouts, best)
 
@@ -193,7 +194,7 @@ class Pyramid(Mechanism):
 
     def visited(self, released: ReleasedTable) -> int:
         """Nodes measured at least, as the output tells: all children of its cells' ancestors."""
-        chain = self.levels(released.grid)
+        chain = self.levels(released.grid, gaussian=released.event.rho is not None)
         measured = 1
         for fanout, stride in zip(chain.fanouts, chain.strides, strict=False):
             node = released.key // np.uint64(stride)
@@ -240,13 +241,13 @@ def refine(
     table: CountTable, method: Pyramid, event: Event, key: NoiseKey
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """Cells above 0 and their counts in key order, and the number of nodes measured."""
-    chain = method.levels(table.grid)
-    scales = chain.scales(event)
-    least = [float(method.prune * scale) for scale in scales]
-    levels = _expanded(table, chain, scales, least, key)
+    chain = method.levels(table.grid, gaussian=event.rho is not None)
+    laws = [event.law(share) for share in chain.shares]
+    least = [float(method.prune) * event.width(share) for share in chain.shares]
+    levels = _expanded(table, chain, laws, least, key)
     if method.passes == 2:
-        for above, level, scale in zip(levels[-2::-1], levels[:0:-1], scales[-2::-1], strict=True):
-            own = DiscreteLaplace.of_scale(scale).variance
+        for above, level, law in zip(levels[-2::-1], levels[:0:-1], laws[-2::-1], strict=True):
+            own = law.variance
             fanout = level.fanout
             kernels.combine(
                 level.z, level.variance, fanout, own, above.open, above.z, above.variance
@@ -265,7 +266,7 @@ def refine(
 
 
 def _expanded(
-    table: CountTable, chain: Chain, scales: list[Fraction], least: list[float], key: NoiseKey
+    table: CountTable, chain: Chain, laws: list[Law], least: list[float], key: NoiseKey
 ) -> list[Level]:
     """The first pass: measure level by level, below nodes with a count above 0 only."""
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
@@ -274,7 +275,7 @@ def _expanded(
     levels: list[Level] = []
     count = np.zeros(0, np.int64)
     for i, (fanout, stride) in enumerate(zip((1, *chain.fanouts), chain.strides, strict=True)):
-        law = DiscreteLaplace.of_scale(scales[i])
+        law = laws[i]
         noise = NodeNoise(key, Stream.PYRAMID + i, law)
         child = _numbered(above, fanout)
         z, uniform = _noise(noise, above, child, fanout)

@@ -14,7 +14,7 @@ from geodp.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
-from geodp.noise import DiscreteLaplace, NodeNoise
+from geodp.noise import NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks
 from geodp.table import LARGEST_DENSE, CountTable, ReleasedTable
 from geodp.tree import worst_paths
@@ -33,7 +33,7 @@ class Noise:
     @classmethod
     def of(cls, event: Event, key: NoiseKey) -> Noise:
         """Both of the event's scale, in streams of their own."""
-        law = DiscreteLaplace.of_scale(event.scale)
+        law = event.law()
         return cls(
             NodeNoise(key, Stream.TOPDOWN_TOTAL, law), NodeNoise(key, Stream.TOPDOWN_DETAIL, law)
         )
@@ -70,6 +70,7 @@ class TopDown(Mechanism):
     )
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
+    gaussian: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
         "holds. The clamp is biased: a "
@@ -107,25 +108,25 @@ class TopDown(Mechanism):
         """Bias and root-mean-square error of a populous cell in an empty region, in counts.
 
         With E the error of a block that holds all people of its surroundings, in noise scales:
-        ``E ~ Lap(1)`` at the root, and on every level ``min(E, (E + N) / 2)``, ``N ~ Lap(1)``, as
-        the empty half cannot become negative. Evaluated on a grid of 1/20 scale.
+        E has the noise's law at the root, and becomes ``min(E, (E + N) / 2)`` on every level, N of
+        that law too, as the empty half cannot become negative. Evaluated on a grid of 1/20 scale.
         """
         step, reach = 1 / 20, 25.0
         value = np.arange(-reach, reach + step / 2, step)
-        laplace = np.exp(-np.abs(value))
-        laplace /= laplace.sum()
-        error = laplace.copy()
-        above = laplace[::-1].cumsum()[::-1]  # P(N >= value)
+        noise = np.exp(-np.abs(value) if event.rho is None else -(value**2) / 2)
+        noise /= noise.sum()
+        error = noise.copy()
+        above = noise[::-1].cumsum()[::-1]  # P(N >= value)
         for _ in range(self.sensitivity(grid) - 1):
             # (E + N) / 2 with N < E has twice the resolution; every second point is shared out.
             half = np.zeros(2 * value.size - 1)
             for i in np.flatnonzero(error > 1e-12):
-                half[i : 2 * i] += error[i] * laplace[:i]
+                half[i : 2 * i] += error[i] * noise[:i]
             moved = half[::2].copy()
             moved[1:] += half[1::2] / 2
             moved[:-1] += half[1::2] / 2
             error = error * above + moved
-        scale = float(event.scale)
+        scale = event.width()
         bias = float(error @ value) * scale
         rmse = float(np.sqrt(error @ value**2)) * scale
         return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
@@ -144,12 +145,12 @@ class TopDown(Mechanism):
         float64[bits + 1]
             From the root to the cells.
         """
-        sigma2 = DiscreteLaplace.of_scale(event.scale).variance
+        sigma2 = event.law().variance
         return sigma2 * worst_paths(_binary(grid), 1, lambda v: (v + 1) / 4, lambda v: v)
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """Halves with the variance ``sigma**2 / 2`` each: a detail's noise, halved, to and fro."""
-        sigma2 = DiscreteLaplace.of_scale(event.scale).variance
+        sigma2 = event.law().variance
         return TreeVariance((2,) * grid.bits, (sigma2, *[sigma2 / 2] * grid.bits))
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:

@@ -18,7 +18,8 @@ from geodp.io import cog, picture, publication, style, tables
 from geodp.io.verification import read_release_table, verify
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.additive import Geometric, Laplace, LaplaceNonnegative
-from geodp.report import About, markdown, registry_record
+from geodp.office import About
+from geodp.report import markdown, registry_record
 from tests.io.test_verification import card_of, failures, rewrite, seal, with_column
 from tests.io.test_writers import GRIDS, KANTO
 from tests.io.test_writers_raster import north_up

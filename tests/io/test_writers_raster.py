@@ -41,7 +41,7 @@ def test_raster_is_the_table(tmp_path, name):
         assert tags["GEODP_UNIT"] == event.unit == "person"
         assert tags["GEODP_NEIGHBOURS"] == event.neighbours
         assert tags["GEODP_CONTRIBUTION"] == "1"
-        assert tags["GEODP_EPSILON"] == "1"
+        assert tags["GEODP_BUDGET"] == "epsilon = 1"
         assert tags["GEODP_PRIVATE"] == "NO"
         assert tags["TIFFTAG_SOFTWARE"] == f"geodp {geodp.__version__}"
         if place.transform is not None:

@@ -138,7 +138,7 @@ def test_error_where_nothing_is_clamped_is_the_closed_form(passes):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ("setting=coarse", "R, fine, flat or official"),
+        ("setting=coarse", "auto, R, fine, flat or official"),
         ("passes=3", "1 or 2"),
         ("chain=2-2", "go together"),
         ("chain=2-x,shares=1-1-1", "digits per level"),

@@ -1,0 +1,94 @@
+"""Options that several commands share: what the inputs are, on which grid, under which budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+NEIGHBOURS = ("add-remove-one", "replace-one")
+"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
+
+_INPUTS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path)),
+    click.option(
+        "--grid",
+        "spec",
+        required=True,
+        help="jis:half, inspire:1km, regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
+    ),
+    click.option("--bounds", nargs=4, type=float, help="West south east north, along cell edges."),
+    click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
+    click.option("--mask", type=click.Path(path_type=Path), help="Codes or raster of the domain."),
+    click.option("--mask-source", help="Where the mask comes from; published."),
+    click.option(
+        "--crs", help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612)."
+    ),
+    click.option(
+        "--origin", nargs=2, type=float, help="X Y of a regular grid's lower left corner."
+    ),
+    click.option("--cell", type=float, help="Cell size of a regular grid in units of its CRS."),
+    click.option(
+        "--domain-is-public", is_flag=True, help="You vouch that like:INPUT may be public."
+    ),
+    click.option("--pairs", is_flag=True, help="Origin-destination table on the grid."),
+    click.option("--value", multiple=True, help="Label or name of the count's column; repeatable."),
+    click.option(
+        "--attribute",
+        help="Name of the axis that several --value columns make; where one is the total of "
+        "others, give a --contribution.",
+    ),
+    click.option("--axis", multiple=True, help="NAME=LABEL,LABEL... of an attribute; repeatable."),
+    click.option("--code", help="Column of cell codes (tables)."),
+    click.option("--x", help="Column of x or longitude (tables, points)."),
+    click.option("--y", help="Column of y or latitude (tables, points)."),
+    click.option(
+        "--anchor",
+        type=click.Choice(["centre", "corner", "index"]),
+        default="centre",
+        help="What x and y of a table are: the cell's centre, its lower left corner, its indices.",
+    ),
+    click.option("--column", "columns", multiple=True, help="AXIS=COLUMN; repeatable."),
+    click.option("--points", is_flag=True, help="Every row is one person at x, y."),
+    click.option("--person", help="Column of persons (points); enforces the bounds that follow."),
+    click.option("--cells", type=int, default=1, show_default=True, help="Kept of a person."),
+    click.option("--per-cell", type=int, default=1, show_default=True, help="Records a person."),
+    click.option("--truncation", type=click.Choice(["first", "sample"]), default="first"),
+    click.option("--points-crs", help="CRS of x, y if not the grid's."),
+    click.option("--allow-ballpark", is_flag=True, help="Accept an inexact change of datum."),
+    click.option("--where", multiple=True, help="COLUMN=VALUE that rows must have; repeatable."),
+    click.option(
+        "--missing", multiple=True, help="Value that means nobody, such as -1; repeatable."
+    ),
+    click.option("--raster-unit", type=float, default=1.0, help="Raster value of one person."),
+    click.option("--band", type=int, help="Of a raster with several, counted from 1."),
+    click.option("--encoding", help="Of texts (tables, points), such as cp1252; default: found."),
+    click.option("--delimiter", help="Of texts (tables, points), one character; default: found."),
+    click.option("--duplicates", type=click.Choice(["error", "sum"]), default="error"),
+    click.option("--suppressed", type=click.Choice(["error", "zero"]), default="error"),
+    click.option(
+        "--outside",
+        type=click.Choice(["error", "crop", "drop"]),
+        help="Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
+    ),
+)
+
+
+def input_options(command: Command) -> Command:
+    """Give a command the inputs, and the options that :mod:`geodp.cli.inputs` reads."""
+    for option in reversed(_INPUTS):
+        command = option(command)
+    return command
+
+
+epsilon = click.option("--epsilon", required=True, help="Budget, read exactly: 0.1 or 1/10.")
+neighbours = click.option(
+    "--neighbours", type=click.Choice(NEIGHBOURS), default="add-remove-one", show_default=True
+)
+contribution = click.option(
+    "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."
+)

@@ -1,0 +1,193 @@
+"""Areas that are no blocks: random rectangles, and polygons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.evaluation.blocks import MOST_KEYS, Keys, coarser
+from geodp.grid import Grid
+from geodp.kernels import rectangles as kernels
+
+MOST_AXES = 4
+"""Axes of the grids on which rectangles are drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangles:
+    """A workload of rectangles: boxes of cells in index order, axis by axis.
+
+    Attributes
+    ----------
+    low, high : int64[d, r]
+        Opposite corners, both inside.
+    """
+
+    low: NDArray[np.int64] = field(repr=False)
+    high: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def random(cls, grid: Grid, n: int, seed: int) -> Rectangles:
+        """Two uniform corner points each, as in DPBench (Hay et al. 2016).
+
+        Public: they depend on the grid and the seed alone. Raises UsageError for a grid of more
+        than four axes.
+        """
+        if len(grid.shape) > MOST_AXES:
+            raise UsageError(f"Rectangles take a grid of at most {MOST_AXES} axes.")
+        size = np.array(grid.shape, np.int64)[:, None, None]
+        corners = np.random.default_rng(seed).integers(0, size, (len(grid.shape), n, 2))
+        return cls(corners.min(axis=2), corners.max(axis=2))
+
+    def sums(self, grid: Grid, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
+        """Sums of cells over every rectangle: float64[r].
+
+        By prefix sums where the grid has at most 2**26 cells, else cell by cell.
+
+        Parameters
+        ----------
+        key : uint64[n] or None
+        value : int64[n] or float64[n]
+        """
+        if key is None:
+            key = np.flatnonzero(value).astype(np.uint64)
+            value = value[key.astype(np.int64)]
+        index = grid.decode(key)
+        if prod(grid.shape) <= MOST_KEYS:
+            return self._by_prefix_sums(grid.shape, index, value)
+        order = np.argsort(index[0], kind="stable")
+        out = np.empty(self.low.shape[1], value.dtype)
+        kernels.sums(index[:, order], value[order], self.low, self.high, out)
+        return out.astype(np.float64)
+
+    def _by_prefix_sums(
+        self, shape: tuple[int, ...], index: NDArray[np.int64], value: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        # Entry i holds the sum of all cells below i on every axis.
+        below = np.zeros([size + 1 for size in shape], value.dtype)
+        below[tuple(index + 1)] = value
+        for axis in range(len(shape)):
+            np.cumsum(below, axis=axis, out=below)
+        out = np.zeros(self.low.shape[1], value.dtype)
+        for upper in product((False, True), repeat=len(shape)):
+            corner = np.where(np.array(upper)[:, None], self.high + 1, self.low)
+            sign = -1 if upper.count(False) % 2 else 1
+            out += sign * below[tuple(corner)]
+        return out.astype(np.float64)
+
+    def errors(self, grid: Grid, key: Keys, error: NDArray[Any]) -> dict[str, float]:
+        """Mean absolute and square error, and the L2 norm of the errors over their number."""
+        sums = self.sums(grid, key, error)
+        square = float(np.square(sums).mean())
+        return {
+            "rectangle_absolute": float(np.abs(sums).mean()),
+            "rectangle_square": square,
+            "rectangle_norm": (square / sums.size) ** 0.5,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Polygons:
+    """Named areas of a map: the cells whose centre lies inside.
+
+    Attributes
+    ----------
+    names : tuple of str
+    place : uint64[n]
+        Keys of cells without their attributes' bits.
+    polygon : int64[n]
+        Which polygon each belongs to; a cell may belong to several.
+    under : int
+        Bits of the attributes, over which a polygon's sum goes.
+    """
+
+    names: tuple[str, ...]
+    place: NDArray[np.uint64] = field(repr=False)
+    polygon: NDArray[np.int64] = field(repr=False)
+    under: int
+
+    @classmethod
+    def of(cls, grid: Grid, shapes: Mapping[str, Any] | Sequence[Any]) -> Polygons:
+        """Find the cells of polygons.
+
+        Parameters
+        ----------
+        grid : Grid
+            One map with a place on the Earth, in Morton order; with or without attributes.
+        shapes : mapping from name to shapely geometry, or sequence of geometries
+            In the grid's CRS.
+
+        Raises
+        ------
+        UsageError
+            A grid without a map, a shape that is no polygon, or boxes around the polygons with
+            more than 2**26 cells.
+        """
+        import shapely
+
+        if not isinstance(shapes, Mapping):
+            shapes = {str(number): shape for number, shape in enumerate(shapes, start=1)}
+        if len(grid.places) != 1 or grid.places[0].transform is None:
+            raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+        under = sum(1 for axis in grid.order.axes if axis > 1)
+        if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
+            raise UsageError("Polygons need a grid in Morton order.")
+        place = grid.places[0]
+        a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+        members: list[NDArray[np.uint64]] = []
+        cells = 0
+        for name, shape in shapes.items():
+            if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+                raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")
+            if shape.is_empty:
+                members.append(np.empty(0, np.uint64))
+                continue
+            west, south, east, north = shape.bounds
+            across = np.sort([(west - c) / a, (east - c) / a])
+            along = np.sort([(south - f) / e, (north - f) / e])
+            cols = _inside(across, place.cols)
+            rows = _inside(along, place.rows)
+            cells += cols.size * rows.size
+            if cells > MOST_KEYS:
+                raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
+            col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
+            west_, south_, east_, north_ = place.edges_at(row, col)
+            shapely.prepare(shape)
+            hit = shapely.contains_xy(shape, (west_ + east_) / 2, (south_ + north_) / 2)
+            index = np.zeros((len(grid.shape), int(hit.sum())), np.int64)
+            index[0], index[1] = row[hit], col[hit]
+            members.append(grid.order.encode(index) >> np.uint64(under))
+        number = np.repeat(np.arange(len(members)), [part.size for part in members])
+        keys = np.concatenate([np.empty(0, np.uint64), *members])
+        return cls(tuple(shapes), keys, number.astype(np.int64), under)
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Cells of the map in each polygon: int64[p]."""
+        return np.bincount(self.polygon, minlength=len(self.names))
+
+    def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
+        """Sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
+        key, value = coarser(key, value, self.under)
+        if key is None:
+            found = value[self.place.astype(np.int64)]
+        elif key.size:
+            at = np.minimum(np.searchsorted(key, self.place), key.size - 1)
+            found = np.where(key[at] == self.place, value[at], 0)
+        else:
+            found = np.zeros(self.place.size)
+        weights = found.astype(np.float64)
+        return np.bincount(self.polygon, weights, len(self.names)).astype(np.float64)
+
+
+def _inside(ends: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Indices from 0 to ``size - 1`` of the cells that an interval, in cells, overlaps."""
+    low, high = np.clip(np.floor(ends), [0, -1], [size, size - 1]).astype(np.int64)
+    return np.arange(low, high + 1)

@@ -1,0 +1,43 @@
+"""Sums of sparse cells over many rectangles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp._jit import kernel
+
+
+@kernel
+def sums(
+    index: NDArray[np.int64],
+    value: NDArray[Any],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    out: NDArray[Any],
+) -> None:
+    """Add up the cells inside each rectangle.
+
+    Parameters
+    ----------
+    index : int64[d, n]
+        Of cells, the first row in rising order.
+    value : int64[n] or float64[n]
+    low, high : int64[d, r]
+        Corners, both inside.
+    out : value's type [r], written
+    """
+    for r in range(low.shape[1]):
+        start = np.searchsorted(index[0], low[0, r])
+        stop = np.searchsorted(index[0], high[0, r] + 1)
+        total = value[:0].sum()
+        for i in range(start, stop):
+            inside = True
+            for axis in range(1, index.shape[0]):
+                at = index[axis, i]
+                inside &= (at >= low[axis, r]) & (at <= high[axis, r])
+            if inside:
+                total += value[i]
+        out[r] = total

@@ -1,0 +1,145 @@
+"""Noisy counts of the blocks of one uniform grid, as coarse as the number of people suggests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accounting import Event, Guarantee
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.mechanisms.base import (
+    PUBLIC_DOMAIN,
+    PURE,
+    Mechanism,
+    keys_of_cells,
+    laplace_noise,
+    released_dense,
+)
+from geodp.randomness import NoiseKey
+from geodp.table import CountTable, ReleasedTable
+
+LEAST = 10
+"""Fewest blocks per axis, unless the axis has fewer cells."""
+
+
+def split(size: int, parts: int) -> NDArray[np.int64]:
+    """Part of every index of an axis cut into parts as equal as can be: int64[size].
+
+    Part k starts at index ``floor(k * size / parts)``.
+
+    Examples
+    --------
+    >>> split(7, 3)
+    array([0, 0, 1, 1, 2, 2, 2])
+    """
+    return ((np.arange(size) + 1) * parts - 1) // size
+
+
+def domain_of(grid: Grid) -> NDArray[np.bool_]:
+    """Whether the cells of the grid's box belong to the domain: bool[shape]."""
+    if grid.mask is None:
+        return np.ones(grid.shape, np.bool_)
+    inside = grid.contains_keys(keys_of_cells(grid).astype(np.uint64))
+    return np.asarray(inside.reshape(grid.shape), np.bool_)
+
+
+def counted(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """People of every block, exactly: int64[n]; ``block`` has the grid's shape."""
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, block[tuple(table.grid.decode(table.key))], table.count)
+    return sums
+
+
+def noisy_total(table: CountTable, event: Event, key: NoiseKey, share: Fraction) -> int:
+    """The number of people, from stage 0 and a share of the budget; at least 0."""
+    noise = laplace_noise(key, 0, event.scale / share, 1)
+    return max(int(table.count.sum()) + int(noise[0]), 0)
+
+
+def plane_refusal(name: str, grid: Grid) -> str | None:
+    """Why a method of two axes cannot take a grid."""
+    if len(grid.shape) == 2:
+        return None
+    return f"{name} cuts a map into blocks, and takes two axes; this grid has {len(grid.shape)}."
+
+
+@dataclass(frozen=True)
+class UGrid(Mechanism):
+    """Qardaji, Yang, Li (2013), UG: noisy counts of g x g blocks, spread evenly inside.
+
+    With ``g = max(10, sqrt(N epsilon / c))``, rounded down, and at most one block per cell, the
+    noise of the blocks and the error of spreading evenly are of one size for many data sets.
+    The paper takes the number of people N as public. Here it is not: a small share of the
+    budget buys a noisy N, and epsilon in the formula is what is left for the blocks. Blocks
+    differ by at most one row and column in size.
+
+    Parameters
+    ----------
+    share : Fraction
+        Of the budget, for N: above 0, below 1; otherwise UsageError.
+    c : Fraction
+        The paper's constant, above 0.
+    """
+
+    share: Fraction = Fraction(1, 20)
+    c: Fraction = Fraction(10)
+
+    name: ClassVar[str] = "ugrid"
+    title: ClassVar[str] = "uniform grid of noisy block counts (Qardaji et al. 2013)"
+    citation: ClassVar[str] = (
+        "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Qardaji, Yang, Li (2013), section IV: one person changes one block's count by 1; "
+        "the number of blocks depends on a noisy total only, and the two shares add up to epsilon",
+    )
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Uniformity: the cells of a block share its noisy count evenly, which evens out what "
+        "differs inside; unbiased for whole blocks, biased for their parts.",
+        "Negative counts stay as they are.",
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1 or self.c <= 0:
+            raise UsageError("ugrid: share lies above 0 and below 1, and c above 0.")
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """Of the budget: for the number of people, for the blocks."""
+        return self.share, 1 - self.share
+
+    def refusal(self, grid: Grid) -> str | None:
+        """Two axes only."""
+        return plane_refusal(self.name, grid) or super().refusal(grid)
+
+    def sensitivity_words(self, grid: Grid) -> str:
+        """Why it is that, as one sentence for the release card."""
+        return "a person counted once changes the total by 1 and the count of one block by 1"
+
+    def blocks_per_axis(self, total: int, event: Event) -> int:
+        """g, from a noisy total; it may exceed the cells of an axis."""
+        return max(LEAST, isqrt(int(total * self.shares[1] / (event.scale * self.c))))
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """All cells of the domain, evenly within each block."""
+        grid = table.grid
+        rows, cols = grid.shape
+        g = self.blocks_per_axis(noisy_total(table, event, key, self.shares[0]), event)
+        tall, wide = min(g, rows), min(g, cols)
+        block = split(rows, tall)[:, None] * wide + split(cols, wide)
+        noise = laplace_noise(key, 1, event.scale / self.shares[1], tall * wide)
+        inside = domain_of(grid)
+        cells = np.bincount(block[inside], minlength=tall * wide)
+        each = (counted(table, block, tall * wide) + noise) / np.maximum(cells, 1)
+        return released_dense(np.where(inside, each[block], 0), grid, event)
+
+
+METHODS = (UGrid(),)

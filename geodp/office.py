@@ -1,0 +1,78 @@
+"""What the publishing office says about a release, beside what its card says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import date
+from typing import Any
+
+from geodp.errors import UsageError
+
+
+@dataclass(frozen=True)
+class About:
+    """What only the publishing office knows about a release.
+
+    Attributes
+    ----------
+    name, description, intended_use : str
+        Of the published data.
+    curator, curator_type : str
+        Who holds the confidential records, and what kind of organisation that is.
+    region : str
+        Whom or where the data are about.
+    publication_date : str
+        ``YYYY-MM-DD``.
+    authors : tuple of str
+        Of the registry record.
+    slug : str
+        Lower-case letters, digits and hyphens.
+    sector : str
+    """
+
+    name: str
+    curator: str
+    curator_type: str
+    region: str
+    intended_use: str
+    description: str
+    publication_date: str
+    authors: tuple[str, ...]
+    slug: str
+    sector: str = "Government"
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            texts = value if field.name == "authors" else (value,)
+            listed = isinstance(texts, tuple) and texts
+            if not listed or not all(isinstance(text, str) and text.strip() for text in texts):
+                kind = "a list of texts" if field.name == "authors" else "a text"
+                raise UsageError(f"{field.name} must be {kind}, and not be empty.")
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.slug):
+            raise UsageError("slug must be of lower-case letters and digits, joined by hyphens.")
+        try:
+            exact = date.fromisoformat(self.publication_date).isoformat() == self.publication_date
+        except ValueError:
+            exact = False
+        if not exact:
+            raise UsageError("publication_date must be a date, written YYYY-MM-DD.")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> About:
+        """Of plain values, as read from TOML; UsageError names what is missing or unknown."""
+        known = {field.name: field.default is MISSING for field in fields(cls)}
+        missing = [name for name, needed in known.items() if needed and name not in values]
+        if missing:
+            raise UsageError(f"Missing about the release: {', '.join(missing)}.")
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise UsageError(f"Unknown fields: {', '.join(unknown)}; known: {', '.join(known)}.")
+        given = dict(values)
+        if isinstance(given["publication_date"], date):
+            given["publication_date"] = given["publication_date"].isoformat()
+        if isinstance(given["authors"], list):
+            given["authors"] = tuple(given["authors"])
+        return cls(**given)

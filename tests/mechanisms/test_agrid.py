@@ -1,0 +1,122 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import geodp
+from geodp.errors import UsageError
+from geodp.mechanisms import agrid as module
+from geodp.mechanisms import ugrid
+from geodp.mechanisms.agrid import AGrid, consistent, cut, root_up
+from geodp.mechanisms.base import laplace_noise
+from geodp.randomness import NoiseKey
+from tests.mechanisms.test_ugrid import maps, spent
+from tests.reference import agrid as reference
+from tests.strategies import secrets
+
+
+@given(maps(), secrets, st.sampled_from([Fraction(1, 2), Fraction(20)]), st.booleans())
+@settings(max_examples=40)
+def test_release_is_the_reference(drawn, secret, epsilon, coarse):
+    table, inside = drawn
+    method = AGrid(share=Fraction(1, 4), alpha=Fraction(1, 3), c2=Fraction(1, 4))
+    least = 2 if coarse else 10  # few blocks, so that small maps have parts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LEAST", least)
+        released = method.release(table, spent(epsilon), NoiseKey(secret)).to_dense()
+    expected, _ = reference.estimate(
+        table.to_dense().tolist(),
+        inside,
+        int(laplace_noise(NoiseKey(secret), 0, 4 / epsilon, 1)[0]),
+        laplace_noise(NoiseKey(secret), 1, 4 / epsilon, 200),
+        laplace_noise(NoiseKey(secret), 2, 2 / epsilon, 200),
+        (epsilon / 4, epsilon / 2),
+        (method.c1, method.c2),
+        least,
+    )
+    assert np.allclose(released, expected)
+    assert (released[~inside] == 0).all()
+
+
+def test_blocks_follow_the_formulas():
+    # The paper's first level: a quarter of sqrt(N epsilon / 10), at least 10.
+    shared = spent(Fraction(20, 19))
+    assert AGrid().blocks_per_axis(40_000, shared) == 16  # 63.2 / 4 = 15.8
+    assert AGrid().blocks_per_axis(10_000, shared) == 10
+    # The second: sqrt(N' epsilon / 2 / 5), rounded up.
+    noisy = np.array([-5, 0, 1, 10, 11, 1000])
+    assert AGrid().parts_per_axis(noisy, shared).tolist() == [1, 1, 1, 1, 2, 10]
+
+
+@given(st.integers(0, 10**12), st.integers(1, 10**6))
+def test_roots_are_exact(numerator, denominator):
+    square = Fraction(numerator, denominator)
+    root = root_up(square)
+    assert root**2 >= square
+    assert root == 0 or (root - 1) ** 2 < square
+
+
+def test_consistency_is_the_papers_weighted_average():
+    # alpha = 1/2, m2 = 2: the block's weight is 4 / (1 + 4) by the paper's formula.
+    coarse, fine = np.array([100]), np.array([10, 20, 30, 20])
+    found = consistent(coarse, fine, np.zeros(4, int), np.ones(4, bool), 1.0)
+    assert found.sum() == pytest.approx(0.8 * 100 + 0.2 * 80)
+    assert np.allclose(found - fine, (96 - 80) / 4)
+
+
+def test_parts_tile_every_block():
+    row, col = ugrid.split(13, 3), ugrid.split(11, 2)
+    part, first = cut(row, col, np.array([1, 9, 2, 3, 1, 2]))
+    sizes = np.bincount(part.reshape(-1))
+    assert sizes.size == first[-1]
+    assert sizes.min() > 0
+    block = row[:, None] * 2 + col
+    for number in range(6):
+        assert np.unique(block[(part >= first[number]) & (part < first[number + 1])]) == [number]
+    assert np.diff(first).tolist() == [1, 4 * 6, 4, 9, 1, 4]
+
+
+def test_at_a_huge_budget_the_counts_come_back():
+    people = np.random.default_rng(0).integers(1, 500, (40, 50))
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((40, 50)))
+    released = AGrid().release(table, spent(10**4), NoiseKey(bytes(32))).to_dense()
+    assert np.allclose(released, people)
+
+
+def test_empty_blocks_stay_whole_and_full_ones_are_cut():
+    people = np.zeros((40, 40), int)
+    people[:4, :4] = np.arange(16).reshape(4, 4) * 100
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((40, 40)))
+    released = AGrid().release(table, spent(20), NoiseKey(bytes(32))).to_dense()
+    assert np.abs(released[:4, :4] - people[:4, :4]).max() < 10
+    blocks = released.reshape(10, 4, 10, 4).transpose(0, 2, 1, 3).reshape(100, 16)
+    assert (blocks[1:] == blocks[1:, :1]).all()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove-one", "replace-one"])
+def test_the_budget_is_spent_once(monkeypatch, neighbours):
+    table = geodp.CountTable.from_dense(np.full((12, 12), 9), geodp.Grid.regular((12, 12)))
+    drawn = []
+
+    def spy(key, stage, scale, n):
+        drawn.append((stage, scale))
+        return laplace_noise(key, stage, scale, n)
+
+    monkeypatch.setattr(module, "laplace_noise", spy)
+    monkeypatch.setattr(ugrid, "laplace_noise", spy)
+    AGrid().release(table, spent(Fraction(1, 7), neighbours, 3), NoiseKey(bytes(32)))
+    assert [stage for stage, _ in drawn] == [0, 1, 2]
+    factor = 3 * (2 if neighbours == "replace-one" else 1)
+    assert sum(factor / scale for _, scale in drawn) == Fraction(1, 7)
+    assert sum(AGrid().shares) == 1
+
+
+def test_refusals():
+    assert "takes two axes" in AGrid().refusal(geodp.Grid.regular((10, 2, 2)))
+    assert "at most" in AGrid().refusal(geodp.Grid.regular((1 << 14, 1 << 14)))
+    assert AGrid().refusal(geodp.Grid.regular((100, 7))) is None
+    for text in ("share=0", "alpha=1", "c1=0", "c2=-1"):
+        with pytest.raises(UsageError, match="above 0"):
+            AGrid().with_settings(text)
