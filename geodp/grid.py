@@ -306,7 +306,7 @@ class Grid:
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether keys (uint64[n]) are cells of the domain: bool[n]."""
-        beyond = key >= np.uint64(1 << self.bits)
+        beyond = key >= np.uint64(prod(self.order.radices))
         return self.contains(self.decode(np.where(beyond, np.uint64(0), key))) & ~beyond
 
     def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:

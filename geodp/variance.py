@@ -105,10 +105,11 @@ def from_below(fanouts: tuple[int, ...], own: tuple[float, ...]) -> tuple[float,
     ----------
     fanouts : tuple of int
     own : tuple of float
-        Variance of the measurements of each level, the root's first.
+        Variance of the measurements of each level, the root's first; ``math.inf`` where nothing
+        is measured.
     """
     best = [own[-1]]
     for fanout, s in zip(reversed(fanouts), reversed(own[:-1]), strict=True):
         below = fanout * best[-1]
-        best.append(s * below / (s + below))
+        best.append(below / (1 + below / s))
     return tuple(reversed(best))

@@ -1,5 +1,9 @@
-"""The same questions to every row of METHODS."""
+"""The same questions to every row of METHODS, and to its variants by yes-or-no settings."""
 
+import json
+import re
+import tracemalloc
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -7,78 +11,291 @@ import pytest
 
 import geodp
 from geodp.accounting import NEIGHBOURS, event
+from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.errors import UsageError
+from geodp.mechanisms import mechanism
+from geodp.order import Order
 
 METHODS = sorted(geodp.METHODS)
+GRID = geodp.Grid.regular((12, 20))  # padded to 16 x 32 keys
+PEOPLE = np.zeros(GRID.shape, int)
+PEOPLE[3:8, 5:14] = np.random.default_rng(3).poisson(40, (5, 9))
+LARGEST_TRACE = 32 << 20
+"""Bytes that a refusal, or a sparse method on a huge grid, may take at most."""
 
 
-@pytest.fixture
+def variants():
+    """Every method, and every one with a single yes-or-no setting turned round."""
+    specs = list(METHODS)
+    for name in METHODS:
+        row = geodp.METHODS[name]
+        for field in fields(row):
+            value = getattr(row, field.name)
+            if isinstance(value, bool):
+                specs.append(f"{name}:{field.name}={'no' if value else 'yes'}")
+    return specs
+
+
+SPECS = variants()
+every_method = pytest.mark.parametrize("method", METHODS)
+every_variant = pytest.mark.parametrize("spec", SPECS)
+
+
+def table_of(people, grid):
+    return geodp.CountTable.from_dense(people, grid)
+
+
+@pytest.fixture(scope="module")
 def table():
-    people = np.zeros((20, 30), int)
-    people[5:12, 8:20] = np.random.default_rng(3).poisson(40, (7, 12))
-    return geodp.CountTable.from_dense(people, geodp.Grid.regular((20, 30)))
+    return table_of(PEOPLE, GRID)
 
 
-def spent(method, grid):
-    sensitivity = geodp.METHODS[method].sensitivity(grid)
-    return event(method, Fraction(1), NEIGHBOURS[0], 1, False, sensitivity, "person", "fixed")
+def key(number):
+    return geodp.NoiseKey(bytes([number]) * 32)
 
 
-@pytest.mark.parametrize("method", METHODS)
-class TestEveryMethod:
-    def test_says_what_it_is(self, method):
+def spent(row, grid, epsilon=1):
+    sensitivity = row.sensitivity(grid)
+    return event(
+        row.spec, Fraction(epsilon), NEIGHBOURS[0], 1, False, sensitivity, "person", "fixed"
+    )
+
+
+def masked_grid():
+    row, col = np.indices(GRID.shape)
+    inside = (row - 6) ** 2 / 30 + (col - 10) ** 2 / 70 < 1
+    return GRID.with_mask(mask_of_blocks(GRID, blocks_of_array(inside), "an ellipse"))
+
+
+GRIDS = {
+    "one cell": geodp.Grid.regular((1, 1)),
+    "two cells": geodp.Grid.regular((2,)),
+    "square": geodp.Grid.regular((8, 8)),
+    "strip": geodp.Grid.regular((1, 5)),
+    "tall": geodp.Grid.regular((30, 3)),
+    "line": geodp.Grid.regular((50,)),
+    "three axes": geodp.Grid.regular((3, 4, 5)),
+    "attribute": geodp.Grid.regular((4, 6)).with_attribute("age", ["child", "adult", "old"]),
+    "pairs": geodp.Grid.regular((2, 3)).pairs(),
+    "mask": masked_grid(),
+    "tens": geodp.Grid.regular((10,)).with_order(Order((0, 0), (2, 5))),
+}
+every_grid = pytest.mark.parametrize("grid", GRIDS.values(), ids=list(GRIDS))
+
+
+@every_method
+class TestWhatItSaysOfItself:
+    def test_names_and_sources(self, method):
         row = geodp.METHODS[method]
         assert row.name == method
+        assert re.fullmatch(r"[a-z][a-z0-9-]*", method), "a name is typed on the command line"
         assert row.title
-        assert row.citation
+        assert "\n" not in row.title
+        for sentence in (row.citation, row.guarantee.source, row.guarantee.precondition, row.noise):
+            assert len(sentence) > 10
         assert row.guarantee.variant
-        assert row.guarantee.precondition
-        assert row.guarantee.source
         assert row.postprocessing
+        assert all(sentence.endswith(".") for sentence in row.postprocessing)
+        assert row.sensitivity_words(GRID)
 
-    def test_output_lies_in_the_domain_and_is_whole(self, method, table):
-        release = geodp.publish(table, method=method, epsilon=1)
-        assert table.grid.contains_keys(release.table.key).all()
+    def test_its_docstring_names_every_setting(self, method):
         row = geodp.METHODS[method]
-        assert release.table.count.dtype == (np.int64 if row.whole else np.float64)
-        assert (release.table.count > 0).all() or not row.nonnegative
-        assert (np.diff(release.table.key.astype(np.int64)) > 0).all()
+        assert is_dataclass(row)
+        assert type(row).__doc__
+        assert not type(row).__doc__.startswith(type(row).__name__ + "("), "a docstring of its own"
+        described = re.split(r"\n *(?:Attributes|Parameters)\n", type(row).__doc__)[1:]
+        for field in fields(row):
+            assert re.search(rf"^ *{field.name} : \S", "".join(described), re.MULTILINE), field.name
 
-    def test_same_key_same_release_other_key_other_release(self, method, table):
+    def test_it_is_frozen(self, method):
+        with pytest.raises((AttributeError, TypeError)):
+            geodp.METHODS[method].anything = 1
+
+    def test_unknown_settings_are_refused_with_the_known_ones(self, method):
+        row = geodp.METHODS[method]
+        for text in ("surely_unknown=1", "surely_unknown", "="):
+            with pytest.raises(UsageError) as refused:
+                mechanism(f"{method}:{text}")
+            assert str(refused.value).startswith(f"Settings of {method}")
+            for field in fields(row):
+                assert f"{field.name}=" in str(refused.value)
+        for field in fields(row):
+            default = getattr(row, field.name)
+            if not isinstance(default, str):
+                with pytest.raises(UsageError, match=f"{method}:{field.name} is "):
+                    mechanism(f"{method}:{field.name}=surely wrong")
+
+    def test_other_values_of_a_setting_come_back_or_are_refused_in_a_sentence(self, method):
+        row = geodp.METHODS[method]
+        for field in fields(row):
+            default = getattr(row, field.name)
+            others = (
+                ["no", "yes"] if isinstance(default, bool) else ["1", "2", "3", "1000000", "-1"]
+            )
+            for text in others:
+                try:
+                    changed = mechanism(f"{method}:{field.name}={text}")
+                except UsageError as refused:
+                    assert str(refused).endswith(".")  # noqa: PT017
+                    continue
+                assert mechanism(changed.spec) == changed
+                value = getattr(changed, field.name)
+                assert (value == default) == (changed.spec == method)
+                assert type(value) is type(default)
+
+    def test_sensitivity_is_a_whole_number_of_at_least_one(self, method):
+        row = geodp.METHODS[method]
+        for grid in GRIDS.values():
+            if row.refusal(grid) is None:
+                assert isinstance(row.sensitivity(grid), int)
+                assert row.sensitivity(grid) >= 1
+
+
+@every_variant
+class TestWhatItReleases:
+    def test_settings_come_back(self, spec):
+        assert mechanism(spec).spec == spec
+        assert mechanism(mechanism(spec).spec) == mechanism(spec)
+        assert (
+            mechanism(geodp.METHODS[mechanism(spec).name].spec)
+            == geodp.METHODS[mechanism(spec).name]
+        )
+
+    def test_the_event_holds_the_settings(self, spec, table):
+        release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
+        assert release.event.mechanism == spec
+        assert release.table.event is release.event
+
+    def test_output_lies_in_the_domain_and_is_what_is_claimed(self, spec, table):
+        row = mechanism(spec)
+        values = []
+        for number in range(6):
+            people = PEOPLE if number % 2 else np.zeros(GRID.shape, int)
+            release = geodp.publish(table_of(people, GRID), method=spec, epsilon=1, key=key(number))
+            released = release.table
+            assert GRID.contains_keys(released.key).all()
+            assert (np.diff(released.key.astype(np.int64)) > 0).all()
+            assert released.count.dtype == (np.int64 if row.whole else np.float64)
+            visited = row.visited(released)
+            assert isinstance(visited, int)
+            assert visited >= 0
+            values.append(released.count)
+        values = np.concatenate(values)
+        assert (values >= 0).all() == row.nonnegative
+
+    def test_the_card_is_plain(self, spec, table):
+        release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
+        text = json.dumps(release.card(), allow_nan=False)
+        assert mechanism(spec).citation in json.loads(text)["mechanism"]["citation"]
+
+    def test_same_key_same_release_other_key_other_release(self, spec, table):
         runs = [
-            geodp.publish(table, method=method, epsilon=1, key=geodp.NoiseKey(bytes([k]) * 32))
-            for k in (1, 1, 2)
+            geodp.publish(table, method=spec, epsilon="1/10", key=key(number)).table
+            for number in (1, 1, 2)
         ]
-        same = [
-            np.array_equal(runs[0].table.key, run.table.key)
-            and np.array_equal(runs[0].table.count, run.table.count)
-            for run in runs
-        ]
-        assert same == [True, True, False]
+        bytes_of = [(run.key.tobytes(), run.count.tobytes()) for run in runs]
+        assert bytes_of[0] == bytes_of[1]
+        assert bytes_of[0] != bytes_of[2]
 
-    def test_fresh_keys_give_fresh_noise(self, method, table):
-        one, two = (geodp.publish(table, method=method, epsilon=1) for _ in range(2))
-        assert not np.array_equal(one.table.to_dense(), two.table.to_dense())
+    def test_a_release_is_not_changed_by_the_one_before(self, spec, table):
+        """No state is kept between runs."""
+        one = geodp.publish(table, method=spec, epsilon=1, key=key(1)).table
+        empty = table_of(np.zeros(GRID.shape, int), GRID)
+        geodp.publish(empty, method=spec, epsilon="1/7", key=key(2))
+        two = geodp.publish(table, method=spec, epsilon=1, key=key(1)).table
+        assert one.count.tobytes() == two.count.tobytes()
+
+    def test_fresh_keys_give_fresh_noise(self, spec, table):
+        runs = [geodp.publish(table, method=spec, epsilon="1/20").table for _ in range(5)]
+        assert len({run.key.tobytes() + run.count.tobytes() for run in runs}) > 1
 
     @pytest.mark.parametrize("neighbours", NEIGHBOURS)
-    def test_sensitivity_scales_with_neighbours_and_contribution(self, method, neighbours, table):
+    def test_sensitivity_scales_with_neighbours_and_contribution(self, spec, neighbours, table):
         release = geodp.publish(
-            table, method=method, epsilon="1/3", neighbours=neighbours, contribution=4
+            table, method=spec, epsilon="1/3", neighbours=neighbours, contribution=4, key=key(1)
         )
-        once = geodp.METHODS[method].sensitivity(table.grid)
+        once = mechanism(spec).sensitivity(table.grid)
         factor = 4 * (2 if neighbours == "replace-one" else 1)
         assert release.event.sensitivity == once * factor
         assert release.event.scale == Fraction(once * factor * 3)
 
-    def test_an_empty_table_is_released_too(self, method, table):
-        empty = geodp.CountTable.from_dense(np.zeros((20, 30), int), table.grid)
-        release = geodp.publish(empty, method=method, epsilon=1)
-        assert table.grid.contains_keys(release.table.key).all()
+    def test_only_the_scale_counts(self, spec, table):
+        """Noise depends on budget, neighbours and contribution through the event's scale alone."""
+        row = mechanism(spec)
+        once = row.sensitivity(GRID)
+        events = [
+            event(row.spec, Fraction(1, 4), "add-remove-one", 1, False, once, "person", "fixed"),
+            event(row.spec, Fraction(1), "add-remove-one", 4, False, once, "person", "fixed"),
+            event(row.spec, Fraction(1), "replace-one", 2, False, once, "person", "fixed"),
+        ]
+        runs = [row.release(table, spent, key(5)) for spent in events]
+        for run in runs[1:]:
+            assert np.array_equal(run.key, runs[0].key)
+            assert np.array_equal(run.count, runs[0].count)
 
-    def test_expected_error_is_there_before_any_data(self, method, table):
-        if geodp.METHODS[method].variances(table.grid, spent(method, table.grid)) is None:
+    def test_an_empty_table_is_released_too(self, spec):
+        empty = table_of(np.zeros(GRID.shape, int), GRID)
+        release = geodp.publish(empty, method=spec, epsilon=1, key=key(1))
+        assert GRID.contains_keys(release.table.key).all()
+
+    def test_expected_error_is_there_before_any_data(self, spec):
+        row = mechanism(spec)
+        variances = row.variances(GRID, spent(row, GRID))
+        if variances is None:
             pytest.skip("the error depends on the data")
-        release = geodp.publish(table, method=method, epsilon=1)
-        errors = release.standard_error([1, 4, 16])
-        assert (errors > 0).all()
-        half = geodp.publish(table, method=method, epsilon="1/2")
-        assert np.allclose(half.standard_error([1, 4, 16]) / errors, 2, rtol=0.05)
+        assert variances.dtype == np.float64
+        assert variances.shape == (GRID.bits + 1,)
+        assert np.isfinite(variances).all()
+        assert (variances > 0).all()
+        half = row.variances(GRID, spent(row, GRID, Fraction(1, 2)))
+        assert np.allclose(np.sqrt(half / variances), 2, rtol=0.05)
+
+    @every_grid
+    def test_a_grid_is_taken_or_refused_in_a_sentence(self, spec, grid):
+        """Empty, padded, masked, of one or many axes."""
+        row = mechanism(spec)
+        index = (
+            np.zeros((len(grid.shape), 1), int)
+            if grid.mask is None
+            else grid.decode(grid.mask.ranges[:1, 0])
+        )
+        table = geodp.CountTable.from_index(grid, index, [30])
+        refusal = row.refusal(grid)
+        if refusal is None:
+            release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
+            assert grid.contains_keys(release.table.key).all()
+            assert row.whole == (release.table.count.dtype == np.int64)
+            variances = row.variances(grid, release.event)
+            assert variances is None or variances.shape == (grid.bits + 1,)
+        else:
+            assert refusal.endswith(".")
+            assert row.name in refusal
+            with pytest.raises(UsageError) as refused:
+                geodp.publish(table, method=spec, epsilon=1)
+            assert str(refused.value) == refusal
+
+
+@every_method
+class TestGridsOfPractice:
+    def test_the_common_fixture_is_taken(self, method):
+        assert geodp.METHODS[method].refusal(GRID) is None
+
+    def test_a_huge_grid_is_refused_before_anything_is_allocated_or_handled_sparsely(self, method):
+        grid = geodp.Grid.regular((1 << 20, 1 << 20))
+        keys = np.array([0, 5, 1 << 30], np.uint64)
+        table = geodp.CountTable.from_keys(grid, keys, np.array([1000, 20, 3000]))
+        row = geodp.METHODS[method]
+        tracemalloc.start()
+        try:
+            refusal = row.refusal(grid)
+            try:
+                release = geodp.publish(table, method=method, epsilon=1, key=key(1))
+            except UsageError as refused:
+                assert str(refused) == refusal  # noqa: PT017
+            else:
+                assert refusal is None
+                assert grid.contains_keys(release.table.key).all()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < LARGEST_TRACE

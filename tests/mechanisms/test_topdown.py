@@ -20,7 +20,7 @@ from geodp.mechanisms.topdown import (
 from geodp.noise import DiscreteLaplace
 from geodp.order import Order
 from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.table import CountTable, ReleasedTable
 from tests.reference import topdown as reference
 from tests.strategies import binary_tables, secrets, shaped_tables
 
@@ -122,6 +122,26 @@ def test_visited_nodes_are_at_most_output_cells_times_levels(bits):
     assert key.size <= visited <= key.size * bits
 
 
+@given(binary_tables(most_bits=62), secrets, st.sampled_from([Fraction(1, 3), Fraction(20)]))
+@settings(max_examples=60)
+def test_an_output_tells_how_many_nodes_were_visited(table, secret, scale):
+    key, count, visited = refine(table, noise_of(secret, scale))
+    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    assert TopDown().visited(ReleasedTable(table.grid, key, count, spent)) == visited
+
+
+@pytest.mark.parametrize("bits", [0, 1, 31, 32, 33, 34, 62])
+def test_visited_nodes_of_cells_that_meet_at_any_height(bits):
+    grid = Grid.regular((1 << bits,))
+    spent = event("topdown", Fraction(1), "add-remove-one", 1, False, 1, "person", "fixed")
+    for height in range(1, bits + 1):
+        key = np.array([0, 1 << (height - 1)], np.uint64)
+        released = ReleasedTable(grid, key, np.array([1, 1]), spent)
+        assert TopDown().visited(released) == bits + height - 1
+    nobody = ReleasedTable(grid, np.empty(0, np.uint64), np.empty(0, np.int64), spent)
+    assert TopDown().visited(nobody) == 0
+
+
 @pytest.mark.parametrize("shift", [0, 2, 4, 6])
 def test_block_variance_is_the_closed_form_where_nothing_is_clamped(shift):
     grid = Grid.regular((8, 8))
@@ -160,6 +180,12 @@ def naive_paths(grid: Grid) -> dict[int, tuple[int, float]]:
 
     visit(0, 1 << grid.bits, 0, 1.0)
     return found
+
+
+def test_a_mask_of_one_cell_with_attributes_counts_their_levels():
+    grid = Grid.regular((1, 1)).with_attribute("age", ["child", "adult", "old"])
+    grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(np.ones((1, 1), bool)), "all"))
+    assert TopDown().sensitivity(grid) == 3
 
 
 @given(shaped_tables(), st.data())

@@ -1,0 +1,400 @@
+"""Linear queries answered through other linear queries that take the noise better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accounting import Event, Guarantee
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, laplace_noise, released_vector
+from geodp.noise import DiscreteLaplace
+from geodp.randomness import NoiseKey
+from geodp.table import CountTable, ReleasedTable
+
+MOST_KEYS = 1024
+"""Most keys of a domain: choosing a strategy for them takes seconds and 100 MiB."""
+
+QUANTUM = 256
+"""Sum of every column of a chosen strategy, whose entries are whole numbers.
+
+At 256 the rounding costs less than a thousandth of the error; larger would draw noise of so much
+larger a scale, which has a limit.
+"""
+
+WORKLOADS = ("ranges", "blocks", "cells")
+STRATEGIES = ("optimised", "identity", "wavelet", "tree")
+
+MOST_MIXED = 16
+STEPS = 80
+"""Most rows of a p-identity strategy besides the cells, and steps of its optimiser."""
+
+Real = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix(Mechanism):
+    """Li, Hay, Rastogi, Miklau, McGregor (2010): the matrix mechanism on a small domain.
+
+    A strategy is a matrix A of whole numbers; ``A x`` of the counts x gets noise scaled to the
+    largest column sum of A, and least squares turns it into counts. It is chosen, without
+    looking at the data, to have a small total squared error on a workload of queries.
+
+    The optimised strategy is the better one on that workload of two families, whose columns add
+    up to exactly 256: a binary tree with a weight for every level, and the p-identity
+    strategies of McKenna, Miklau, Hay, Machanavajjhala (2018), which are the cells and some
+    mixed rows found by descent from a fixed start. The descent is done in floating point, so
+    machines whose libraries of linear algebra differ may find strategies that differ a little,
+    and then a kept key does not give the same release. All have the same sensitivity.
+
+    Attributes
+    ----------
+    workload : str
+        ``ranges``: all runs of keys; ``blocks``: all aligned blocks of ``2**l`` keys;
+        ``cells``: all cells. Keys outside the domain count as well.
+    strategy : str
+        ``optimised``; or one of whole numbers as it is: ``identity``, ``wavelet`` (Haar rows of
+        1 and -1), ``tree`` (sums of all aligned blocks).
+    """
+
+    workload: str = "ranges"
+    strategy: str = "optimised"
+
+    name: ClassVar[str] = "matrix"
+    title: ClassVar[str] = "matrix mechanism with an optimised strategy (Li et al. 2010)"
+    citation: ClassVar[str] = (
+        "Li, Hay, Rastogi, Miklau, McGregor: Optimizing Linear Counting Queries Under "
+        "Differential Privacy. PODS 2010. McKenna, Miklau, Hay, Machanavajjhala: Optimizing "
+        "Error of High-Dimensional Statistical Queries under Differential Privacy. PVLDB 11(10), "
+        "2018."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Li et al. (2010), section 3: one person changes the measured "
+        "vector by one column of the strategy, so its L1 sensitivity is the largest sum of "
+        "absolute values in a column; the strategy does not depend on the data",
+    )
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Least squares: the counts that are nearest to the noisy measurements; unbiased. "
+        "Negative counts stay as they are.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.workload not in WORKLOADS:
+            raise UsageError(f"matrix:workload is one of: {', '.join(WORKLOADS)}.")
+        if self.strategy not in STRATEGIES:
+            raise UsageError(f"matrix:strategy is one of: {', '.join(STRATEGIES)}.")
+
+    def refusal(self, grid: Grid) -> str | None:
+        """Its matrices are dense."""
+        if 1 << grid.bits > MOST_KEYS:
+            return (
+                f"matrix takes at most {MOST_KEYS:,} keys, as it works on dense matrices; this "
+                f"grid has {1 << grid.bits:,} (padded to powers of two)."
+            )
+        return None
+
+    def sensitivity(self, grid: Grid) -> int:
+        """Sum of a column of the strategy: all have the same."""
+        return {"optimised": QUANTUM, "identity": 1}.get(self.strategy, 1 + grid.bits)
+
+    def sensitivity_words(self, grid: Grid) -> str:
+        """Why it is that, as one sentence for the release card."""
+        return (
+            "a person counted once changes the measurements by one column of the strategy, whose "
+            f"whole numbers add up to {self.sensitivity(grid)}"
+        )
+
+    def measurements(self, grid: Grid) -> Whole:
+        """The strategy: int64[rows, 2**bits], read-only, columns in key order."""
+        return _strategy(self.workload, self.strategy, grid.bits)
+
+    def variances(self, grid: Grid, event: Event) -> Real:
+        """Of least squares: ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
+        matrix = self.measurements(grid).astype(np.float64)
+        keys = np.arange(1 << grid.bits, dtype=np.uint64)
+        inside = grid.contains_keys(keys).astype(np.float64)
+        blocks = np.linalg.inv(matrix.T @ matrix) * inside[:, None] * inside
+        largest = [float(blocks.diagonal().max())]
+        while blocks.shape[0] > 1:
+            half = blocks.shape[0] // 2
+            blocks = blocks.reshape(half, 2, half, 2).sum(axis=(1, 3))
+            largest.append(float(blocks.diagonal().max()))
+        return np.array(largest[::-1]) * DiscreteLaplace.of_scale(event.scale).variance
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Measurements."""
+        return int(self.measurements(released.grid).shape[0])
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """The counts that fit the noisy measurements best."""
+        strategy = self.measurements(table.grid)
+        # Above 2**55 people this may wrap around; that is a function of the noisy sums, too.
+        noisy = strategy @ table.to_vector()
+        noisy += laplace_noise(key, 0, event.scale, noisy.size)
+        return released_vector(estimate(strategy, noisy), table.grid, event)
+
+
+def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:
+    """Counts ``A+ y`` for a strategy of full column rank: float64[n]."""
+    matrix = strategy.astype(np.float64)
+    return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T @ noisy.astype(np.float64)))
+
+
+def answers(workload: NDArray[np.generic], strategy: NDArray[np.generic], noisy: Real) -> Real:
+    """Answers ``W A+ y`` of queries from noisy measurements.
+
+    Parameters
+    ----------
+    workload : [q, n]
+    strategy : [r, n]
+    noisy : float64[r]
+
+    Examples
+    --------
+    >>> answers(np.array([[1, 1]]), np.array([[1, 0], [0, 1], [1, 1]]), np.array([3.0, 4.0, 10.0]))
+    array([9.])
+    """
+    matrix = strategy.astype(np.float64)
+    return np.asarray(workload.astype(np.float64) @ (np.linalg.pinv(matrix) @ noisy))
+
+
+def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:
+    """Sensitivity of a strategy: its columns' largest L1 norm (1), or L2 norm (2)."""
+    if norm not in (1, 2):
+        raise UsageError("The norm of a sensitivity is 1 or 2.")
+    sums = (np.abs(strategy.astype(np.float64)) ** norm).sum(axis=0)
+    return float(sums.max() ** (1 / norm))
+
+
+def expected_error(
+    gram: NDArray[np.generic], strategy: NDArray[np.generic], variance: float, norm: int = 1
+) -> float:
+    """Expected sum of squared errors of all queries of a workload.
+
+    That is ``variance * norm(A)**2 * trace(W' W (A' A)+)``: Li et al. (2010), section 4.
+
+    Parameters
+    ----------
+    gram : [n, n]
+        ``W' W`` of the workload, see :func:`gram_of`.
+    strategy : [r, n]
+    variance : float
+        Of the noise at sensitivity 1: ``2 / epsilon**2`` for Laplace noise.
+    norm : {1, 2}
+        Of the sensitivity: 1 for Laplace, 2 for Gaussian noise.
+
+    Raises
+    ------
+    UsageError
+        The strategy does not determine the answers.
+
+    Examples
+    --------
+    >>> expected_error(gram_of("cells", 4), np.eye(4), 2.0)
+    8.0
+    """
+    matrix, wanted = strategy.astype(np.float64), gram.astype(np.float64)
+    square = matrix.T @ matrix
+    inverse = np.linalg.pinv(square, hermitian=True)
+    if np.trace(wanted - wanted @ inverse @ square) > 1e-6 * np.trace(wanted):
+        raise UsageError("The strategy does not determine the answers of the workload.")
+    trace = float(np.sum(inverse * wanted))
+    return variance * norm_of_columns(strategy, norm) ** 2 * trace
+
+
+def gram_of(workload: str, n: int) -> Real:
+    """``W' W`` of a workload on n keys: how many queries hold both of two keys; float64[n, n].
+
+    Examples
+    --------
+    >>> gram_of("ranges", 3)
+    array([[3., 2., 1.],
+           [2., 4., 2.],
+           [1., 2., 3.]])
+    """
+    key = np.arange(n)
+    if workload == "ranges":
+        both = (np.minimum.outer(key, key) + 1) * (n - np.maximum.outer(key, key))
+    elif workload == "blocks":  # as many levels as the keys have leading bits in common, and one
+        both = n.bit_length() - np.frexp(np.bitwise_xor.outer(key, key))[1]
+    elif workload == "cells":
+        both = np.eye(n, dtype=np.int64)
+    else:
+        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.")
+    return np.asarray(both, np.float64)
+
+
+def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> Whole:
+    """Weighted sums of all aligned blocks, from the root to the cells: int64[rows, 2**k].
+
+    With ``wavelet`` they are Haar rows instead: the total, then the difference of the halves of
+    every block from the root down. A level of weight 0 is left out.
+
+    Parameters
+    ----------
+    weights : int64[k + 1]
+        Of every level.
+
+    Examples
+    --------
+    >>> tree_rows(np.array([1, 2]))
+    array([[1, 1],
+           [2, 0],
+           [0, 2]])
+    >>> tree_rows(np.array([1, 1]), wavelet=True)
+    array([[ 1,  1],
+           [ 1, -1]])
+    """
+    n = 1 << (weights.size - 1)
+    rows = []
+    for level, weight in enumerate(weights.tolist()):
+        blocks = 1 << (max(level - 1, 0) if wavelet else level)
+        row = np.full(n // blocks, weight)
+        if wavelet and level:
+            row[row.size // 2 :] *= -1
+        if weight:
+            rows.append(np.kron(np.eye(blocks, dtype=np.int64), row[None]))
+    return np.asarray(np.concatenate(rows), np.int64)
+
+
+@lru_cache(maxsize=8)
+def _strategy(workload: str, strategy: str, bits: int) -> Whole:
+    """A strategy of whole numbers whose columns all add up to the same."""
+    if strategy == "optimised":
+        found = optimised(gram_of(workload, 1 << bits))
+    elif strategy == "identity":
+        found = np.eye(1 << bits, dtype=np.int64)
+    else:
+        found = tree_rows(np.ones(bits + 1, np.int64), wavelet=strategy == "wavelet")
+    found.setflags(write=False)
+    return found
+
+
+def optimised(gram: Real) -> Whole:
+    """The better strategy for ``W' W`` of two families, see :class:`Matrix`."""
+    weights = whole_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
+    candidates = [
+        tree_rows(weights),
+        whole_columns(p_identity(gram)),
+    ]
+    return min(candidates, key=lambda found: _trace(gram, found))
+
+
+def _trace(gram: Real, strategy: Whole) -> float:
+    """``trace(W' W (A' A)**-1)``; infinite for a strategy without full column rank."""
+    matrix = strategy.astype(np.float64)
+    try:
+        return float(np.trace(np.linalg.solve(matrix.T @ matrix, gram)))
+    except np.linalg.LinAlgError:
+        return float("inf")
+
+
+def whole_columns(matrix: Real) -> Whole:
+    """A non-negative matrix as whole numbers whose columns add up to exactly ``QUANTUM``.
+
+    Every column is scaled and rounded down; what is missing goes, one each, to the entries
+    that lost most.
+
+    Examples
+    --------
+    >>> whole_columns(np.array([[1.0], [1.0], [1.0]])).T
+    array([[86, 85, 85]])
+    """
+    scaled = matrix * (QUANTUM / matrix.sum(axis=0))
+    whole = np.floor(scaled)
+    missing = QUANTUM - whole.sum(axis=0)
+    place = np.argsort(np.argsort(whole - scaled, axis=0, kind="stable"), axis=0, kind="stable")
+    return np.asarray(whole + (place < missing), np.int64)
+
+
+def haar_levels(gram: Real) -> Real:
+    """Sums of ``h' W' W h`` over the orthonormal Haar rows h of every level: float64[k + 1]."""
+    n = gram.shape[0]
+    found, blocks = [], gram
+    while blocks.shape[0] > 1:
+        half = blocks.shape[0] // 2
+        quarters = blocks.reshape(half, 2, half, 2)
+        same = quarters.diagonal(axis1=0, axis2=2)  # [2, 2, half]
+        differences = same[0, 0] + same[1, 1] - same[0, 1] - same[1, 0]
+        found.append(float(differences.sum()) * half / n)
+        blocks = quarters.sum(axis=(1, 3))
+    found.append(float(blocks[0, 0]) / n)
+    return np.array(found[::-1])
+
+
+def tree_weights(levels: Real) -> Real:
+    """Good weights of the sums of every level's blocks, which add up to 1.
+
+    The Haar rows are eigenvectors of ``A' A``; one of level i has the value
+    ``sum(w[j]**2 * n / 2**j for j >= i)``.
+    """
+    from scipy.optimize import minimize  # late: it is slow to import
+
+    k = levels.size - 1
+    sizes = 2.0 ** (k - np.arange(k + 1))
+
+    def error(w: Real) -> tuple[float, Real]:
+        """Logarithm of ``sum(w)**2 * sum(g / value)``, and its gradient."""
+        value = np.cumsum((w**2 * sizes)[::-1])[::-1]
+        total = float((levels / value).sum())
+        slope = np.cumsum(-levels / value**2) * 2 * w * sizes
+        return 2 * np.log(w.sum()) + np.log(total), 2 / w.sum() + slope / total
+
+    bounds = [(0.0, None)] * k + [(1e-6, None)]
+    found = minimize(error, np.ones(k + 1), jac=True, bounds=bounds, method="L-BFGS-B")
+    return np.asarray(found.x / found.x.sum())
+
+
+def p_identity(gram: Real) -> Real:
+    """A strategy ``[I; T] D`` with columns that add up to 1: OPT_0 of McKenna et al. (2018).
+
+    T has one non-negative row for every 16 keys, at most 16, and D scales the columns. Descent
+    from a fixed start whose rows are irregular, so that they become different.
+
+    Returns
+    -------
+    float64[n + p, n]
+    """
+    from scipy.optimize import minimize  # late: it is slow to import
+
+    n = gram.shape[0]
+    p = min(max(1, n // 16), MOST_MIXED)
+    row, key = np.arange(p)[:, None], np.arange(n)
+    start = (0.6180339887 * row + np.sqrt(row + 2) * key) % 1
+    scaled = gram / np.trace(gram)
+    found = minimize(
+        lambda flat: mixed_error(flat.reshape(p, n), scaled),
+        start.reshape(-1),
+        jac=True,
+        bounds=[(0.0, None)] * (p * n),
+        method="L-BFGS-B",
+        options={"maxiter": STEPS},
+    )
+    mixed = found.x.reshape(p, n)
+    return np.asarray(np.concatenate([np.eye(n), mixed]) / (1 + mixed.sum(axis=0)))
+
+
+def mixed_error(mixed: Real, gram: Real) -> tuple[float, Real]:
+    """``trace(W' W (A' A)**-1)`` of ``A = [I; T] D`` and its gradient in T, float64[p * n].
+
+    With C the inverse of D and ``M = (I + T' T)**-1 = I - T' (I + T T')**-1 T`` it is
+    ``trace(M C W' W C)``: only p equations are solved, not n.
+    """
+    column = 1 + mixed.sum(axis=0)
+    weighted = gram * column[:, None] * column
+    solved = np.linalg.solve(np.eye(mixed.shape[0]) + mixed @ mixed.T, mixed)
+    product = solved @ weighted
+    diagonal = weighted.diagonal() - (mixed * product).sum(axis=0)  # of M C W' W C
+    gradient = -2 * (product - (product @ mixed.T) @ solved) + 2 * diagonal / column
+    return float(diagonal.sum()), np.asarray(gradient.reshape(-1), np.float64)
+
+
+METHODS = (Matrix(),)

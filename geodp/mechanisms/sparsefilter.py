@@ -1,0 +1,273 @@
+"""Noise on every cell, of which only large values are kept: at the cost of what is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accounting import Event, Guarantee
+from geodp.errors import UsageError
+from geodp.grid import Grid, Mask
+from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
+from geodp.noise import DiscreteLaplace, NodeNoise
+from geodp.noise.geometric import LIMIT, Geometric, Interval
+from geodp.noise.law import exp_interval
+from geodp.order import bits_for
+from geodp.randomness import NoiseKey, Stream
+from geodp.table import CountTable, ReleasedTable
+
+MOST_PASSING = 1 << 26
+"""Most empty cells that may be expected to pass."""
+
+LARGEST_THETA = 1 << 40
+"""So that a value stays within int64."""
+
+AUTOMATIC_SHARE = 256
+AUTOMATIC_MOST = 1 << 16
+"""The automatic threshold lets 1 of 256 empty cells pass, and at most 65,536, on average."""
+
+BATCH = 1 << 16
+"""Skips that are drawn together."""
+
+OCCUPIED, SKIPS, VALUES = (Stream.STAGE + stage for stage in range(3))
+
+
+@dataclass(frozen=True)
+class Filter(Mechanism):
+    """Cormode, Procopiuc, Srivastava, Tran (2012): noisy counts below a threshold are dropped.
+
+    It is geometric noise on every cell of the domain, and a filter that keeps the values of
+    at least theta; but the empty cells, nearly all of a sparse domain, are not touched one by
+    one. Each of them passes with the same probability p, so the gaps between those that pass
+    are geometric with ratio ``1 - p``, and what an empty cell shows above theta is geometric
+    with ratio ``q = exp(-1 / scale)``. Both are drawn exactly, so the release has the law of
+    the dense filter, at the cost of the occupied cells and of those that pass.
+
+    The release does not tell which of its cells were occupied. The running time and memory do
+    follow the number of occupied cells, as reading the input does.
+
+    Attributes
+    ----------
+    theta : int
+        Values below it are dropped. 0: the smallest at which on average at most 1 of 256 empty
+        cells passes, and at most 65,536 of them; from the scale and the size of the domain,
+        both public.
+    """
+
+    theta: int = 0
+
+    name: ClassVar[str] = "filter"
+    title: ClassVar[str] = "geometric noise, filtered by a threshold (Cormode et al. 2012)"
+    citation: ClassVar[str] = (
+        "Cormode, Procopiuc, Srivastava, Tran: Differentially Private Summaries for Sparse Data. "
+        "ICDT 2012."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Cormode et al. (2012), high-pass filter: geometric noise on the vector of all "
+        "counts, whose L1 sensitivity is 1; the filter is post-processing, and sampling the empty "
+        "cells that pass has the same law",
+    )
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Filter: noisy counts below the threshold become 0. A cell of fewer people than the "
+        "threshold mostly vanishes, so sparsely populated areas are biased downwards.",
+        "Empty cells whose noise reaches the threshold appear with at least that count, which "
+        "lifts empty areas: on average by cells * p * (threshold + q / (1 - q)), "
+        "p = q**threshold / (1 + q), q = exp(-1 / noise scale).",
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.theta <= LARGEST_THETA:
+            raise UsageError(f"filter:theta is 0 (automatic) to {LARGEST_THETA}.")
+
+    def refusal(self, grid: Grid) -> str | None:
+        """Any domain of up to 2**62 cells, as it is never enumerated."""
+        if grid.size > LIMIT:
+            return f"filter takes at most 2**62 cells; this grid has {grid.size:,}."
+        return None
+
+    def threshold(self, grid: Grid, event: Event) -> int:
+        """Theta, or the automatic one: of public values only."""
+        return self.theta or automatic_threshold(event.scale, grid.size)
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Cells that passed; the occupied ones that did not are no output, and not told."""
+        return int(released.key.size)
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """The cells whose noisy counts are at least theta.
+
+        Raises UsageError, before anything is drawn, where theta lets too many cells pass.
+        """
+        theta = self.threshold(table.grid, event)
+        law = DiscreteLaplace.of_scale(event.scale)
+        expected = table.grid.size * passing_probability(event.scale, theta)
+        if expected > MOST_PASSING:
+            raise UsageError(
+                f"About {expected:,.0f} empty cells would pass the filter, and at most "
+                f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N."
+            )
+        leaf = table.key | np.uint64(1 << table.grid.bits)
+        noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits)
+        noisy = table.count + noise
+        kept = noisy >= theta
+        rank = np.sort(ranks_of_keys(table.grid, table.key))
+        empty = passing_ranks(key, event.scale, theta, table.grid.size - rank.size)
+        # The i-th occupied cell has rank[i] - i empty ones before it.
+        empty += np.searchsorted(rank - np.arange(rank.size), empty, side="right")
+        value = theta + Geometric(key, VALUES, _ratio(event.scale)).draws(0, empty.size)
+        keys = np.concatenate([table.key[kept], keys_of_ranks(table.grid, empty)])
+        order = np.argsort(keys)
+        values = np.concatenate([noisy[kept], value])
+        return ReleasedTable(table.grid, keys[order], values[order], event)
+
+
+def passing_probability(scale: Fraction, theta: int) -> float:
+    """P(Z >= theta) of an empty cell, theta >= 1: ``q**theta / (1 + q)``, q = exp(-1 / scale).
+
+    Examples
+    --------
+    >>> f"{passing_probability(Fraction(10), 50):.3e} {passing_probability(Fraction(1), 5):.3e}"
+    '3.537e-03 4.926e-03'
+    """
+    return math.exp(-theta / scale) / (1 + math.exp(-1 / scale))
+
+
+def automatic_threshold(scale: Fraction, size: int) -> int:
+    """Smallest theta >= 1 at which ``size`` empty cells let few pass on average.
+
+    Few is 1 of 256, at most 65,536, and 1 of a domain of fewer than 256 cells. Integer bounds
+    decide, so that every machine finds the same one.
+
+    Examples
+    --------
+    >>> automatic_threshold(Fraction(10), 1 << 18), automatic_threshold(Fraction(1), 1 << 60)
+    (50, 31)
+    """
+    few = min(max(size, AUTOMATIC_SHARE), AUTOMATIC_SHARE * AUTOMATIC_MOST)
+
+    def enough(theta: int) -> bool:
+        return passing_interval(scale, theta, 192)[1] * size * AUTOMATIC_SHARE <= few << 192
+
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def passing_interval(scale: Fraction, theta: int, bits: int) -> tuple[int, int]:
+    """Integers low <= 2**bits * P(Z >= theta) <= high."""
+    one = 1 << (bits + 8)
+    q_low, q_high = exp_interval(1 / scale, bits + 8)
+    low, high = exp_interval(theta / scale, bits + 8)
+    return (low * one // (one + q_high)) >> 8, ((high * one // (one + q_low) + 1) >> 8) + 1
+
+
+def _ratio(scale: Fraction) -> Interval:
+    """``q``."""
+    return lambda bits: exp_interval(1 / scale, bits)
+
+
+def _gap_ratio(scale: Fraction, theta: int) -> Interval:
+    """``1 - p``."""
+
+    def interval(bits: int) -> tuple[int, int]:
+        low, high = passing_interval(scale, theta, bits)
+        return max((1 << bits) - high, 0), (1 << bits) - low
+
+    return interval
+
+
+def passing_ranks(key: NoiseKey, scale: Fraction, theta: int, n: int) -> NDArray[np.int64]:
+    """Which of n empty cells pass: int64, strictly increasing, below n.
+
+    Draws as many geometric gaps as cells pass, and at most one batch more.
+    """
+    return np.concatenate([np.empty(0, np.int64), *_passing(key, scale, theta, n)])
+
+
+def _passing(key: NoiseKey, scale: Fraction, theta: int, n: int) -> Iterator[NDArray[np.int64]]:
+    gaps = Geometric(key, SKIPS, _gap_ratio(scale, theta))
+    expected = n * passing_probability(scale, theta)
+    batch = min(int(expected + 4 * math.sqrt(expected)) + 8, BATCH)
+    first, last = 0, -1
+    while True:
+        # No sum wraps around before it passes n: it grows by at most 2**62 + 1 from below 2**62.
+        rank = last + np.cumsum(gaps.draws(first, batch) + 1)
+        beyond = np.flatnonzero(rank >= n)
+        if beyond.size:
+            yield rank[: beyond[0]]
+            return
+        yield rank
+        first, last = first + batch, int(rank[-1])
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """The numbering of a masked grid's cells: runs of places, each with all attribute indices.
+
+    ``start`` and ``before``, int64[r], are a run's first place and how many places come before
+    it; ``sizes`` and ``shifts`` are the attributes', ``under`` is how many bits they take.
+    """
+
+    start: NDArray[np.int64]
+    before: NDArray[np.int64]
+    sizes: tuple[int, ...]
+    shifts: tuple[int, ...]
+    under: int
+
+    @classmethod
+    def of(cls, grid: Grid, mask: Mask) -> _Masked:
+        sizes = grid.shape[2:]
+        bits = [bits_for(size) for size in sizes]
+        shifts = tuple(sum(bits[i + 1 :]) for i in range(len(bits)))
+        start, stop = (mask.ranges >> np.uint64(sum(bits))).T
+        length = (stop - start).astype(np.int64)
+        return cls(start.astype(np.int64), np.cumsum(length) - length, sizes, shifts, sum(bits))
+
+
+def keys_of_ranks(grid: Grid, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Keys of the domain's cells by number, 0 to ``size - 1``: int64[n] to uint64[n].
+
+    Cells count in index order; on a masked grid its places count in key order, and the
+    attributes of a place in index order.
+    """
+    if grid.mask is None:
+        return grid.order.encode(np.array(np.unravel_index(rank, grid.shape), np.int64))
+    by = _Masked.of(grid, grid.mask)
+    place, within = np.divmod(rank, prod(by.sizes))
+    run = np.searchsorted(by.before, place, side="right") - 1
+    key = (by.start[run] + place - by.before[run]) << by.under
+    for i, shift in enumerate(by.shifts):
+        key |= within // prod(by.sizes[i + 1 :]) % by.sizes[i] << shift
+    return key.astype(np.uint64)
+
+
+def ranks_of_keys(grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Numbers of cells of the domain, see :func:`keys_of_ranks`: uint64[n] to int64[n]."""
+    if grid.mask is None:
+        return np.asarray(np.ravel_multi_index(tuple(grid.decode(key)), grid.shape), np.int64)
+    by = _Masked.of(grid, grid.mask)
+    place = (key >> np.uint64(by.under)).astype(np.int64)
+    run = np.searchsorted(by.start, place, side="right") - 1
+    rank = place - by.start[run] + by.before[run]
+    for size, shift in zip(by.sizes, by.shifts, strict=True):
+        digit = (key >> np.uint64(shift)).astype(np.int64) & ((1 << bits_for(size)) - 1)
+        rank = rank * size + digit
+    return rank
+
+
+METHODS = (Filter(),)
