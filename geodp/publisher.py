@@ -117,6 +117,8 @@ def publish(
         amounts["rho"],
         amounts["delta"],
     )
+    if overload := chosen.overload(table.grid, spent):
+        raise UsageError(overload)
     if key is None:
         own, fingerprint = NoiseKey.generate(), secrets.token_hex(32)
     else:

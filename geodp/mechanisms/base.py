@@ -79,6 +79,10 @@ class Mechanism(ABC):
             )
         return None
 
+    def overload(self, grid: Grid, event: Event) -> str | None:
+        """Why the noise of an event would be too much for a grid; asked before any charge."""
+        return None
+
     def sensitivity(self, grid: Grid) -> int:
         """L1 change of the measured vector when one person is added, once, to one cell.
 

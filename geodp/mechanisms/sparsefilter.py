@@ -104,19 +104,21 @@ class Filter(Mechanism):
         """Cells that passed; the occupied ones that did not are no output, and not told."""
         return int(released.key.size)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
-        """The cells whose noisy counts are at least theta.
+    def overload(self, grid: Grid, event: Event) -> str | None:
+        """A threshold that lets too many empty cells pass."""
+        theta = self.threshold(grid, event)
+        expected = grid.size * passing_probability(event.scale, theta)
+        if expected <= MOST_PASSING:
+            return None
+        return (
+            f"About {expected:,.0f} empty cells would pass the filter, and at most "
+            f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N."
+        )
 
-        Raises UsageError, before anything is drawn, where theta lets too many cells pass.
-        """
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """The cells whose noisy counts are at least theta."""
         theta = self.threshold(table.grid, event)
         law = DiscreteLaplace.of_scale(event.scale)
-        expected = table.grid.size * passing_probability(event.scale, theta)
-        if expected > MOST_PASSING:
-            raise UsageError(
-                f"About {expected:,.0f} empty cells would pass the filter, and at most "
-                f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N."
-            )
         leaf = table.key | np.uint64(1 << table.grid.bits)
         noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits)
         noisy = table.count + noise

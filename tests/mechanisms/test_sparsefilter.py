@@ -29,6 +29,7 @@ from geodp.noise import geometric as module
 from geodp.noise.geometric import LIMIT, Geometric
 from geodp.noise.law import exp_interval
 from geodp.order import Order
+from geodp.publisher import publish
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable
 from tests.reference import sparsefilter as reference
@@ -325,7 +326,7 @@ def test_too_low_a_threshold_is_refused_before_anything_is_drawn(monkeypatch):
     grid = Grid.regular((1 << 40,))
     table = CountTable.from_keys(grid, np.array([5], np.uint64), np.array([9]))
     with pytest.raises(UsageError, match="raise its threshold from 3"):
-        Filter(3).release(table, spent(10), NoiseKey(bytes(32)))
+        publish(table, method="filter:theta=3", epsilon="1/10")
 
 
 def test_settings_and_refusals():
