@@ -88,10 +88,10 @@ def evaluate(**options: Any) -> None:
         _require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
 
     import geodp
-    from geodp.accounting import rational
+    from geodp.accounting import budget
     from geodp.evaluation import chosen_methods
 
-    rational(options["epsilon"])
+    budget(options["epsilon"])
     specs = split_specs(options["methods"])
     key = None
     if options["key_file"] is not None:

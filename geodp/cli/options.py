@@ -85,7 +85,11 @@ def input_options(command: Command) -> Command:
     return command
 
 
-epsilon = click.option("--epsilon", required=True, help="Budget, read exactly: 0.1 or 1/10.")
+epsilon = click.option("--epsilon", help="Budget, read exactly: 0.1 or 1/10.")
+rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrated privacy.")
+delta = click.option(
+    "--delta", help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too."
+)
 neighbours = click.option(
     "--neighbours", type=click.Choice(NEIGHBOURS), default="add-remove-one", show_default=True
 )

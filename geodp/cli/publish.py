@@ -13,13 +13,15 @@ from typing import Any
 import click
 
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
-from geodp.cli.options import contribution, epsilon, input_options, neighbours
+from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
 from geodp.errors import UsageError
 
 
 @click.command(no_args_is_help=True)
 @input_options
 @epsilon
+@rho
+@delta
 @click.option(
     "--method", default="topdown", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
 )
@@ -69,11 +71,11 @@ def _publish(options: dict[str, Any]) -> None:
     seconds: dict[str, float] = {}
     with _phase("Starting", "imports", seconds):
         import geodp
-        from geodp.accounting import rational
+        from geodp.accounting import budget
         from geodp.io.publication import check_publication
         from geodp.mechanisms import mechanism
 
-        rational(options["epsilon"])
+        budget(options["epsilon"], options["rho"], options["delta"])
         method = mechanism(options["method"])
         key = None
         if options["key_file"] is not None:
@@ -96,6 +98,8 @@ def _publish(options: dict[str, Any]) -> None:
             table,
             method=options["method"],
             epsilon=options["epsilon"],
+            rho=options["rho"],
+            delta=options["delta"],
             neighbours=options["neighbours"],
             contribution=options["contribution"],
             unit=options["unit"],
@@ -124,7 +128,9 @@ def _publish(options: dict[str, Any]) -> None:
         document = {
             "output": str(options["output"]),
             **written,
-            "epsilon": str(event.epsilon),
+            "epsilon": None if event.epsilon is None else str(event.epsilon),
+            "rho": None if event.rho is None else str(event.rho),
+            "delta": None if event.delta is None else str(event.delta),
             "method": event.mechanism,
             "private": event.is_private,
         }
