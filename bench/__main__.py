@@ -3,70 +3,54 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
-import platform
-from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import llvmlite  # type: ignore[import-untyped]
-import llvmlite.binding as llvm  # type: ignore[import-untyped]
-import numba
-import numpy as np
-
-from geodp import __version__
+from bench.machine import machine
+from bench.tables import kept
+from geodp.errors import GeodpError
 
 BENCHMARKS = {
     "noise": "cost of exact noise against floating-point noise",
+    "methods": "time, memory, visited nodes and error of every method, by data and size",
+    "peers": "geodp and other libraries on one input in one run",
+    "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
-"""Modules of this package; each has ``TITLE``, and ``measure()`` that returns equal dicts."""
-
-
-def machine() -> dict[str, Any]:
-    """What the figures depend on: versions and processor, and nothing that names a place."""
-    features = llvm.get_host_cpu_features()
-    return {
-        "geodp": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "llvmlite": llvmlite.__version__,
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": llvm.get_host_cpu_name(),
-        "flags": sorted(name for name in features if features[name]),
-    }
-
-
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows of equal keys as aligned columns."""
-    cells = [list(rows[0])]
-    for row in rows:
-        cells.append([f"{v:.2f}" if isinstance(v, float) else str(v) for v in row.values()])
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    return "\n".join(
-        "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
-        for line in cells
-    )
+"""Modules of this package. Each has ``TITLE``, ``measure(...)``, whose keywords are its options
+and which returns plain values, and ``show(result)``; ``options(parser)`` adds the options. Where a
+document shows the figures, ``SAVED`` is the kept file and ``fill_document()`` shows it."""
 
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench",
-        description="Benchmarks of geodp.",
-        epilog="\n".join(f"{name}: {what}" for name, what in BENCHMARKS.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("name", choices=BENCHMARKS)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
-    chosen = parser.parse_args()
-    module = importlib.import_module(f"bench.{chosen.name}")
-    rows = module.measure()
-    print(module.TITLE, table(rows), sep="\n\n")
-    if chosen.json:
-        result = {"benchmark": chosen.name, "machine": machine(), "rows": rows}
-        chosen.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of geodp.")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
+    for name, what in BENCHMARKS.items():
+        module = import_module(f"bench.{name}")
+        command = commands.add_parser(name, help=what, description=what.capitalize() + ".")
+        command.add_argument("--json", type=Path, metavar="FILE", help="also write the figures")
+        if hasattr(module, "SAVED"):
+            command.add_argument(
+                "--update",
+                action="store_true",
+                help=f"keep the figures in bench/results/{module.SAVED.name}, and fill "
+                f"{module.DOCUMENT.name} with them",
+            )
+        module.options(command)
+    chosen = vars(parser.parse_args())
+    name, file, update = chosen.pop("name"), chosen.pop("json"), chosen.pop("update", False)
+    module = import_module(f"bench.{name}")
+    try:
+        result: dict[str, Any] = module.measure(**chosen)
+    except GeodpError as error:
+        parser.exit(2, f"bench: {error}\n")
+    print(module.TITLE, module.show(result), sep="\n\n")
+    figures = {"benchmark": name, "machine": machine(), **result}
+    for path in [file] * bool(file) + ([module.SAVED] if update else []):
+        path.write_text(kept(figures), encoding="utf-8")
+    if update:
+        module.fill_document()
 
 
 if __name__ == "__main__":

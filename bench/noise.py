@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.tables import table
 from geodp.kernels import noise as kernels
 from geodp.noise import DiscreteGaussian, DiscreteLaplace, Law
 from geodp.randomness import NoiseKey, blocks
@@ -29,9 +31,18 @@ SLOTS = 7
 ROUNDS = 15
 
 
-def measure() -> list[dict[str, Any]]:
+def options(parser: argparse.ArgumentParser) -> None:
+    """None."""
+
+
+def measure() -> dict[str, Any]:
     """A row for each law and scale (sigma for the Gaussian)."""
-    return [_row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]
+    return {"rows": [_row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]}
+
+
+def show(result: dict[str, Any]) -> str:
+    """The rows."""
+    return table(result["rows"])
 
 
 def _row(name: str, scale: Fraction) -> dict[str, Any]:

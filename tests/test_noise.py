@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from geodp.errors import UsageError
 from geodp.kernels import noise as kernels
-from geodp.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, NodeNoise
+from geodp.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, NodeNoise, node
 from geodp.noise.law import exp_interval
-from geodp.randomness import NOISE_FORMAT, NoiseKey
+from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream
+from tests.reference import additive
 from tests.reference import noise as reference
 from tests.strategies import secrets
 
@@ -68,6 +69,46 @@ def test_a_change_of_the_noise_is_a_change_of_the_format():
         drawn, rounding = noise.at(nodes, 5)
         assert drawn.tolist() == values
         assert rounding.tolist() == [0, 1, 1, 0, 1, 1, 0, 1]
+    listed = NodeNoise(NoiseKey(bytes(range(32))), Stream.STAGE, law_of("laplace", Fraction(19)))
+    assert listed.sequence(8).tolist() == [14, 6, 3, -59, -2, 15, 36, 4]
+
+
+@given(secrets, st.integers(0, 40), st.integers(0, 3), st.sampled_from(SCALES[:4]))
+@settings(max_examples=30)
+def test_noise_of_a_list_equals_the_definition(secret, n, stage, scale):
+    drawn = NodeNoise(NoiseKey(secret), Stream.STAGE + stage, law_of("laplace", scale)).sequence(n)
+    assert drawn.dtype == np.int64
+    expected = [additive.item(secret, (1 << 16) + stage, i, 1 / scale) for i in range(n)]
+    assert drawn.tolist() == expected
+
+
+def test_a_list_s_noise_does_not_depend_on_its_length_or_on_how_it_is_drawn(monkeypatch):
+    law = law_of("laplace", Fraction(19))
+    noise = NodeNoise(NoiseKey(bytes(range(32))), Stream.STAGE, law)
+    n = node.SEQUENCE + 10
+    long = noise.sequence(n)
+    for i in (node.SEQUENCE - 1, node.SEQUENCE, n - 1):
+        assert long[i] == additive.item(bytes(range(32)), 1 << 16, i, Fraction(1, 19))
+    assert (noise.sequence(100) == long[:100]).all()
+    monkeypatch.setattr(node, "SEQUENCE", 14)
+    assert (noise.sequence(100) == long[:100]).all()
+
+
+def test_a_tie_in_a_list_is_decided_by_the_item_s_own_further_digits(monkeypatch):
+    law = law_of("laplace", Fraction(5))
+    noise = NodeNoise(NoiseKey(bytes(32)), Stream.STAGE, law)
+
+    def ties(_self, address):
+        return np.full((8, address.size), law.threshold[3], np.uint64)
+
+    monkeypatch.setattr(NodeNoise, "blocks", ties)
+    drawn = noise.sequence(70)
+    assert set(drawn.tolist()) == {3, 4}
+    assert (noise.sequence(35) == drawn[:35]).all()
+    items = np.arange(70)
+    words = ties(noise, items)
+    again, _ = noise.draw(words, items, items % 7, items.astype(np.uint64))
+    assert (again == drawn).all()
 
 
 @given(st.fractions(0, 400, max_denominator=10**6), st.integers(1, 220))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import geodp
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -39,3 +41,9 @@ def test_the_console_example_runs(tmp_path):
 def test_every_file_the_readme_links_to_is_there():
     for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
         assert (ROOT / target).exists(), target
+
+
+def test_every_method_is_in_the_table():
+    table = TEXT[TEXT.index("## Methods") : TEXT.index("Where ours differs")]
+    named = {name for row in table.splitlines() for name in re.findall("`([a-z0-9-]+)`", row[:60])}
+    assert set(geodp.METHODS) <= named

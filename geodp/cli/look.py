@@ -64,12 +64,13 @@ def methods(as_json: bool) -> None:
     from dataclasses import fields
 
     from geodp.mechanisms import METHODS
+    from geodp.mechanisms.base import written
 
     rows: list[dict[str, Any]] = [
         {
             "name": m.name,
             "title": m.title,
-            "settings": {f.name: str(getattr(m, f.name)) for f in fields(m)},
+            "settings": {f.name: written(getattr(m, f.name)) for f in fields(m)},
             "whole": m.whole,
             "nonnegative": m.nonnegative,
             "guarantee": m.guarantee.variant,

@@ -125,6 +125,11 @@ def evaluate(
         )
         for method in chosen
     )
+    overloads = {method.spec: method.overload(grid, spent) for method, spent in runs}
+    refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
+    runs = tuple(run for run in runs if run[0].spec not in refused)
+    if not runs:
+        raise UsageError(f"No method takes this grid. {' '.join(refused.values())}")
     task = Task(
         table,
         runs,

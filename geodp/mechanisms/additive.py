@@ -123,8 +123,8 @@ class Geometric(Additive):
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain, with noise."""
-        values = self.noisy(table, event, key).astype(np.int64)
-        return released_vector(values, table.grid, event)
+        noise = laplace_noise(key, 0, event.scale, 1 << table.grid.bits)
+        return released_vector(table.to_vector() + noise, table.grid, event)
 
 
 METHODS = (Laplace(), LaplaceNonnegative(), Geometric())

@@ -13,11 +13,12 @@ from geodp.mechanisms.topdown import Noise, TopDown, refine
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import ReleasedTable
-from tests.laws.audit import violation
+from tests.laws.audit import audited
 
 pytestmark = pytest.mark.law
 
-LIMIT = 5
+ADD, REPLACE = NEIGHBOURS
+EPSILON = Fraction(1)
 LINE = geodp.Grid.regular((2,))
 SQUARE = geodp.Grid.regular((2, 2))
 MASKED = geodp.Grid.regular((2, 2))
@@ -31,26 +32,79 @@ def tables(grid, *dense):
 
 
 PAIRS = {
-    "add-remove-one": [
-        tables(LINE, [0, 0], [1, 0]),
+    ADD: [
         tables(LINE, [1, 0], [2, 0]),
         tables(SQUARE, [0, 0, 0, 0], [0, 0, 0, 1]),
         tables(MASKED, [1, 0, 0, 0], [1, 0, 1, 0]),
     ],
-    "replace-one": [
+    REPLACE: [
         tables(LINE, [1, 0], [0, 1]),
-        tables(SQUARE, [1, 0, 0, 0], [0, 0, 0, 1]),
+        tables(SQUARE, [7, 0, 0, 0], [6, 0, 0, 1]),
     ],
 }
+TRIALS = 300
+
+CONTROLS = {
+    ADD: [tables(SQUARE, [40, 40, 40, 40], [41, 40, 40, 40])],
+    REPLACE: [tables(SQUARE, [41, 40, 40, 40], [40, 40, 40, 41])],
+}
+"""Full cells, so that nothing is clamped or left out and a stolen budget shows."""
+
+CONTROL_TRIALS = 600
+MULTIPLE = {ADD: 4, REPLACE: 8}
+"""A method that spends this many times its budget must be caught, unless the table says more.
+Between replaced people totals do not change, so what is spent on them never shows."""
+
+LOOSER: dict[tuple[str, str], int | None] = {
+    ("dawa", REPLACE): 16,
+    ("mwem", ADD): 64,
+    ("mwem", REPLACE): 64,
+    ("uniform", REPLACE): None,  # releases the total alone, which is the same in both tables
+}
+"""Methods whose claim is far from what two neighbours show: a larger multiple, or None where
+no multiple can be seen."""
+
+
+AUDITED = {
+    "barak": "barak:nonnegative=no",  # its linear program is slow, and post-processing
+}
+"""Variants that stand for a method; the others are audited with their default settings."""
+
+
+def audited_variant(method):
+    return geodp.mechanisms.mechanism(AUDITED.get(method, method))
+
+
+def taken(mechanism, pairs):
+    found = [pair for pair in pairs if mechanism.refusal(pair[0].grid) is None]
+    if not found:
+        pytest.skip("takes no grid as small as the audit's")
+    return found
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("method", sorted(geodp.METHODS))
 def test_every_method_keeps_its_claim(method, neighbours):
-    mechanism = geodp.METHODS[method]
-    for pair in PAIRS[neighbours]:
-        found = violation(mechanism.release, mechanism, pair, Fraction(2), neighbours)
-        assert found < LIMIT, (method, pair)
+    mechanism = audited_variant(method)
+    for pair in taken(mechanism, PAIRS[neighbours]):
+        found = audited(mechanism.release, mechanism, pair, neighbours, trials=TRIALS)
+        assert found <= EPSILON, (method, pair)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("method", sorted(geodp.METHODS))
+def test_a_method_that_spends_too_much_is_caught(method, neighbours):
+    mechanism = audited_variant(method)
+    multiple = LOOSER.get((method, neighbours), MULTIPLE[neighbours])
+    if multiple is None:
+        pytest.skip("no multiple of the budget can be seen, see LOOSER")
+
+    def overspent(table, spent, key):
+        return mechanism.release(table, replace(spent, epsilon=spent.epsilon * multiple), key)
+
+    for pair in taken(mechanism, CONTROLS[neighbours]):
+        found = audited(overspent, mechanism, pair, neighbours, trials=CONTROL_TRIALS)
+        assert found > EPSILON, (method, multiple)
 
 
 def released(table, spent, noise):
@@ -109,28 +163,30 @@ def a_domain_of_occupied_cells(table, spent, key):
     return ReleasedTable(table.grid, fair.key, fair.count, spent)
 
 
-ADD, REPLACE = NEIGHBOURS
 PEOPLE = tables(LINE, [6, 6], [7, 6])
 MOVED = tables(LINE, [7, 6], [6, 7])
 NEW_CELL = tables(LINE, [0, 0], [1, 0])
 BROKEN = [
-    (half_the_noise, PEOPLE, ADD),
-    (a_quarter_of_the_noise, MOVED, REPLACE),
-    (misprinted_38, PEOPLE, ADD),
-    (a_reused_key, PEOPLE, ADD),
-    (a_reused_key, MOVED, REPLACE),
-    (a_noisy_total_only, PEOPLE, ADD),
-    (a_noisy_total_only, MOVED, REPLACE),
-    (a_clamp_that_looks_at_the_data, NEW_CELL, ADD),
-    (a_sensitivity_of_one, PEOPLE, ADD),
-    (a_domain_of_occupied_cells, tables(SQUARE, [3, 0, 0, 0], [3, 1, 0, 0]), ADD),
+    (half_the_noise, PEOPLE, ADD, 3000),
+    (a_quarter_of_the_noise, MOVED, REPLACE, 3000),
+    (misprinted_38, PEOPLE, ADD, 8000),
+    (a_reused_key, PEOPLE, ADD, 600),
+    (a_reused_key, MOVED, REPLACE, 600),
+    (a_noisy_total_only, PEOPLE, ADD, 1500),
+    (a_noisy_total_only, MOVED, REPLACE, 600),
+    (a_clamp_that_looks_at_the_data, NEW_CELL, ADD, 600),
+    (a_sensitivity_of_one, PEOPLE, ADD, 3000),
+    (a_domain_of_occupied_cells, tables(SQUARE, [3, 0, 0, 0], [3, 1, 0, 0]), ADD, 600),
 ]
+"""Each with the trials that it takes to catch it at epsilon 2."""
 
 
 @pytest.mark.parametrize(
-    ("broken", "pair", "neighbours"),
+    ("broken", "pair", "neighbours", "trials"),
     BROKEN,
-    ids=[f"{function.__name__}-{neighbours}" for function, _, neighbours in BROKEN],
+    ids=[f"{function.__name__}-{neighbours}" for function, _, neighbours, _ in BROKEN],
 )
-def test_broken_mechanisms_are_caught(broken, pair, neighbours):
-    assert violation(broken, TopDown(), pair, Fraction(2), neighbours) > LIMIT
+def test_broken_mechanisms_are_caught(broken, pair, neighbours, trials):
+    claim = Fraction(2)
+    found = audited(broken, TopDown(), pair, neighbours, epsilon=claim, trials=trials)
+    assert found > claim

@@ -1,0 +1,83 @@
+"""Figures as text: aligned columns for the screen, Markdown for documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows of equal keys as aligned columns."""
+    if not rows:
+        return "(nothing was measured)"
+    cells = [list(rows[0])] + [[text(v) for v in row.values()] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    left = [isinstance(value, str) for value in rows[0].values()]
+    return "\n".join(
+        "  ".join(
+            entry.ljust(width) if west else entry.rjust(width)
+            for entry, width, west in zip(line, widths, left, strict=True)
+        ).rstrip()
+        for line in cells
+    )
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """The same as a Markdown table; numbers to the right."""
+    head = list(rows[0])
+    rule = ["---" if isinstance(value, str) else "---:" for value in rows[0].values()]
+    lines = [head, rule, *([text(v) for v in row.values()] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def text(value: Any) -> str:
+    """A figure for people: three digits that matter, thousands apart, nothing as a dash."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    if value == 0:
+        return "0"
+    value = float(f"{value:.3g}")
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:.2g}"
+
+
+def area(cells: int) -> str:
+    """Name of the error of blocks of so many cells, a power of two."""
+    return f"MAE {cells:,}" if cells < 4096 else f"MAE 2^{cells.bit_length() - 1}"
+
+
+def fill(path: Path, marks: tuple[str, str], text: str) -> None:
+    """Put a text between two marks of a document, in the place of what is there."""
+    start, end = marks
+    document = path.read_text(encoding="utf-8")
+    filled = re.sub(f"{start}.*?{end}", lambda _: f"{start}\n{text}\n{end}", document, flags=re.S)
+    path.write_text(filled, encoding="utf-8")
+
+
+def kept(figures: dict[str, Any]) -> str:
+    """Figures as JSON to keep: seven digits that matter, a row on a line."""
+    lines = []
+    for name, value in figures.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n".join("  " + json.dumps(_rounded(row)) for row in value)
+            lines.append(f' "{name}": [\n{rows}\n ]')
+        else:
+            lines.append(f' "{name}": {json.dumps(_rounded(value))}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if isinstance(value, list):
+        return [_rounded(entry) for entry in value]
+    if isinstance(value, dict):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    return value

@@ -1,0 +1,232 @@
+"""The benchmarks run, keep what they measured in one form, and the README shows what was kept."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+
+pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+from bench import accuracy, contenders, cost, data, methods, peers, rectangles, tables
+
+ROOT = Path(__file__).parents[1]
+NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+SCHEMA = {
+    "type": "object",
+    "required": ["benchmark", "machine", "rows"],
+    "properties": {
+        "machine": {"required": ["geodp", "python", "numpy", "numba", "processor", "load"]},
+        "rows": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+    },
+}
+METHODS = {
+    "required": ["data", "size", "method", "best_ms", "median_ms", "peak_mb", "visited", "mae"],
+    "properties": {"mae": NUMBERS, "best_ms": {"exclusiveMinimum": 0}, "peak_mb": {"minimum": 0}},
+}
+PEERS = {
+    "required": ["contender", "guarantee", "noise", "best_ms", "median_ms", "ratio", "peak_mb"],
+    "properties": {"mae": NUMBERS, "ratio": {"exclusiveMinimum": 0}, "total": {"type": "number"}},
+}
+RECTANGLES = {
+    "required": ["shape", "scale", "method", "error", "errors", "mae", "best", "competitive"],
+    "properties": {"errors": NUMBERS, "best": {"type": "boolean"}},
+}
+
+
+def saved(name: str) -> dict:
+    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_methods_from_the_command_line(tmp_path):
+    file = tmp_path / "figures.json"
+    words = ["methods", "--methods", "laplace,topdown", "--size", "16", "--trials", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *words, "--rounds", "1", "--json", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "laplace" in done.stdout
+    found = json.loads(file.read_text(encoding="utf-8"))
+    jsonschema.validate(found, SCHEMA)
+    assert [row["method"] for row in found["rows"]] == ["laplace", "topdown"]
+    for row in found["rows"]:
+        jsonschema.validate(row, METHODS)
+    assert found["rows"][0]["visited"] == 256
+
+
+def test_a_method_that_refuses_is_listed_and_not_run():
+    found = methods.measure(methods=["ugrid"], data=["trips"], size=[2], trials=1, rounds=1)
+    assert found["rows"] == []
+    assert found["refused"][0]["method"] == "ugrid"
+    assert "Not measured" in methods.show(found)
+
+
+@pytest.fixture
+def no_processes(monkeypatch):
+    """Memory is not measured: a process for each contender takes seconds."""
+    monkeypatch.setattr(cost, "alone", lambda *task: {"peak": 0, "seconds": 1.0})
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_peers_measure_what_is_there():
+    ours = ["topdown"]
+    others = ["NumPy laplace, each cell", "PyWavelets Privelet"]
+    found = peers.measure(ours, others, data="clusters", size=16, trials=2, rounds=1)
+    listed = [row["contender"] for row in found["rows"] + found["missing"]]
+    assert sorted(listed) == sorted(["geodp topdown", *others])
+    for row in found["rows"]:
+        jsonschema.validate(row, PEERS)
+    assert found["rows"][0]["ratio"] == 1
+    assert found["rows"][0]["negative"] == 0
+    assert "geodp topdown" in peers.show(found)
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_a_peer_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr(contenders, "version", lambda package: package == "geodp" or None)
+    found = peers.measure(["topdown"], ["diffprivlib histogramdd"], "clusters", 16, rounds=1)
+    assert {"contender": "diffprivlib histogramdd", "reason": "not installed"} in found["missing"]
+
+
+@pytest.mark.parametrize("other", contenders.OTHERS, ids=lambda other: other.name)
+def test_every_peer_releases_the_table(other):
+    if contenders.version(other.package) is None:
+        pytest.skip(f"{other.package} is not installed")
+    table = data.load("clusters", 16)
+    run, vector = other.prepare(table, Fraction(10))
+    released, truth = vector(run(0)), table.to_vector()
+    assert released.shape == truth.shape
+    large = truth >= 100  # a cell of few people may be below a threshold or a tree's noise
+    assert np.abs(released - truth)[large].max() < 40
+
+
+@pytest.mark.parametrize("name", ["NumPy topdown (T2)", "PyWavelets Privelet"])
+def test_the_numpy_twins_have_the_error_of_the_methods(name):
+    method = {"NumPy topdown (T2)": "topdown", "PyWavelets Privelet": "privelet"}[name]
+    if contenders.version(contenders.by_name(name).package) is None:
+        pytest.skip("it is not installed")
+    table = data.load("clusters", 32)
+    truth = table.to_vector()
+    errors = []
+    for contender in (contenders.by_name(name), contenders.of_method(method)):
+        run, vector = contender.prepare(table, Fraction(1, 10))
+        trials = [accuracy.by_area(vector(run(trial)) - truth)[:5] for trial in range(30)]
+        errors.append(np.mean(trials, axis=0))
+    assert errors[0] == pytest.approx(errors[1], rel=0.15)
+
+
+def test_rectangles_mark_the_best_and_its_equals():
+    found = rectangles.measure(
+        ["laplace", "topdown", "uniform"], ["hotspots"], [10_000], size=16, rectangles=50, trials=2
+    )
+    for row in found["rows"]:
+        jsonschema.validate(row, RECTANGLES)
+    assert sum(row["best"] for row in found["rows"]) == 1
+    assert "hotspots 1e4" in rectangles.show(found)
+    rows = [
+        {"error": 1.0, "trials": 4, "errors": [0.9, 1.0, 1.1, 1.0]},
+        {"error": 1.05, "trials": 4, "errors": [0.95, 1.05, 1.15, 1.05]},
+        {"error": 9.0, "trials": 4, "errors": [8.9, 9.0, 9.1, 9.0]},
+    ]
+    rectangles.mark(rows)
+    assert [row["competitive"] for row in rows] == [True, True, False]
+
+
+def test_errors_by_area_and_of_rectangles_by_definition():
+    draw = np.random.default_rng(0)
+    error = draw.normal(size=16)
+    expected = [np.abs([sum(error[i : i + w]) for i in range(0, 16, w)]).mean() for w in (1, 2, 4)]
+    assert accuracy.by_area(error)[:3] == pytest.approx(expected)
+    dense = draw.integers(0, 9, (5, 7)).astype(float)
+    rectangle = accuracy.rectangles((5, 7), 40, seed=1)
+    naive = [dense[a:b, c:d].sum() for a, b, c, d in rectangle.T]
+    assert accuracy.sums(dense, rectangle) == pytest.approx(naive)
+    assert (rectangle[1] > rectangle[0]).all()
+    assert rectangle[3].max() == 7
+    assert accuracy.scaled_error(np.array([3.0, 4.0]), 10) == pytest.approx(5 / 20)
+
+
+def test_errors_by_area_agree_with_the_library():
+    table = data.load("clusters", 16)
+    truth = table.to_vector()
+    run, vector = contenders.of_method("laplace").prepare(table, Fraction(1, 10))
+    own = np.mean([accuracy.by_area(vector(run(t)) - truth) for t in range(100)], axis=0)
+    found = geodp.evaluate(table, methods="laplace", epsilon="0.1", trials=100, public=True)
+    assert own[:5:2] == pytest.approx(found.to_dict()["methods"]["laplace"]["mae"][:3], rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["clusters", "uniform", "trips"])
+def test_data_are_the_same_every_time(name):
+    first = data.load(name, 8)
+    data.load.cache_clear()
+    again = data.load(name, 8)
+    assert (first.key == again.key).all()
+    assert (first.count == again.count).all()
+    assert set(first.grid.shape) == {8}
+
+
+@pytest.mark.parametrize("shape", data.SHAPES)
+def test_a_sample_has_exactly_its_scale(shape):
+    assert data.sample(shape, 16, 12_345).count.sum() == 12_345
+
+
+def test_unknown_data_and_odd_sizes_are_refused():
+    with pytest.raises(UsageError):
+        data.load("nowhere", 16)
+    with pytest.raises(UsageError):
+        data.load("clusters", 17)
+    with pytest.raises(UsageError):
+        data.load("kanto-example", 1024)
+
+
+def test_a_contender_that_fails_alone_gives_its_reason():
+    found = cost.alone("topdown", "nowhere", 16, Fraction(1), 10)
+    assert "data must be one of" in found["problem"]
+
+
+def test_patience_ends_the_rounds():
+    found = cost.alternate({"slow": lambda trial: None, "other": lambda trial: None}, 3, -1)
+    assert [one["rounds"] for one in found.values()] == [1, 1]
+
+
+def test_figures_are_written_for_people():
+    numbers = [None, 0, 0.0, 1234567, 12.34, 123.4, 9.999, 0.00123, 1e4]
+    assert [tables.text(n) for n in numbers] == [
+        *("-", "0", "0", "1,234,567", "12.3", "123", "10.0", "0.0012", "10,000")
+    ]
+    rows = [{"name": "a", "n": 1}, {"name": "bcd", "n": 20}]
+    assert tables.table(rows) == "name   n\na      1\nbcd   20"
+    assert tables.markdown(rows).splitlines()[1] == "| --- | ---: |"
+
+
+@pytest.mark.parametrize(("name", "schema"), [("peers", PEERS), ("rectangles", RECTANGLES)])
+def test_the_committed_figures_are_whole(name, schema):
+    found = saved(name)
+    jsonschema.validate(found, SCHEMA)
+    assert found["benchmark"] == name
+    for row in found["rows"]:
+        jsonschema.validate(row, schema)
+
+
+def test_the_readme_shows_the_committed_figures():
+    start, end = peers.MARKS
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count(start) == text.count(end) == 1
+    assert text.split(start)[1].split(end)[0].strip() == peers.section(saved("peers")).strip()
+
+
+def test_the_document_shows_the_committed_rectangles():
+    text = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    start, end = rectangles.MARKS
+    kept = rectangles.section(saved("rectangles")).strip()
+    assert text.split(start)[1].split(end)[0].strip() == kept
