@@ -27,6 +27,7 @@ FLOORS = [
             "optimise",
             "order",
             "randomness",
+            "region",
             "table",
             "tree",
             "variance",
