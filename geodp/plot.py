@@ -53,8 +53,8 @@ def plot_errors(
         "svg.hashsalt": "geodp",
     }
     with mpl.rc_context(settings):
-        size = (10.5, max(4.4, 2.2 + 0.2 * many))
-        figure = Figure(size, dpi=150, facecolor="white", layout="none")
+        figure = Figure(figsize=(10.5, max(4.4, 2.2 + 0.2 * many)), dpi=150, facecolor="white")
+        figure.set_layout_engine("none")  # whatever the caller's defaults are
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2, sharey=True)
         figure.subplots_adjust(left=0.075, right=0.83, top=0.84, bottom=0.155, wspace=0.06)
