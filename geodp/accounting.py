@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.loss import ADD_REMOVE as ADD_REMOVE
-from geodp.loss import NEIGHBOURS as NEIGHBOURS
-from geodp.loss import REPLACE as REPLACE
 from geodp.loss import (
     ApproximateDP,
     Loss,
@@ -23,6 +20,9 @@ from geodp.loss import (
     epsilon_for,
     rho_for,
 )
+from geodp.neighbours import ADD_REMOVE as ADD_REMOVE
+from geodp.neighbours import NEIGHBOURS as NEIGHBOURS
+from geodp.neighbours import REPLACE as REPLACE
 from geodp.noise import DiscreteGaussian, DiscreteLaplace, Law
 
 LONGEST = 200

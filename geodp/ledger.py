@@ -39,10 +39,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geodp.accounting import ADD_REMOVE, NEIGHBOURS
 from geodp.chain import Chain, Head, append, canonical, entries
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.loss import Loss, PureDP, compose, nothing, parse, remainder, within
+from geodp.neighbours import ADD_REMOVE, NEIGHBOURS
 
 _CHARGES = (
     "SELECT sequence, at, hash, dataset, loss, mechanism, neighbours, contribution, fingerprint, "

@@ -22,11 +22,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from geodp.errors import UsageError
-
-ADD_REMOVE = "add-remove-one"
-REPLACE = "replace-one"
-NEIGHBOURS = (ADD_REMOVE, REPLACE)
-"""Neighbouring relations: tables that differ by one person more or less, or one replaced."""
+from geodp.neighbours import ADD_REMOVE
 
 LARGEST = 10**100
 """No parameter may be above this, so that all can be shown as decimals."""

@@ -137,7 +137,7 @@ def test_a_terminated_run_leaves_nothing(tmp_path, wait):
         (["publish", "absent.zip", "--grid", "jis:half", "--epsilon", "1", "--output", "x"], 5, ""),
         ([*["publish", *SMALL[:-2]], "--epsilon", "nought", "--output", "x"], 2, "decimal"),
         ([*["publish", *SMALL[:-2]], "--epsilon", "-1", "--output", "x"], 2, "above 0"),
-        ([*["publish", *SMALL], "--method", "magic", "--output", "x"], 2, "'--method'"),
+        ([*["publish", *SMALL], "--method", "magic", "--output", "x"], 2, "method must be"),
         ([*["publish", *SMALL], "--neighbours", "me", "--output", "x"], 2, "neighbours"),
         ([*["publish", *SMALL], "--bounds", *"1234", "--output", "x"], 2, "not both"),
         ([*["publish", *SMALL], "--mask", "m", "--output", "x"], 2, "--mask-source"),

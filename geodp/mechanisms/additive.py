@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from geodp.mechanisms.base import (
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
-from geodp.variance import TreeVariance
 
 FINEST_SCALE = 4096
 """The lattice of real-valued noise is as fine as keeps the scale, in its steps, below this."""
@@ -50,14 +48,6 @@ class Additive(Mechanism):
         step = self.step(event.scale)
         variance = DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
         return np.asarray(cells * variance, np.float64)
-
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
-        """A tree of one level: all keys under the root, each by itself."""
-        variances = self.variances(grid, event)
-        if variances is None:
-            return None
-        cell = float(variances[-1])
-        return TreeVariance((prod(grid.order.radices),), (grid.size * cell, cell))
 
     def step(self, scale: Fraction) -> Fraction:
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
