@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.axes import Mask
 from geodp.errors import CodeError, UsageError
-from geodp.grid import Grid, Mask
+from geodp.grid import Grid
 from geodp.gridcode import CodeSystem, JISMesh, code_system, infer_jis_level
 from geodp.lattice import Lattice
 

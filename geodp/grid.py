@@ -7,13 +7,11 @@ the grid has a code system, and as the transform says elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from math import prod
 from operator import index as whole
 from typing import Any
@@ -21,51 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.axes import Attribute, Mask
 from geodp.errors import CodeError, UsageError
 from geodp.gridcode import CodeSystem, code_system
-from geodp.lattice import Lattice, Transform
-from geodp.order import Order, bits_for
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""
-
-    name: str
-    labels: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
-        if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError("An attribute has a name and labels: texts that differ.")
-
-    def describe(self) -> dict[str, Any]:
-        """Plain values for the release card."""
-        return {"attribute": self.name, "labels": list(self.labels)}
-
-
-@dataclass(frozen=True)
-class Mask:
-    """The public part of a grid where people can be: disjoint, sorted ranges of keys.
-
-    Attributes
-    ----------
-    ranges : uint64[r, 2]
-        [start, stop) each, padded attribute indices included.
-    cells : int
-        Cells of the spatial axes inside.
-    source : str
-        Where the mask comes from, in words: published with every release.
-    """
-
-    ranges: NDArray[np.uint64] = field(repr=False)
-    cells: int
-    source: str
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the ranges."""
-        return hashlib.sha256(self.ranges.astype("<u8").tobytes()).hexdigest()
+from geodp.lattice import Lattice, crs_text, six
+from geodp.order import Order, bits_for, official_digits
+from geodp.regions import RegionOrder, Regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +65,7 @@ class Grid:
             object.__setattr__(self, "order", self._morton())
         if len(set(self.axis_names)) != len(self.axis_names):
             raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
-        offset = self.order.offset or (0,) * len(self.shape)
-        if len(offset) != len(self.shape) or min(offset) < 0:
-            raise UsageError("An order's offset has a number, 0 or more, for every axis.")
-        capacity = [1] * len(self.shape)
-        for axis, radix in zip(self.order.axes, self.order.radices, strict=True):
-            if not 0 <= axis < len(capacity):
-                raise UsageError(f"The order names axis {axis}; the grid has {len(capacity)}.")
-            capacity[axis] *= radix
-        sizes = (size + first for size, first in zip(self.shape, offset, strict=True))
-        if any(room < size for room, size in zip(capacity, sizes, strict=True)):
-            raise UsageError("The order has too few digits for the sizes of the grid's axes.")
+        self.order.require_fit(self.shape)
         if self.mask is not None and (len(self.places) != 1 or self.order != self._morton()):
             raise UsageError("A mask needs a grid of one map in Morton order.")
 
@@ -146,8 +95,8 @@ class Grid:
         if not sizes or min(sizes) < 1:
             raise UsageError("A shape has at least one axis, and every axis at least one cell.")
         if len(sizes) == 2:
-            affine = None if transform is None else _six(transform)
-            return cls((Lattice(*sizes, crs=_crs_text(crs), transform=affine),))
+            affine = None if transform is None else six(transform)
+            return cls((Lattice(*sizes, crs=crs_text(crs), transform=affine),))
         if crs is not None or transform is not None:
             raise UsageError("Only a grid of two axes (rows, columns) takes a CRS and a transform.")
         return cls((), extents=sizes)
@@ -191,50 +140,123 @@ class Grid:
         """This grid with another order of its cells."""
         return replace(self, order=order)
 
-    def with_official_order(self) -> Grid:
+    def with_official_order(self, attributes: str = "below") -> Grid:
         """This map with its cells in the order of the code system's published areas.
 
         Every published area is then a run of keys: 80 km, 10 km, 5 km and 1 km meshes of Japan;
-        100, 10 and 1 km cells of Europe. Attributes come below the cells.
+        100, 10 and 1 km cells of Europe.
+
+        Parameters
+        ----------
+        attributes : str
+            ``"below"`` the cells, ``"above"`` all areas, or the name of the areas that their
+            digits come right under: with ``"inspire:100km"`` each 100 km cell's people are split
+            by sex and age before its parts are.
 
         Raises UsageError for a grid without a code system, of pairs, or with a mask.
         """
+        names, sides, place = self._official()
+        under = {"below": None, "above": -1, **{name: i for i, name in enumerate(names)}}
+        if attributes not in under:
+            raise UsageError(f"Attributes come {', '.join(under)}.")
+        first = (place.row0, place.col0)
+        order = Order.official(
+            sides, first, self.shape[:2], self._attribute_digits, under[attributes]
+        )
+        return replace(self, order=order)
+
+    def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
+        """Names and sides in cells of the published areas, and the map."""
         if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
             raise UsageError("Official areas need one map of a code system, without a mask.")
         (place,) = self.places
         assert place.system is not None
-        largest = place.system.areas[0][1]
-        offset = (place.row0 % largest, place.col0 % largest)
-        digits = [
-            (axis, -(-(first + size) // largest))
-            for axis, (first, size) in enumerate(zip(offset, self.shape, strict=False))
-        ]
-        sides = [side for _, side in place.system.areas]
-        digits += [(axis, a // b) for a, b in pairwise(sides) for axis in (0, 1)]
-        digits += [(2 + i, len(a.labels)) for i, a in enumerate(self.attributes)]
-        axes, radices = zip(*(digit for digit in digits if digit[1] > 1), strict=True)
-        zeros = (0,) * len(self.attributes)
-        return replace(self, order=Order(axes, radices, (*offset, *zeros)))
+        names, sides = zip(*place.system.areas, strict=True)
+        return names, sides, place
+
+    def with_regions(self, regions: Regions, attributes: str = "below") -> Grid:
+        """This map cut down to the cells of an office's regions, every region a run of keys.
+
+        Parameters
+        ----------
+        regions : Regions
+            A public table, see :mod:`geodp.regions`; its cells outside the extent are left out.
+        attributes : str
+            ``"below"`` the cells, ``"above"`` all regions, or the level that they come under.
+        """
+        if len(self.places) != 1 or self.mask is not None:
+            raise UsageError("Regions need one map, without a mask.")
+        if attributes not in ("below", "above", *regions.levels):
+            raise UsageError(f"Attributes come below, above, {', '.join(regions.levels)}.")
+        under = {"below": None, "above": ""}.get(attributes, attributes)
+        own = regions.within(*self.shape[:2])
+        return replace(self, order=RegionOrder.of(own, self._attribute_digits, under))
+
+    def with_attribute_order(self, attributes: str) -> Grid:
+        """This grid with the digits of its attributes elsewhere in the key.
+
+        What comes first is measured over all that comes later: ``"below"`` keeps places first, so
+        that every area's count is measured before it is split by sex and age; ``"above"`` measures
+        the counts by sex and age of everywhere first.
+
+        Parameters
+        ----------
+        attributes : str
+            ``"below"``, ``"above"``; ``"interleaved"`` with the bits of places, in Morton order;
+            or a level of areas, in the order of official areas or regions.
+        """
+        if self.regions is not None:
+            return self.with_regions(self.regions, attributes)
+        if self.official_steps() is not None:
+            return self.with_official_order(attributes)
+        spatial = len(self.shape) - len(self.attributes)
+        orders = {
+            "below": self._morton(),
+            "above": Order.morton(self.shape[:spatial], above=self.shape[spatial:]),
+            "interleaved": Order.morton(self.shape),
+        }
+        if self.order not in orders.values() or attributes not in orders:
+            raise UsageError(
+                "Attributes come below, above or interleaved on a grid in Morton order; below, "
+                "above or under a level of areas on one in the order of areas."
+            )
+        return replace(self, order=orders[attributes])
 
     def official_steps(self) -> tuple[tuple[str, int], ...] | None:
-        """Digits of a key that lead from each published area to the next finer one.
+        """Digits of a key that lead from each published area or region to the next finer one.
 
-        Names of the areas (or attributes) that a step ends at, and its number of digits; None
-        where the order is not that of :meth:`with_official_order`.
+        Names of the areas (or attributes) that a step ends at, and its number of digits; ""
+        where it ends at none. None where the order is not one of official areas or regions.
         """
-        if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
+        if self.regions is not None:
+            areas = self.regions.steps
+        elif len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
             return None
-        if self.order != self.with_official_order().order:
-            return None
-        ends = [(name, np.array([side, side])) for name, side in self.places[0].system.areas]
-        steps, digits = [], 0
-        for name, side in ends:
-            start = digits
-            while (self.order.sides(digits, len(self.shape))[:2] > side).any():
-                digits += 1
-            if digits > start:
-                steps.append((name, digits - start))
-        return (*steps, *((a.name, 1) for a in self.attributes if len(a.labels) > 1))
+        else:
+            names, sides, place = self._official()
+            where = ("below", "above", *names)
+            if all(self.order != self.with_official_order(at).order for at in where):
+                return None
+            parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
+            count = [sum(radix > 1 for _, radix in part) for part in parts]
+            areas = tuple(step for step in zip(names, count, strict=True) if step[1])
+        left, steps, at = iter(areas), list[tuple[str, int]](), 0
+        while at < len(self.order.axes):
+            axis = self.order.axes[at]
+            steps.append(next(left) if axis < 2 else (self.axis_names[axis], 1))
+            at += steps[-1][1]
+        return tuple(steps)
+
+    @property
+    def regions(self) -> Regions | None:
+        """The office's regions that the cells are ordered by, if they are."""
+        return self.order.regions if isinstance(self.order, RegionOrder) else None
+
+    @property
+    def _attribute_digits(self) -> list[tuple[int, int]]:
+        """Axes and sizes of the attributes."""
+        spatial = len(self.shape) - len(self.attributes)
+        return [(spatial + i, len(a.labels)) for i, a in enumerate(self.attributes)]
 
     def with_mask(self, mask: Mask) -> Grid:
         """This grid cut down to a public mask, see :mod:`geodp.domain`."""
@@ -267,10 +289,11 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """Cells of the domain; padding and cells outside the mask do not count."""
-        if self.mask is None:
+        """Cells of the domain; padding and cells outside mask or regions do not count."""
+        limited = self.regions or self.mask
+        if limited is None:
             return prod(self.shape)
-        return self.mask.cells * prod(len(a.labels) for a in self.attributes)
+        return limited.cells * prod(len(a.labels) for a in self.attributes)
 
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
         """Keys (uint64[n]) of cell indices (int64[d, n]).
@@ -297,6 +320,8 @@ class Grid:
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""
         inside = self.in_extent(index)
+        if self.regions is not None:
+            inside &= self.regions.number_of(np.where(inside, index, 0)[:2]) >= 0
         if self.mask is not None:
             key = self.order.encode(np.where(inside, index, 0))
             after = np.searchsorted(self.mask.ranges[:, 1], key, side="right")
@@ -331,9 +356,7 @@ class Grid:
             "attributes": [attribute.describe() for attribute in self.attributes],
             "cells": self.size,
             "key_bits": self.bits,
-            "order": "Morton"
-            if self.order == self._morton()
-            else [list(self.order.axes), list(self.order.radices), list(self.order.offset)],
+            "order": "Morton" if self.order == self._morton() else self.order.describe(),
             "mask": None
             if self.mask is None
             else {"source": self.mask.source, "sha256": self.mask.sha256},
@@ -355,27 +378,3 @@ OUTSIDE = (
     "The cell lies outside the public domain; choose a domain that holds all cells, "
     "or have cells outside dropped (--outside drop, outside='drop')."
 )
-
-
-def _crs_text(crs: Any) -> str | None:
-    """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
-    if crs is None:
-        return None
-    from pyproj import CRS  # late: it is slow, and grids of code systems do without
-    from pyproj.exceptions import CRSError
-
-    text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
-    try:
-        CRS.from_user_input(text)
-    except CRSError:
-        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
-    return str(text)
-
-
-def _six(transform: Sequence[float]) -> Transform:
-    """The six coefficients of an affine transform (an ``Affine`` has nine)."""
-    values = tuple(transform)[:6]
-    if len(values) != 6:
-        raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")
-    a, b, c, d, e, f = (float(value) for value in values)
-    return (a, b, c, d, e, f)

@@ -195,3 +195,27 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
             )
         edges.append(edge)
     return edges
+
+
+def crs_text(crs: Any) -> str | None:
+    """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
+    if crs is None:
+        return None
+    from pyproj import CRS  # late: it is slow, and grids of code systems do without
+    from pyproj.exceptions import CRSError
+
+    text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
+    try:
+        CRS.from_user_input(text)
+    except CRSError:
+        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
+    return str(text)
+
+
+def six(transform: Sequence[float]) -> Transform:
+    """The six coefficients of an affine transform (an ``Affine`` has nine)."""
+    values = tuple(transform)[:6]
+    if len(values) != 6:
+        raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")
+    a, b, c, d, e, f = (float(value) for value in values)
+    return (a, b, c, d, e, f)

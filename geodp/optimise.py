@@ -2,14 +2,16 @@
 
 The variance of an aligned block is a smooth function of the levels' shares of the budget, so the
 best shares of a chain are found by a local search from a good start; chains are tried one after
-another. Everything is public: grid, budget and wishes.
+another, and the neighbours of the best of them. Everything is public: grid, budget and wishes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,12 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.variance import TreeVariance, from_below
 
 Floats = NDArray[np.float64]
+Objective = Callable[[Floats], tuple[float, Floats]]
+"""The value of variances, and its slope in each of them."""
 
 PARTS = 10_000
 """Shares are whole numbers of these parts."""
 
 WIDEST_STEP = 6
-"""Most bits that a level of a tried chain splits."""
+"""Most bits that a repeated level of a tried chain splits."""
+
+LAST_STEP = 12
+"""Most bits that any level splits: 4096 children."""
+
+Radices = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -79,22 +88,34 @@ def block_variances(steps: Sequence[int], shares: ArrayLike, *, gaussian: bool =
     return TreeVariance(fanouts, from_below(fanouts, tuple(own))).blocks()
 
 
-def least_sum(steps: Sequence[int], weights: ArrayLike, *, gaussian: bool = False) -> Shares:
+def least_sum(
+    steps: Sequence[int],
+    weights: ArrayLike,
+    *,
+    gaussian: bool = False,
+    radices: Radices | None = None,
+) -> Shares:
     """Shares of a chain with the least weighted sum of variances.
 
     Parameters
     ----------
     steps : sequence of int
-    weights : float64[bits + 1]
-        Of blocks of ``2**(bits - i)`` keys at index i; not negative, not all 0.
+        Digits of a key that each level splits.
+    weights : float64[digits + 1]
+        Of blocks of keys that share i digits at index i (on bits, of ``2**(bits - i)`` keys); not
+        negative, not all 0.
     gaussian : bool
+    radices : tuple of int, optional
+        Of the digits; default: bits.
     """
     weight = np.asarray(weights, np.float64)
 
-    def total(variance: Floats) -> Floats:
-        return np.asarray(weight @ variance, np.float64)
+    def total(variance: Floats) -> tuple[float, Floats]:
+        value = float(weight @ variance)
+        return float(np.log(value)), weight / value
 
-    return _best(steps, total, gaussian)
+    logs = _search(steps, total, gaussian, None, radices)
+    return _rounded(steps, logs, lambda v: float(weight @ v), gaussian, radices)
 
 
 def least_ratio(
@@ -103,18 +124,20 @@ def least_ratio(
     *,
     gaussian: bool = False,
     orders: Sequence[int] = (8, 64, 256),
+    radices: Radices | None = None,
 ) -> Shares:
     """Shares of a chain with the least largest ratio of standard error to a target.
 
     Parameters
     ----------
     steps : sequence of int
-    targets : float64[bits + 1]
+    targets : float64[digits + 1]
         Standard errors for a budget of 1; infinity where it does not matter.
     gaussian : bool
     orders : sequence of int
         The maximum has kinks; it is approached by norms of these orders, each from the last
         one's end.
+    radices : tuple of int, optional
 
     Returns
     -------
@@ -123,17 +146,18 @@ def least_ratio(
     """
     wanted = np.asarray(targets, np.float64) ** 2
 
-    def worst(variance: Floats, order: int = 0) -> Floats:
-        ratio = variance / (wanted if variance.ndim == 1 else wanted[:, None])
-        top = ratio.max(axis=0)
-        sharp = ((ratio / top) ** order).sum(axis=0) ** (1 / order) if order else 1.0
-        return np.asarray(np.sqrt(top * sharp), np.float64)
+    def norm(variance: Floats, order: int) -> tuple[float, Floats]:
+        ratio = variance / wanted
+        top = ratio.max()
+        power = (ratio / top) ** (order - 1)
+        inner = float(power @ (ratio / top))
+        return float(np.log(top) + np.log(inner) / order) / 2, power / (wanted * 2 * top * inner)
 
     found = None
     for order in orders:
-        found = _search(steps, partial(worst, order=order), gaussian, found)
+        found = _search(steps, partial(norm, order=order), gaussian, found, radices)
     assert found is not None
-    return _rounded(steps, found, worst, gaussian)
+    return _rounded(steps, found, lambda v: float(np.sqrt((v / wanted).max())), gaussian, radices)
 
 
 def chains(bits: int) -> Iterator[tuple[int, ...]]:
@@ -141,11 +165,13 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
 
     What is left over comes right below the root, where blocks are few.
     """
-    seen: set[tuple[int, ...]] = {(bits,)}
-    yield (bits,)
+    seen: set[tuple[int, ...]] = set()
+    if bits <= LAST_STEP:
+        seen.add((bits,))
+        yield (bits,)
     for size in range(1, min(WIDEST_STEP, bits) + 1):
-        for last in range(min(WIDEST_STEP, bits) + 1):
-            for before in {0, last, size + 1} if last else {0}:
+        for last in range(min(LAST_STEP, bits) + 1):
+            for before in sorted({0, last, size + 1} if last else {0}):
                 below = tuple(step for step in (before, last) if step)
                 rest = bits - sum(below)
                 if rest < 0:
@@ -157,57 +183,122 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
                     yield chain
 
 
-def best_ratio(bits: int, targets: ArrayLike, *, gaussian: bool = False) -> Shares:
-    """The chain of :func:`chains`, with its shares, that has the least largest ratio."""
-    quick = [least_ratio(chain, targets, gaussian=gaussian, orders=(8,)) for chain in chains(bits)]
-    quick.sort(key=lambda shares: shares.value)
-    close = [least_ratio(shares.steps, targets, gaussian=gaussian) for shares in quick[:5]]
-    return min([*close, quick[0]], key=lambda shares: shares.value)
+def best_ratio(
+    bits: int, targets: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
+) -> Shares:
+    """The chain, with its shares, that has the least largest ratio of those tried."""
+    find = partial(least_ratio, targets=targets, gaussian=gaussian, radices=radices)
+    quick = _tried(bits, partial(find, orders=(8,)), radices)
+    return min([find(shares.steps) for shares in quick[:5]] + quick[:1], key=lambda s: s.value)
 
 
-def best_sum(bits: int, weights: ArrayLike, *, gaussian: bool = False) -> Shares:
-    """The chain of :func:`chains`, with its shares, that has the least weighted sum."""
-    found = [least_sum(chain, weights, gaussian=gaussian) for chain in chains(bits)]
-    return min(found, key=lambda shares: shares.value)
+def best_sum(
+    bits: int, weights: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
+) -> Shares:
+    """The chain, with its shares, that has the least weighted sum of those tried."""
+    find = partial(least_sum, weights=weights, gaussian=gaussian, radices=radices)
+    return _tried(bits, find, radices)[0]
 
 
-def _best(steps: Sequence[int], objective: Callable[[Floats], Floats], gaussian: bool) -> Shares:
-    return _rounded(steps, _search(steps, objective, gaussian, None), objective, gaussian)
+def _tried(
+    digits: int, find: Callable[[tuple[int, ...]], Shares], radices: Radices | None
+) -> list[Shares]:
+    """All chains of :func:`chains` and the better neighbours of the best, the best first."""
+    radix = radices or (2,) * digits
+
+    def fits(chain: tuple[int, ...]) -> bool:
+        ends = [0, *accumulate(chain)]
+        return all(prod(radix[a:b]) <= 1 << LAST_STEP for a, b in pairwise(ends))
+
+    found = {chain: find(chain) for chain in chains(digits) if fits(chain)}
+    best = min(found.values(), key=lambda shares: shares.value)
+    while True:
+        for chain in _neighbours(best.steps):
+            if chain not in found and fits(chain):
+                found[chain] = find(chain)
+        better = min(found.values(), key=lambda shares: shares.value)
+        if better.value >= best.value * (1 - 1e-3):
+            return sorted(found.values(), key=lambda shares: shares.value)
+        best = better
+
+
+def _neighbours(chain: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Chains with two levels joined, or a digit moved from one to the next."""
+    for i, (a, b) in enumerate(pairwise(chain)):
+        for new in ((a + b,), (a - 1, b + 1), (a + 1, b - 1)):
+            if min(new) > 0:
+                yield (*chain[:i], *new, *chain[i + 2 :])
+
+
+@lru_cache(maxsize=4096)
+def _blocks(steps: tuple[int, ...], radices: Radices) -> tuple[Floats, Floats]:
+    """Matrix from the levels' variances to those of blocks, and the fan-outs.
+
+    With A the sums of squared parts of :mod:`geodp.variance`, one row for the block that shares
+    each number of digits; it is ``r**2`` above the block and ``r`` below it, for a block of r
+    nodes.
+    """
+    stride = np.array([1.0, *accumulate(reversed(radices), lambda a, b: a * b)])[::-1]
+    part = stride[:, None] / stride
+    squares = np.where(part < 1, part**2, part)[:, [0, *accumulate(steps)]]
+    ends = [0, *accumulate(steps)]
+    fanouts = stride[ends[:-1]] / stride[ends[1:]]
+    squares[:, 1:] -= fanouts * squares[:, :-1].copy()
+    return squares, fanouts
 
 
 def _search(
     steps: Sequence[int],
-    objective: Callable[[Floats], Floats],
+    objective: Objective,
     gaussian: bool,
     start: Floats | None,
+    radices: Radices | None,
 ) -> Floats:
     """Logarithms of shares at the objective's minimum; it is convex in the shares."""
     from scipy.optimize import minimize
 
     if start is None:
         start = np.log(np.array([2.0, *steps]))
-
-    tiny = 1e-7
-    steps_aside = np.hstack([np.zeros((start.size, 1)), tiny * np.eye(start.size)])
+    matrix, fanouts = _blocks(tuple(steps), radices or (2,) * sum(steps))
+    order = 1 if gaussian else 2
+    b = fanouts.tolist()
 
     def value_and_slope(logs: Floats) -> tuple[float, Floats]:
-        shares = np.exp(logs[:, None] - logs.max() + steps_aside)
-        variances = block_variances(steps, shares / shares.sum(axis=0), gaussian=gaussian)
-        values = np.log(objective(variances))
-        return float(values[0]), (values[1:] - values[0]) / tiny
+        share = np.exp(logs - logs.max())
+        share /= share.sum()
+        own = (order / share**order).tolist()
+        best = own.copy()
+        for i in range(len(b) - 1, -1, -1):
+            below = b[i] * best[i + 1]
+            best[i] = own[i] * below / (own[i] + below)
+        value, slope = objective((matrix * best).sum(axis=1))
+        toll = (slope[:, None] * matrix).sum(axis=0).tolist()
+        for i, fanout in enumerate(b):
+            toll[i + 1] += toll[i] * fanout * (best[i] / (fanout * best[i + 1])) ** 2
+            toll[i] *= (best[i] / own[i]) ** 2
+        by_log = -order * np.array(own) * np.array(toll)
+        return value, by_log - share * by_log.sum()
 
     bounds = [(-12.0, 4.0)] * start.size
-    found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    found = minimize(
+        value_and_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-8}
+    )
     return np.asarray(found.x, np.float64)
 
 
 def _rounded(
-    steps: Sequence[int], logs: Floats, objective: Callable[[Floats], Floats], gaussian: bool
+    steps: Sequence[int],
+    logs: Floats,
+    value: Callable[[Floats], float],
+    gaussian: bool,
+    radices: Radices | None,
 ) -> Shares:
     """Shares in whole parts that add up to all parts, each at least one."""
     shares = np.exp(logs - logs.max())
     shares /= shares.sum()
     parts = np.maximum(1, np.floor(shares * PARTS)).astype(int)
     parts[np.argmax(parts)] += PARTS - parts.sum()
-    value = float(objective(block_variances(steps, parts / PARTS, gaussian=gaussian)))
-    return Shares(tuple(steps), tuple(parts.tolist()), value)
+    matrix, fanouts = _blocks(tuple(steps), radices or (2,) * sum(steps))
+    own = (1 / (parts / PARTS)) if gaussian else 2 / (parts / PARTS) ** 2
+    best = from_below(tuple(int(b) for b in fanouts), tuple(own.tolist()))
+    return Shares(tuple(steps), tuple(parts.tolist()), value(matrix @ np.array(best)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ from geodp.kernels import morton
 
 KEY_BITS = 63
 """Keys have at most this many bits, so that ``1 << level | prefix`` fits into 64."""
+
+Digits = Sequence[tuple[int, int]]
+"""(axis, radix) of digits, most significant first."""
 
 
 def bits_for(size: int) -> int:
@@ -59,7 +64,9 @@ class Order:
             )
 
     @classmethod
-    def morton(cls, sizes: Sequence[int], *, below: Sequence[int] = ()) -> Order:
+    def morton(
+        cls, sizes: Sequence[int], *, below: Sequence[int] = (), above: Sequence[int] = ()
+    ) -> Order:
         """Bit interleaving (Morton 1966) of axes of any sizes.
 
         The least significant bits of all axes interleave, so that aligned blocks are square at
@@ -69,8 +76,8 @@ class Order:
         ----------
         sizes : sequence of int
             Axes 0, 1, ...; within one round, axis 0 has the more significant bit.
-        below : sequence of int
-            Sizes of the axes that follow, each as a run of bits under all of those.
+        below, above : sequence of int
+            Sizes of the axes that follow, each as a run of bits under or above all of those.
         """
         bits = [bits_for(size) for size in sizes]
         axes = [
@@ -81,7 +88,53 @@ class Order:
         ]
         for axis, size in enumerate(below, start=len(bits)):
             axes += [axis] * bits_for(size)
+        first = len(bits) + len(below)
+        runs = [[axis] * bits_for(size) for axis, size in enumerate(above, start=first)]
+        axes = [axis for run in (*runs, axes) for axis in run]
         return cls(tuple(axes), (2,) * len(axes))
+
+    @classmethod
+    def official(
+        cls,
+        sides: Sequence[int],
+        first: Sequence[int],
+        sizes: Sequence[int],
+        attributes: Digits = (),
+        under: int | None = None,
+    ) -> Order:
+        """Areas within areas: row and column digits of each, so that an area is a run of keys.
+
+        Parameters
+        ----------
+        sides, first, sizes
+            As of :func:`official_digits`.
+        attributes : sequence of (axis, radix)
+            Of the other axes.
+        under : int, optional
+            They come right under the areas of this number in ``sides``, -1: above all. Default:
+            under the cells.
+        """
+        parts = official_digits(sides, first, sizes)
+        parts.insert(len(parts) if under is None else under + 1, attributes)
+        digits = [digit for part in parts for digit in part if digit[1] > 1]
+        offset = (*(at % sides[0] for at in first), *[0] * len(attributes))
+        axes, radices = (tuple(digit[i] for digit in digits) for i in (0, 1))
+        return cls(axes, radices, offset)
+
+    def require_fit(self, sizes: Sequence[int]) -> None:
+        """Raise UsageError where the digits cannot number axes of these sizes."""
+        offset = self.offset or (0,) * len(sizes)
+        if len(offset) != len(sizes) or min(offset) < 0:
+            raise UsageError("An order's offset has a number, 0 or more, for every axis.")
+        capacity = [1] * len(sizes)
+        for axis, radix in zip(self.axes, self.radices, strict=True):
+            if not 0 <= axis < len(capacity):
+                raise UsageError(f"The order names axis {axis}; the grid has {len(capacity)}.")
+            capacity[axis] *= radix
+        if any(
+            room < size + first for room, size, first in zip(capacity, sizes, offset, strict=True)
+        ):
+            raise UsageError("The order has too few digits for the sizes of the grid's axes.")
 
     @property
     def is_binary(self) -> bool:
@@ -94,6 +147,29 @@ class Order:
         for axis, radix in zip(self.axes[digits:], self.radices[digits:], strict=True):
             side[axis] *= radix
         return side
+
+    def overlaps(
+        self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
+    ) -> NDArray[np.bool_]:
+        """Whether blocks of keys that share their first digits hold a cell: bool[n].
+
+        Parameters
+        ----------
+        first : uint64[n]
+            First key of each block.
+        digits : int
+            How many digits its keys share.
+        sizes : sequence of int
+            Of the axes.
+        """
+        low = self.decode(first, len(sizes))
+        side = self.sides(digits, len(sizes))[:, None]
+        inside = (low < np.array(sizes)[:, None]) & (low + side > 0)
+        return np.asarray(inside.all(axis=0), np.bool_)
+
+    def describe(self) -> Any:
+        """Plain values for the release card."""
+        return [list(self.axes), list(self.radices), list(self.offset)]
 
     @cached_property
     def bits(self) -> int:
@@ -134,3 +210,25 @@ class Order:
             for axis in set(self.axes)
         }
         return np.array([mask[axis] for axis in self.axes], np.uint64)
+
+
+def official_digits(
+    sides: Sequence[int], first: Sequence[int], sizes: Sequence[int]
+) -> list[Digits]:
+    """Digits of rows and columns that lead to areas of each size; radices may be 1.
+
+    Parameters
+    ----------
+    sides : sequence of int
+        Cells on a side of the areas, the largest first; each divides the one before.
+    first, sizes : (rows, columns)
+        First index of the map on the code system's lattice, and its size.
+
+    Examples
+    --------
+    >>> official_digits([10, 1], (5, 0), (12, 8))
+    [((0, 2), (1, 1)), ((0, 10), (1, 10))]
+    """
+    top = [-(-(at % sides[0] + size) // sides[0]) for at, size in zip(first, sizes, strict=True)]
+    steps = [top, *([a // b] * 2 for a, b in pairwise(sides))]
+    return [tuple(enumerate(step)) for step in steps]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from geodp import __version__
 from geodp.accounting import Event
@@ -18,7 +18,34 @@ from geodp.io.staging import SCHEMA
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT
+from geodp.region import Labels, Region
 from geodp.table import ReleasedTable
+from geodp.tree import overlaps
+from geodp.variance import MOST_CHILDREN, TreeVariance
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A released sum over a region and its expected error.
+
+    Attributes
+    ----------
+    count : int or float
+        Sum of the released counts.
+    standard_error : float
+        Closed form, where nothing is clamped.
+    low, high : float
+        The 95 % interval: 1.96 standard errors to both sides, not below 0 where counts cannot be,
+        and further up where the clamp has touched the region, see :meth:`Release.estimate`.
+    clamped : bool
+        Whether a cell or node next to it was released as 0.
+    """
+
+    count: int | float
+    standard_error: float
+    low: float
+    high: float
+    clamped: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +81,72 @@ class Release:
         """The mechanism, with its settings."""
         return mechanism(self.event.mechanism)
 
-    def standard_error(self, cells: ArrayLike = 1) -> Any:
-        """Closed-form standard error of the sum of an aligned block of cells.
+    def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
+        """The released sum over a region, its standard error and a 95 % interval.
+
+        Of a method that clamps at 0, the interval reaches further up where a part of a node that
+        the region cuts was released as 0: people pulled out of the region by the clamp. The
+        reach is bias plus 1.96 root-mean-square errors of an isolated cell (``isolated_cell``),
+        where the method states them. It is then conservative for most regions. Where no node
+        that the region cuts has an empty part, no clamp has moved its sum.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.region.Region.of`.
+
+        Raises
+        ------
+        UsageError
+            No such region, or a method without a closed form for it.
+        """
+        cells = Region.of(self.grid, region, labels)
+        error = self._region_error(cells)
+        here = np.isin(self.table.key, cells.key, assume_unique=True)
+        count: int | float = self.table.count[here].sum().item()
+        low, high = count - 1.96 * error, count + 1.96 * error
+        clamped = False
+        if self.method.nonnegative:
+            clamped = self._clamped(cells.key)
+            alone = self.method.isolated_cell(self.grid, self.event)
+            if clamped and alone is not None:
+                spread = max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0) ** 0.5
+                high = max(high, count - alone["bias"] + 1.96 * spread)
+            low = max(low, 0.0)
+        return Estimate(count, error, low, high, clamped)
+
+    def _tree(self) -> TreeVariance:
+        tree = self.method.tree_variance(self.grid, self.event)
+        if tree is None:
+            raise UsageError(
+                f"{self.event.mechanism} has no closed form of the error of any region: its "
+                "error depends on the data, or it does not work on a tree of keys."
+            )
+        return tree
+
+    def _region_error(self, region: Region) -> float:
+        grid = self.grid if self.method.skips_outside else None
+        return float(np.sqrt(max(self._tree().region(region.key, grid), 0.0)))
+
+    def _clamped(self, key: NDArray[np.uint64]) -> bool:
+        """Whether a node that is partly in a set of keys has a child released as 0."""
+        stride = 1
+        for fanout in reversed(self._tree().fanouts):
+            node, size = np.unique(key // np.uint64(stride * fanout), return_counts=True)
+            cut = node[size < stride * fanout]
+            for start in range(0, cut.size, max(1, MOST_CHILDREN // fanout)):
+                some = cut[start : start + max(1, MOST_CHILDREN // fanout), None]
+                child = some * np.uint64(fanout) + np.arange(fanout, dtype=np.uint64)
+                child = child.reshape(-1)[overlaps(self.grid, child.reshape(-1), stride)]
+                first = np.searchsorted(self.table.key, child * np.uint64(stride))
+                after = np.append(self.table.key, np.uint64(2**64 - 1))[first]
+                if (after >= (child + np.uint64(1)) * np.uint64(stride)).any():
+                    return True
+            stride *= fanout
+        return False
+
+    def standard_error(self, cells: Any = 1) -> Any:
+        """Closed-form standard error of the sum of an aligned block of cells, or of a region.
 
         It depends on public parameters only. For a method that clamps at 0 it holds where no count
         on the way is clamped, that is, where blocks are well above the noise. Empty cells among
@@ -65,10 +156,12 @@ class Release:
 
         Parameters
         ----------
-        cells : int or array of int
-            Cells of the block, consecutive in key order; a power of 4 is a square of a map. For a
-            number that is no power of 2: a run from the beginning of a block, and the sum of the
-            standard errors of its blocks, which is an upper bound.
+        cells : int, array of int or region
+            A region is a :class:`geodp.region.Region`, a shapely polygon in the grid's CRS, or
+            codes of official areas: its error is that of its own cells, parents' shared noise
+            included. A number is that of the cells of a block, consecutive in key order; a power
+            of 4 is a square of a map. For a number that is no power of 2: a run from the beginning
+            of a block, and the sum of the standard errors of its blocks, which is an upper bound.
 
         Returns
         -------
@@ -80,6 +173,11 @@ class Release:
         UsageError
             A block that the grid does not have, or a method whose error depends on the data.
         """
+        named = isinstance(cells, str) or (
+            isinstance(cells, list | tuple) and cells and isinstance(cells[0], str)
+        )
+        if named or isinstance(cells, Region) or hasattr(cells, "geom_type"):
+            return self._region_error(Region.of(self.grid, cells))
         errors = self._block_errors()
         if errors is None:
             raise UsageError(

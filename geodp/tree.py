@@ -109,10 +109,7 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
     digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
-    side = grid.order.sides(digits, len(grid.shape))[:, None]
-    low = grid.decode(first)
-    overlaps = (low < np.array(grid.shape)[:, None]) & (low + side > 0)
-    inside = np.asarray(overlaps.all(axis=0), np.bool_)
+    inside = grid.order.overlaps(first, digits, grid.shape)
     if grid.mask is not None:
         ranges = grid.mask.ranges
         after = np.searchsorted(ranges[:, 1], first, side="right")

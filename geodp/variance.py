@@ -22,6 +22,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.grid import Grid
+from geodp.tree import overlaps
+
+MOST_CHILDREN = 1 << 20
+"""Children whose overlap with a domain is looked at together."""
+
 
 @dataclass(frozen=True)
 class TreeVariance:
@@ -74,14 +80,19 @@ class TreeVariance:
             above = node
         return np.array(found)
 
-    def region(self, key: NDArray[np.uint64]) -> float:
+    def region(self, key: NDArray[np.uint64], grid: Grid | None = None) -> float:
         """Variance of the sum over cells.
 
         Parameters
         ----------
         key : uint64[n]
             Of the cells, strictly increasing.
+        grid : Grid, optional
+            Whose domain leaves nodes with fewer children: a node shares out among those that
+            overlap the domain. Default: all keys are cells.
         """
+        if grid is not None and grid.size < prod(self.fanouts):
+            return self._region_of(key, grid)
         stride = prod(self.fanouts)
         squares = [(key.size / stride) ** 2]
         for fanout in self.fanouts:
@@ -93,6 +104,35 @@ class TreeVariance:
         steps = zip(self.fanouts, self.variances[1:], squares[:-1], squares[1:], strict=True)
         below = sum(own * (fine - fanout * coarse) for fanout, own, coarse, fine in steps)
         return self.variances[0] * squares[0] + below
+
+    def _region_of(self, key: NDArray[np.uint64], grid: Grid) -> float:
+        """From the cells up: ``a(v)`` is the sum of ``a(c)`` over v's possible children by b_v."""
+        node, part = key, np.ones(key.size)
+        found, stride = 0.0, 1
+        for fanout, own in zip(reversed(self.fanouts), reversed(self.variances[1:]), strict=True):
+            above = node // np.uint64(fanout)
+            first = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]])[: above.size])
+            above = above[first]
+            total = np.add.reduceat(part, first) if first.size else part
+            possible = _possible(grid, above, fanout, stride)
+            squares = np.add.reduceat(part * part, first) if first.size else part
+            found += own * float((squares - total**2 / possible).sum())
+            node, part, stride = above, total / possible, stride * fanout
+        return found + self.variances[0] * float((part * part).sum())
+
+
+def _possible(
+    grid: Grid, above: NDArray[np.uint64], fanout: int, stride: int
+) -> NDArray[np.float64]:
+    """Children of nodes that overlap the domain: float64[n]; a child has ``stride`` keys."""
+    found = np.empty(above.size)
+    step = max(1, MOST_CHILDREN // fanout)
+    for start in range(0, above.size, step):
+        nodes: NDArray[np.uint64] = above[start : start + step, None]
+        number = np.arange(fanout, dtype=np.uint64)
+        child = np.asarray(nodes * np.uint64(fanout) + number, np.uint64).reshape(-1)
+        found[start : start + step] = overlaps(grid, child, stride).reshape(-1, fanout).sum(axis=1)
+    return found
 
 
 def from_below(fanouts: tuple[int, ...], own: tuple[float, ...]) -> tuple[float, ...]:

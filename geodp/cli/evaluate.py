@@ -85,7 +85,7 @@ def evaluate(**options: Any) -> None:
     if options["polygon_name"] is not None and options["polygons"] is None:
         raise UsageError("--polygon-name goes with --polygons only.")
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
-        _require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
 
     import geodp
     from geodp.accounting import budget
@@ -122,13 +122,13 @@ def evaluate(**options: Any) -> None:
         )
     document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
     if options["output"] is not None:
-        _write(options["output"], document.encode() + b"\n", found.public, options["overwrite"])
+        write_file(options["output"], document.encode() + b"\n", found.public, options["overwrite"])
     if options["plot"] is not None:
         from geodp.plot import plot_errors
 
         picture = io.BytesIO()
         plot_errors(found, picture, options["plot"].suffix[1:].lower())
-        _write(options["plot"], picture.getvalue(), found.public, options["overwrite"])
+        write_file(options["plot"], picture.getvalue(), found.public, options["overwrite"])
     if options["as_json"]:
         click.echo(document)
     else:
@@ -154,9 +154,10 @@ def split_specs(given: Sequence[str]) -> list[str]:
     return specs
 
 
-def _require_free(
+def require_free(
     path: Path | None, option: str, endings: tuple[str, ...], *, overwrite: bool
 ) -> None:
+    """Raise UsageError where a file of an option could not be written."""
     if path is None:
         return
     if path.suffix.lower() not in endings:
@@ -167,7 +168,7 @@ def _require_free(
         raise UsageError(f"There is no folder {path.parent} for {option}.")
 
 
-def _write(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
+def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """A whole file or none; only its owner may read what is confidential."""
     partial = None
     try:

@@ -15,9 +15,10 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from geodp.accounting import Event
+from geodp.axes import Attribute, Mask
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import GeodpError, VerificationError
-from geodp.grid import Attribute, Grid, Mask
+from geodp.grid import Grid
 from geodp.gridcode import JISMesh, code_system
 from geodp.io import cog, tables
 from geodp.io.staging import CARD, SCHEMA

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from geodp.mechanisms.base import (
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
+from geodp.variance import TreeVariance
 
 FINEST_SCALE = 4096
 """The lattice of real-valued noise is as fine as keeps the scale, in its steps, below this."""
@@ -48,6 +50,15 @@ class Additive(Mechanism):
         step = self.step(event.scale)
         variance = DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
         return np.asarray(cells * variance, np.float64)
+
+    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+        """A tree of one level: all keys under the root, each by itself."""
+        variances = self.variances(grid, event)
+        if variances is None:
+            return None
+        cell = float(variances[-1])
+        n = prod(grid.order.radices)
+        return TreeVariance((n,), (n * cell, cell))
 
     def step(self, scale: Fraction) -> Fraction:
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""

@@ -54,6 +54,9 @@ class Mechanism(ABC):
     gaussian : bool
         Whether it takes Gaussian noise too (``event.law``): it measures whole numbers, each of
         which one person changes by at most 1, and their number is the sensitivity.
+    skips_outside : bool
+        Whether nodes of its tree share out among children that overlap the domain only; otherwise
+        padding is estimated too, and every node has all of its children.
     """
 
     name: ClassVar[str]
@@ -65,6 +68,7 @@ class Mechanism(ABC):
     whole: ClassVar[bool] = False
     nonnegative: ClassVar[bool] = False
     gaussian: ClassVar[bool] = False
+    skips_outside: ClassVar[bool] = False
 
     @abstractmethod
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:

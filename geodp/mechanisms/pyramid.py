@@ -16,37 +16,14 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
+from geodp.mechanisms.levels import Chain, preset, steps_of, weights_of
 from geodp.noise import Law, NodeNoise
 from geodp.noise.node import SLOTS
 from geodp.randomness import NoiseKey, Stream
+from geodp.regions import WIDEST
 from geodp.table import CountTable, ReleasedTable
 from geodp.tree import overlaps
 from geodp.variance import TreeVariance, from_below
-
-WIDEST = 4096
-"""Most children of a node."""
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Levels from the root to the cells.
-
-    Attributes
-    ----------
-    fanouts : tuple of int
-        Children of a node of each level but the last.
-    shares : tuple of Fraction
-        Of the budget, for every level from the root on; they add up to 1.
-    """
-
-    fanouts: tuple[int, ...]
-    shares: tuple[Fraction, ...]
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Keys that a node of each level covers."""
-        below = accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1)
-        return tuple(below)[::-1]
 
 
 @dataclass(frozen=True)
@@ -65,8 +42,9 @@ class Pyramid(Mechanism):
     setting : str
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         everything; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal shares;
-        ``"official"``: the published areas of the grid's code system, shares as for R;
-        ``"auto"``: R with Laplace noise, flat with Gaussian noise.
+        ``"official"``: the published areas of the grid's code system, or an office's regions,
+        shares as for R; ``"auto"``: official on a grid in the order of areas, elsewhere R; with
+        Gaussian noise flat.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -99,6 +77,7 @@ class Pyramid(Mechanism):
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
     gaussian: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
         "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
@@ -117,7 +96,7 @@ class Pyramid(Mechanism):
             raise UsageError("pyramid:prune is 0 or more noise scales.")
         if bool(self.chain) != bool(self.shares):
             raise UsageError("pyramid:chain and pyramid:shares go together.")
-        steps, weights = _steps(self.chain), _weights(self.shares)
+        steps, weights = steps_of(self.chain), weights_of(self.shares)
         if self.chain and len(weights) != len(steps) + 1:
             raise UsageError("pyramid:shares has a weight for the root and one for every step.")
 
@@ -127,25 +106,26 @@ class Pyramid(Mechanism):
         if self.setting == "official" and not self.chain and grid.official_steps() is None:
             return (
                 "pyramid:setting=official needs a grid in the order of its code system's areas "
-                "(--order official, Grid.with_official_order)."
+                "(--order official, Grid.with_official_order) or of regions (--regions, "
+                "Grid.with_regions)."
             )
-        if self.chain and sum(_steps(self.chain)) != digits:
+        if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):
-            return f"A level of pyramid:chain may have at most {WIDEST} children a node."
+            return f"A level of the pyramid may have at most {WIDEST} children a node."
         return None
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
         """The chain on a grid, with Laplace or Gaussian noise."""
         radices = grid.order.radices
+        areas = grid.official_steps() if self.setting in ("auto", "official") else None
         if self.chain:
-            steps, weights = _steps(self.chain), _weights(self.shares)
-        elif self.setting == "official":
-            steps, weights = [step for _, step in grid.official_steps() or ()], []
+            steps, weights = steps_of(self.chain), weights_of(self.shares)
+        elif self.setting == "official" or (areas is not None and not gaussian):
+            steps, weights = [step for _, step in areas or ()], []
         else:
             auto = "flat" if gaussian else "R"
-            preset = auto if self.setting == "auto" else self.setting
-            steps, weights = _preset(preset, len(radices))
+            steps, weights = preset(auto if self.setting == "auto" else self.setting, radices)
         ends = [0, *accumulate(steps)]
         fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
         weights = weights or [Fraction(2), *(Fraction(f.bit_length() - 1) for f in fanouts)]
@@ -270,29 +250,64 @@ def _expanded(
 ) -> list[Level]:
     """The first pass: measure level by level, below nodes with a count above 0 only."""
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    span = np.array([[0], [table.key.size]])
-    above: NDArray[np.uint64] = np.zeros(1, np.uint64)
+    frontier = Frontier(
+        np.zeros(1, np.uint64), np.array([[0], [table.key.size]]), np.zeros(0, np.int64)
+    )
     levels: list[Level] = []
-    count = np.zeros(0, np.int64)
-    for i, (fanout, stride) in enumerate(zip((1, *chain.fanouts), chain.strides, strict=True)):
-        law = laws[i]
+    for i, law in enumerate(laws):
         noise = NodeNoise(key, Stream.PYRAMID + i, law)
-        child = _numbered(above, fanout)
-        z, uniform = _noise(noise, above, child, fanout)
-        start = np.empty(child.size + 1, np.int64)
-        start[-1] = span[1, -1] if span.size else 0
-        kernels.measure(child, np.uint64(stride), fanout, span, table.key, cumulative, start, z)
-        variance = np.where(overlaps(table.grid, child, stride), law.variance, 0.0)
-        level = Level(fanout, child, z, variance, uniform)
-        shared = level.shared(count, least[i]) if i else np.maximum(z, 0).astype(np.int64)
-        level.open = np.flatnonzero(shared)
-        level.count = count = shared[level.open]
+        level, frontier = _below(table, chain, i, cumulative, frontier, noise, least[i])
         levels.append(level)
-        above = child[level.open]
-        stop = np.where(level.open % fanout == fanout - 1, span[1, level.open // fanout], 0)
-        stop = np.where(level.open % fanout == fanout - 1, stop, start[level.open + 1])
-        span = np.stack([start[level.open], stop])
     return levels
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Open nodes of a level, in key order.
+
+    Attributes
+    ----------
+    prefix : uint64[n]
+    span : int64[2, n]
+        First and one past the last of each node's data.
+    count : int64[n]
+        What is shared out below; empty above the root.
+    """
+
+    prefix: NDArray[np.uint64]
+    span: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+
+def _below(
+    table: CountTable,
+    chain: Chain,
+    i: int,
+    cumulative: NDArray[np.int64],
+    frontier: Frontier,
+    noise: NodeNoise,
+    least: float,
+) -> tuple[Level, Frontier]:
+    """Level i, measured under a frontier, and the frontier of its own open nodes.
+
+    A node's result depends on nothing but the node: a frontier may be cut anywhere.
+    """
+    fanout, stride = (1, *chain.fanouts)[i], chain.strides[i]
+    child = _numbered(frontier.prefix, fanout)
+    z, uniform = _noise(noise, frontier.prefix, child, fanout)
+    span = frontier.span
+    start = np.empty(child.size + 1, np.int64)
+    start[-1] = span[1, -1] if span.size else 0
+    kernels.measure(child, np.uint64(stride), fanout, span, table.key, cumulative, start, z)
+    variance = np.where(overlaps(table.grid, child, stride), noise.law.variance, 0.0)
+    level = Level(fanout, child, z, variance, uniform)
+    shared = level.shared(frontier.count, least) if i else np.maximum(z, 0).astype(np.int64)
+    level.open = np.flatnonzero(shared)
+    level.count = shared[level.open]
+    # The last child's data end where its node's do; elsewhere where the next child's begin.
+    is_last = level.open % fanout == fanout - 1
+    stop = np.where(is_last, span[1, level.open // fanout], start[level.open + 1])
+    return level, Frontier(child[level.open], np.stack([start[level.open], stop]), level.count)
 
 
 def _noise(
@@ -317,46 +332,6 @@ def _numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
     """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
     first = above[:, None] * np.uint64(fanout)
     return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
-
-
-def _steps(chain: str) -> list[int]:
-    try:
-        steps = [int(part) for part in chain.split("-")] if chain else []
-    except ValueError:
-        steps = [0]
-    if any(step < 1 for step in steps):
-        raise UsageError("pyramid:chain is written as digits per level, such as 2-4-4-4-4.")
-    return steps
-
-
-def _weights(shares: str) -> list[Fraction]:
-    try:
-        weights = [Fraction(part) for part in shares.split("-")] if shares else []
-    except (ValueError, ZeroDivisionError):
-        weights = [Fraction(0)]
-    if any(weight <= 0 for weight in weights):
-        raise UsageError("pyramid:shares is written as weights above 0, such as 2-2-4-4-4-4.")
-    return weights
-
-
-def _preset(setting: str, digits: int) -> tuple[list[int], list[Fraction]]:
-    """Digits of each level and weights, the root's first; what does not fit comes at the top."""
-    bottom, size = {"R": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[setting]
-    while sum(bottom) > digits:
-        bottom = bottom[1:]
-    rest = digits - sum(bottom)
-    top = [rest % size] * bool(rest % size) + [size] * (rest // size)
-    steps = top + bottom
-    if setting == "R":
-        weights = [2, *steps]
-    elif setting == "flat":
-        weights = [1] * (len(steps) + 1)
-    else:
-        # 0.35 of the budget for the root and the upper levels, as in the table of 2**18 cells.
-        upper = [Fraction(2), *[Fraction(3)] * len(top)]
-        lower = [Fraction(115), Fraction(110), Fraction(425)][3 - len(bottom) :]
-        return steps, [350 * w / sum(upper) for w in upper] + lower
-    return steps, [Fraction(weight) for weight in weights]
 
 
 METHODS = (Pyramid(),)

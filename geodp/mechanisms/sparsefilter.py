@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accounting import Event, Guarantee
+from geodp.axes import Mask
 from geodp.errors import UsageError
-from geodp.grid import Grid, Mask
+from geodp.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
 from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.noise.geometric import LIMIT, Geometric, Interval

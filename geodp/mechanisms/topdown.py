@@ -71,6 +71,7 @@ class TopDown(Mechanism):
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
     gaussian: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
         "holds. The clamp is biased: a "

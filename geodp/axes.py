@@ -1,0 +1,53 @@
+"""What a grid has beside its places: attributes, and a public mask."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""
+
+    name: str
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
+        if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
+            raise UsageError("An attribute has a name and labels: texts that differ.")
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card."""
+        return {"attribute": self.name, "labels": list(self.labels)}
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The public part of a grid where people can be: disjoint, sorted ranges of keys.
+
+    Attributes
+    ----------
+    ranges : uint64[r, 2]
+        [start, stop) each, padded attribute indices included.
+    cells : int
+        Cells of the spatial axes inside.
+    source : str
+        Where the mask comes from, in words: published with every release.
+    """
+
+    ranges: NDArray[np.uint64] = field(repr=False)
+    cells: int
+    source: str
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the ranges."""
+        return hashlib.sha256(self.ranges.astype("<u8").tobytes()).hexdigest()

@@ -1,0 +1,90 @@
+"""Levels of a pyramid: chains, presets and how they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+
+from geodp.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Levels from the root to the cells.
+
+    Attributes
+    ----------
+    fanouts : tuple of int
+        Children of a node of each level but the last.
+    shares : tuple of Fraction
+        Of the budget, for every level from the root on; they add up to 1.
+    """
+
+    fanouts: tuple[int, ...]
+    shares: tuple[Fraction, ...]
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Keys that a node of each level covers."""
+        below = accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1)
+        return tuple(below)[::-1]
+
+
+def steps_of(chain: str) -> list[int]:
+    """Digits of every level of an own chain; empty: none is given."""
+    try:
+        steps = [int(part) for part in chain.split("-")] if chain else []
+    except ValueError:
+        steps = [0]
+    if any(step < 1 for step in steps):
+        raise UsageError("pyramid:chain is written as digits per level, such as 2-4-4-4-4.")
+    return steps
+
+
+def weights_of(shares: str) -> list[Fraction]:
+    """Weights of the levels of an own chain."""
+    try:
+        weights = [Fraction(part) for part in shares.split("-")] if shares else []
+    except (ValueError, ZeroDivisionError):
+        weights = [Fraction(0)]
+    if any(weight <= 0 for weight in weights):
+        raise UsageError("pyramid:shares is written as weights above 0, such as 2-2-4-4-4-4.")
+    return weights
+
+
+def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Fraction]]:
+    """Digits of each level and weights, the root's first; what does not fit comes at the top.
+
+    An empty list of weights: 2 for the root, elsewhere the bits that a level splits.
+    """
+    bottom, size = {"R": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[setting]
+    if any(radix != 2 for radix in radices):
+        steps = _grouped(radices, 1 << size)
+        bottom = steps[-3:] if setting == "fine" else []
+        top = steps[: len(steps) - len(bottom)]
+    else:
+        while sum(bottom) > len(radices):
+            bottom = bottom[1:]
+        rest = len(radices) - sum(bottom)
+        top = [rest % size] * bool(rest % size) + [size] * (rest // size)
+    if setting == "R":
+        return top, []
+    if setting == "flat":
+        return top, [Fraction(1)] * (len(top) + 1)
+    # 0.35 of the budget for the root and the upper levels, as in the table of 2**18 cells.
+    upper = [Fraction(2), *[Fraction(3)] * len(top)]
+    lower = [Fraction(115), Fraction(110), Fraction(425)][3 - len(bottom) :]
+    return top + bottom, [350 * w / sum(upper) for w in upper] + lower
+
+
+def _grouped(radices: tuple[int, ...], most: int) -> list[int]:
+    """Digits of levels of at most so many children, filled from the cells up; a digit is whole."""
+    steps: list[int] = []
+    fanout = most + 1
+    for radix in reversed(radices):
+        if fanout * radix > most:
+            steps, fanout = [0, *steps], 1
+        steps[0] += 1
+        fanout *= radix
+    return steps

@@ -1,0 +1,100 @@
+"""Errors of regions on domains with edges, against explicit covariance matrices."""
+
+import numpy as np
+import pytest
+
+from geodp import CountTable, Grid, NoiseKey, publish
+from geodp.errors import CodeError, UsageError
+from geodp.region import Region
+from geodp.variance import TreeVariance
+
+GRID = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35.5))
+
+
+def covariance(fanouts, variances, inside):
+    """Covariance of cells: every node shares out equally, its children deviate around that."""
+    n = inside.size
+
+    def children(level, low, size):
+        step = size // fanouts[level]
+        starts = range(low, low + size, step)
+        return [start for start in starts if inside[start : start + step].any()], step
+
+    def weights(level, low, size):
+        out = np.zeros(n)
+        if level == len(fanouts):
+            out[low] = 1
+            return out
+        some, step = children(level, low, size)
+        return sum(weights(level + 1, start, step) for start in some) / len(some)
+
+    def below(level, low, size):
+        if level == len(fanouts):
+            return np.zeros((n, n))
+        some, step = children(level, low, size)
+        shares = np.array([weights(level + 1, start, step) for start in some]).T
+        own = variances[level + 1] * (np.eye(len(some)) - 1 / len(some))
+        return shares @ own @ shares.T + sum(below(level + 1, start, step) for start in some)
+
+    root = weights(0, 0, n)
+    return variances[0] * np.outer(root, root) + below(0, 0, n)
+
+
+@pytest.mark.parametrize(
+    ("fanouts", "variances"),
+    [((2,) * 5, (4.0, *[2.0] * 5)), ((8, 4), (3.0, 5.0, 1.0)), ((32,), (30.0, 2.0))],
+)
+def test_error_of_a_region_at_the_edges(fanouts, variances):
+    grid = Grid.regular((5, 3))
+    inside = grid.contains_keys(np.arange(32, dtype=np.uint64))
+    exact = covariance(fanouts, variances, inside)
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        chosen = inside & (generator.random(32) < 0.5)
+        found = TreeVariance(fanouts, variances).region(np.flatnonzero(chosen).astype("u8"), grid)
+        assert found == pytest.approx(chosen @ exact @ chosen)
+
+
+def test_an_area_a_polygon_and_a_rectangle_are_the_same_cells():
+    shapely = pytest.importorskip("shapely")
+    area = Region.of(GRID, "523960")
+    west, south, east, north = 139, 35 + 1 / 6, 139 + 1 / 8, 35.25  # a 10 km mesh
+    assert (Region.of(GRID, (west, south, east, north)).key == area.key).all()
+    assert (Region.of(GRID, shapely.box(west, south, east, north)).key == area.key).all()
+    assert area.cells == 400
+    assert Region.of(GRID, ["523960", "5239600011"[:8]]).cells == 400  # one holds the other
+
+
+def test_what_is_no_region():
+    with pytest.raises(CodeError):
+        Region.of(GRID, "643960")
+    with pytest.raises(UsageError):
+        Region.of(GRID, (1, 2, 3))
+    with pytest.raises(UsageError):
+        Region.of(GRID, np.array([1, 2], np.int64))
+
+
+@pytest.mark.parametrize("method", ["topdown", "pyramid", "laplace", "privelet"])
+def test_estimates(method):
+    counts = np.random.default_rng(1).poisson(300, GRID.shape)
+    table = CountTable.from_dense(counts, GRID)
+    release = publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)))
+    found = release.estimate("523960")
+    inside = np.isin(release.table.key, Region.of(GRID, "523960").key)
+    assert found.count == release.table.count[inside].sum()
+    assert not found.clamped
+    assert found.high - found.low == pytest.approx(2 * 1.96 * found.standard_error)
+    assert release.standard_error("523960") == found.standard_error
+
+
+@pytest.mark.parametrize("method", ["laplace", "geometric", "privelet", "hay:fanout=3"])
+def test_one_cell_of_a_padded_domain_has_at_most_the_stated_error(method):
+    grid = Grid.regular((5, 3))
+    table = CountTable.from_dense(np.full((5, 3), 50), grid)
+    release = publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)))
+    errors = [
+        release.standard_error(Region.of(grid, np.array([[row], [col]])))
+        for row in range(5)
+        for col in range(3)
+    ]
+    assert max(errors) == pytest.approx(release.standard_error(1))
