@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.coarser import coarser_system
 from geodp.errors import CodeError, UsageError
 from geodp.grid import Grid
-from geodp.gridcode import CodeSystem, JISMesh, code_system
+from geodp.gridcode import CodeSystem
 from geodp.lattice import Lattice
 
 MOST_CELLS = 1 << 26
@@ -190,12 +191,6 @@ def cells_of_polygon(grid: Grid, shape: Any) -> tuple[NDArray[np.int64], NDArray
     shapely.prepare(shape)
     hit = shapely.contains_xy(shape, (left + right) / 2, (lower + upper) / 2)
     return row[hit], col[hit]
-
-
-def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
-    """The code system of another level, on the same datum."""
-    found = code_system(name)
-    return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
 
 
 def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:

@@ -15,6 +15,7 @@ FLOORS = [
             "accounting",
             "axes",
             "chain",
+            "coarser",
             "contribution",
             "domain",
             "grid",
