@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from geodp.io.raster import read_raster as read_raster
     from geodp.io.tabular import read_table as read_table
     from geodp.mechanisms import METHODS as METHODS
+    from geodp.planning import Plan as Plan
+    from geodp.planning import plan as plan
     from geodp.publisher import publish as publish
     from geodp.randomness import NoiseKey as NoiseKey
     from geodp.release import Release as Release
@@ -32,9 +34,11 @@ _HOME = {
     "GeodpError": "geodp.errors",
     "Grid": "geodp.grid",
     "NoiseKey": "geodp.randomness",
+    "Plan": "geodp.planning",
     "Release": "geodp.release",
     "ReleasedTable": "geodp.table",
     "evaluate": "geodp.evaluation",
+    "plan": "geodp.planning",
     "publish": "geodp.publisher",
     "read_mesh": "geodp.io.mesh",
     "read_points": "geodp.io.points",

@@ -188,6 +188,8 @@ class Grid:
             raise UsageError("Regions need one map, without a mask.")
         if attributes not in ("below", "above", *regions.levels):
             raise UsageError(f"Attributes come below, above, {', '.join(regions.levels)}.")
+        if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
+            raise UsageError(f"A level of regions needs another name than {min(taken)!r}.")
         under = {"below": None, "above": ""}.get(attributes, attributes)
         own = regions.within(*self.shape[:2])
         return replace(self, order=RegionOrder.of(own, self._attribute_digits, under))

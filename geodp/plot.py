@@ -66,12 +66,14 @@ def plot_errors(
             for number, (spec, figures) in enumerate(evaluation.methods.items()):
                 _line(axes, evaluation, number, spec, figures, measure)
         _label(figure, right, evaluation)
+        symbols = {"ε": evaluation.epsilon, "ρ": evaluation.rho, "δ": evaluation.delta}
+        spent = ", ".join(f"{s} = {float(n):.3g}" for s, n in symbols.items() if n is not None)
         bars = "" if evaluation.trials == 1 else "; bars: 95 % intervals"
         dashes = any(row["closed_form"] is not None for row in evaluation.methods.values())
         figure.text(
             0.075,
             0.945,
-            f"Error by area at ε = {float(evaluation.epsilon):g}",
+            f"Error by area at {spent}",
             fontsize=12.5,
             fontweight="bold",
         )

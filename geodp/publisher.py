@@ -7,6 +7,7 @@ import secrets
 import numpy as np
 
 from geodp.accounting import ADD_REMOVE, Budget, Event, budget, event
+from geodp.areas import public_guess
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
 from geodp.ledger import Charge, Ledger
@@ -20,13 +21,14 @@ from geodp.table import CountTable
 def publish(
     table: CountTable,
     *,
-    method: str = "topdown",
+    method: str = "pyramid",
     epsilon: Budget | None = None,
     rho: Budget | None = None,
     delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
     unit: str = "person",
+    people: float | None = None,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
@@ -53,11 +55,13 @@ def publish(
         the table's source tells (``table.bound``), which is 1 where people were counted once.
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
+    people : float, optional
+        A public guess of the sum of all counts, such as an older census tells; never taken from
+        the data. The card then states the resolution floor.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid and all parameters: the same
         input gives the same release again, and different inputs never share noise.
-
     ledger : Ledger, optional
         Charged before any noise is drawn; the charge stays if the run fails afterwards.
         Publishing the same input again with the same kept key is recognised and costs nothing.
@@ -90,7 +94,7 @@ def publish(
     >>> bool((release.table.to_dense() >= 0).all())
     True
     >>> round(release.standard_error(64), 1)
-    10.6
+    8.4
     """
     if not isinstance(table, CountTable):
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
@@ -101,6 +105,7 @@ def publish(
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = agreed_bound(table, contribution)
     _require_public_mask(table)
+    guess = public_guess(people)
     amounts = budget(epsilon, rho, delta)
     if amounts["rho"] is not None and not chosen.gaussian:
         raise UsageError(f"{chosen.name} has Laplace noise only: give epsilon alone.")
@@ -128,7 +133,7 @@ def publish(
         charge = None
         if ledger is not None or dataset is not None:
             charge = _charged(ledger, dataset, spent, fingerprint)
-        return Release(chosen.release(table, spent, own), charge)
+        return Release(chosen.release(table, spent, own), charge, guess)
     finally:
         own.forget()
 

@@ -71,14 +71,16 @@ class Regions:
     source: str
 
     @classmethod
-    def of_cells(cls, cell: ArrayLike, regions: Mapping[str, Sequence[str]], source: str) -> Self:
+    def of_cells(
+        cls, cell: ArrayLike, regions: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
+    ) -> Self:
         """The table of cells in any order.
 
         Parameters
         ----------
         cell : int64[2, n]
             Row and column on the grid, each cell once.
-        regions : mapping of str to sequence of str
+        regions : mapping of str to sequence
             Codes of the regions that hold each cell, by level, the coarsest first.
         source : str
             Published; must not be empty.
@@ -87,6 +89,8 @@ class Regions:
         ------
         CodeError
             A cell that is there twice, or a blank code; ``position`` says which.
+        UsageError
+            No cell, no level, levels of one name, or lists of different lengths.
         """
         at = np.array(cell, np.int64)
         names = tuple(regions)
@@ -94,7 +98,7 @@ class Regions:
             raise UsageError("Regions need their public source in words; it is published.")
         if not names or any(not name.strip() or name == CELL for name in names):
             raise UsageError(f"Regions have one level or more, with names other than {CELL!r}.")
-        texts = [np.array([str(code).strip() for code in regions[name]]) for name in names]
+        texts = [np.array([_text(code) for code in regions[name]], np.str_) for name in names]
         if at.ndim != 2 or at.shape[0] != 2 or any(t.shape != at.shape[1:] for t in texts):
             raise UsageError("Regions need a row, a column and a code per level for every cell.")
         if not at.size:
@@ -133,6 +137,38 @@ class Regions:
     def cells(self) -> int:
         """Cells that a region holds."""
         return int(self.cell.shape[1])
+
+    def labels(self, level: str) -> NDArray[np.str_]:
+        """Codes of the regions of a level that hold each cell: str[n], in key order."""
+        at = self.levels.index(level)
+        return np.asarray(np.array(self.codes[at], np.str_)[self.region[at]])
+
+    def cells_in(self, *codes: str) -> NDArray[np.int64]:
+        """Row and column of a region's cells: int64[2, k].
+
+        Parameters
+        ----------
+        *codes : str
+            Of the region, after those of the regions that hold it, the coarsest first.
+
+        Raises UsageError where no region has these codes.
+
+        Examples
+        --------
+        >>> city = ["101", "102", "101"]
+        >>> table = {"prefecture": ["13", "13", "14"], "city": city}
+        >>> Regions.of_cells([[0, 0, 1], [0, 1, 1]], table, "an example").cells_in("13", "102")
+        array([[0],
+               [1]])
+        """
+        inside = np.full(self.cells, 0 < len(codes) <= len(self.levels))
+        for level, code in zip(self.levels, codes, strict=False):
+            inside &= self.labels(level) == str(code).strip()
+        if not inside.any():
+            raise UsageError(
+                f"No region has these codes; give codes of {', '.join(self.levels)}, in this order."
+            )
+        return self.cell[:, inside]
 
     @cached_property
     def sha256(self) -> str:
@@ -255,6 +291,10 @@ class RegionOrder(Order):
         """Never: a digit of a place's number belongs to no row or column."""
         return False
 
+    def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
+        """The places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
+        return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)
+
     @cached_property
     def _inner(self) -> Order:
         """The same digits, with the place's number as axis 0 and attributes from axis 1 on."""
@@ -265,7 +305,8 @@ class RegionOrder(Order):
         places = tuple(r for axis, r in zip(self.axes, self.radices, strict=True) if axis == 0)
         if places != self.regions.radices or 1 in self.axes or self.offset:
             raise UsageError("The order's digits are not those of its regions.")
-        if (self.regions.cell >= np.array(sizes[:2])[:, None]).any():
+        cell = self.regions.cell
+        if (cell < 0).any() or (cell >= np.array(sizes[:2])[:, None]).any():
             raise UsageError("The regions reach beyond the grid.")
         self._inner.require_fit((prod(places), *sizes[2:]))
 
@@ -307,9 +348,14 @@ class RegionOrder(Order):
         }
 
 
+def _text(code: object) -> str:
+    """A code as text; nothing and NaN are blank."""
+    return "" if code is None or code != code else str(code).strip()
+
+
 def _linear(cell: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row and column as one number."""
-    return np.asarray((cell[0] << 31) | cell[1], np.int64)
+    return np.asarray((cell[0] << 31) + cell[1], np.int64)
 
 
 def _root(number: int, count: int) -> int:

@@ -197,6 +197,7 @@ def markdown(card: Mapping[str, Any]) -> str:
         "## Expected error",
         _sentence(error["meaning"]),
         _table(["cells in the block", "standard error", "95 % margin"], lines) if lines else "",
+        _floor_in_words(error["floor"]),
         *(
             [
                 f"{_sentence(alone['meaning'])} Bias {alone['bias']:g}, root-mean-square error "
@@ -225,6 +226,18 @@ def markdown(card: Mapping[str, Any]) -> str:
     software = card["software"]
     parts.append(f"Made by {software['name']} {software['version']}.")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _floor_in_words(floor: dict[str, Any] | None) -> str:
+    """The resolution floor, if somebody guessed the people."""
+    if floor is None:
+        return ""
+    size = floor["cells"]
+    found = "none, not even the total" if size is None else f"{size:,} cells"
+    return (
+        f"Resolution floor: {found}. That is the smallest block whose standard error is at most "
+        f"the people expected in it, if there are {floor['people']:,.0f} (a public guess)."
+    )
 
 
 def _guarantee(said: Mapping[str, Any]) -> list[str]:
@@ -292,7 +305,14 @@ def _domain_in_words(domain: Mapping[str, Any]) -> str:
 
 
 def _mask_in_words(domain: Mapping[str, Any]) -> str:
-    mask = domain["mask"]
+    mask, order = domain["mask"], domain["order"]
+    if isinstance(order, dict):
+        regions = order["regions"]
+        levels = ", ".join(f"{name}: {parts}" for name, parts in regions["levels"].items())
+        return (
+            "Cells that no region of a public table holds do not belong to the domain; regions on "
+            f"each level: {levels}; source of the table: {regions['source']}."
+        )
     if mask is None:
         return "No mask: every cell of the extent belongs to the domain."
     return f"Cells outside a public mask do not belong to the domain; its source: {mask['source']}."

@@ -15,14 +15,17 @@ all of its children.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.edges import Edges
 from geodp.grid import Grid
+from geodp.order import Order
 from geodp.tree import overlaps
 
 MOST_CHILDREN = 1 << 20
@@ -39,6 +42,9 @@ class TreeVariance:
         Children of a node of each level but the last, from the root on.
     variances : tuple of float
         ``V`` of every level, the root's first, in counts squared.
+    fourths : tuple of float
+        Fourth cumulants of the same estimates, for the tails of intervals; empty: 0, as of
+        Gaussian noise.
 
     Examples
     --------
@@ -53,6 +59,7 @@ class TreeVariance:
 
     fanouts: tuple[int, ...]
     variances: tuple[float, ...]
+    fourths: tuple[float, ...] = ()
 
     def levels(self) -> Iterator[tuple[int, float, float]]:
         """Fan-out, V and the variance of a whole node, level by level under the root."""
@@ -76,8 +83,90 @@ class TreeVariance:
         for fanout, own, node in self.levels():
             k = fanout
             while (k := k // 2) > 0:
-                found.append(k * own * (1 - k / fanout) + (k / fanout) ** 2 * above)
+                found.append(_of_children(k, fanout, own, above))
             above = node
+        return np.array(found)
+
+    def prefixes(self, radices: Sequence[int]) -> NDArray[np.float64]:
+        """Variance of the keys that share their first i digits, at index i: float64[digits + 1].
+
+        Parameters
+        ----------
+        radices : sequence of int
+            Of a key's digits; every level splits whole digits. All keys are cells; see
+            :meth:`largest` for a domain with edges.
+
+        Examples
+        --------
+        >>> TreeVariance((10, 4), (9.0, 4.0, 1.0)).prefixes((2, 5, 4)).round(2).tolist()
+        [9.0, 12.25, 3.69, 0.98]
+        """
+        digits = iter(radices)
+        found = [self.variances[0]]
+        above = self.variances[0]
+        for fanout, own, node in self.levels():
+            k = fanout
+            while k > 1:
+                k //= next(digits)
+                found.append(_of_children(k, fanout, own, above))
+            above = node
+        return np.array(found)
+
+    def largest(self, grid: Grid) -> NDArray[np.float64]:
+        """Largest variance of the keys that share their first i digits: float64[digits + 1].
+
+        Nodes share out among the children that overlap the domain. On a box of cells it is the
+        variance of some such block; with a mask or regions, where nodes may have any children, a
+        bound.
+        """
+        radices = grid.order.radices
+        if grid.size == prod(radices):
+            return self.prefixes(radices)
+        if grid.mask is not None or type(grid.order) is not Order:
+            return self._bound(radices)
+        edges = Edges.of(grid)
+        found = [self.variances[0]]
+        nodes, digit = {edges.root: self.variances[0]}, 0
+        for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):
+            # Blocks by the state of their node and their own: alike blocks have one variance.
+            blocks = {(state, state) for state in nodes}
+            k, last = fanout, digit
+            while k > 1:
+                k //= radices[last]
+                last += 1
+            for at in range(digit, last):
+                blocks = {(top, low) for top, state in blocks for low in edges.below(state, at)}
+                held = {
+                    (top, state): _of_children(
+                        edges.children(state, at + 1, last),
+                        edges.children(top, digit, last),
+                        own,
+                        nodes[top],
+                    )
+                    for top, state in blocks
+                }
+                found.append(max(held.values()))
+            if last > digit:
+                states = {state for _, state in held}
+                nodes = {s: max(v for (_, low), v in held.items() if low == s) for s in states}
+            digit = last
+        return np.array(found)
+
+    def _bound(self, radices: Sequence[int]) -> NDArray[np.float64]:
+        """The same where a node may have any of its children."""
+        digits = iter(radices)
+        found = [self.variances[0]]
+        for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):
+            k, node = fanout, found[-1]
+            while k > 1:
+                k //= next(digits)
+                m = np.arange(1, fanout + 1, dtype=np.float64)
+                fewest, most = np.maximum(1, m - (fanout - k)), np.minimum(m, k)
+                # own j - bend j**2 is largest at an end, or at its vertex where it bends down.
+                bend = own / m - node / m**2
+                vertex = own / (2 * np.where(bend > 0, bend, np.inf))
+                tried = [fewest, most, np.clip(vertex, fewest, most)]
+                found.append(max(float(_of_children(j, m, own, node).max()) for j in tried))
         return np.array(found)
 
     def region(self, key: NDArray[np.uint64], grid: Grid | None = None) -> float:
@@ -114,14 +203,19 @@ class TreeVariance:
             first = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]])[: above.size])
             above = above[first]
             total = np.add.reduceat(part, first) if first.size else part
-            possible = _possible(grid, above, fanout, stride)
+            possible = possible_children(grid, above, fanout, stride)
             squares = np.add.reduceat(part * part, first) if first.size else part
             found += own * float((squares - total**2 / possible).sum())
             node, part, stride = above, total / possible, stride * fanout
         return found + self.variances[0] * float((part * part).sum())
 
 
-def _possible(
+def _of_children(j: Any, children: Any, own: float, node: float) -> Any:
+    """Variance of j of a node's children."""
+    return j * own * (1 - j / children) + (j / children) ** 2 * node
+
+
+def possible_children(
     grid: Grid, above: NDArray[np.uint64], fanout: int, stride: int
 ) -> NDArray[np.float64]:
     """Children of nodes that overlap the domain: float64[n]; a child has ``stride`` keys."""
@@ -153,3 +247,19 @@ def from_below(fanouts: tuple[int, ...], own: tuple[float, ...]) -> tuple[float,
         below = fanout * best[-1]
         best.append(below / (1 + below / s))
     return tuple(reversed(best))
+
+
+def fourths_from_below(
+    fanouts: tuple[int, ...], own: tuple[float, ...], best: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Fourth cumulants of the estimates of :func:`from_below` with Laplace noise.
+
+    Laplace noise of variance s has ``3 s**2``; the weights are ``w = V / s`` of a node's own
+    measurement and ``1 - w`` of its children's sum.
+    """
+    found = [3 * own[-1] ** 2]
+    steps = zip(reversed(fanouts), reversed(own[:-1]), reversed(best[:-1]), strict=True)
+    for fanout, s, v in steps:
+        w = v / s
+        found.append(w**4 * 3 * s**2 + (1 - w) ** 4 * fanout * found[-1])
+    return tuple(reversed(found))

@@ -110,6 +110,23 @@ def test_methods_that_refuse_are_listed_with_their_reason(tmp_path):
     assert isinstance(none.exception, UsageError)
 
 
+def test_gaussian_budgets():
+    more = ["--delta", "1e-6", "--methods", "pyramid,geometric", "--trials", "2"]
+    done = run(*SMALL, *more)
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    assert lines[1].startswith("epsilon 1/2 = 0.5, rho 0.0")
+    assert ", delta 1/1000000 = 1e-06, add-remove-one" in lines[1]
+    assert "not run: geometric: geometric has Laplace noise only" in " ".join(done.output.split())
+    call = [*SMALL[:-2], "--rho", "1/100", "--methods", "topdown", "--trials", "1", "--json"]
+    document = json.loads(run(*call).stdout)
+    assert document["epsilon"] is None
+    assert (document["rho"], document["noise"]) == ("1/100", "gaussian")
+    refused = run(*call[:-5], "--rho", "1", "--methods", "laplace")
+    assert "Laplace noise only" in str(refused.exception)
+    assert "either epsilon or rho" in str(run(*SMALL, "--rho", "1").exception)
+
+
 def test_specs_are_split_at_commas_between_methods():
     assert split_specs(["hay:fanout=4,nonnegative=yes,topdown", "laplace, geometric"]) == [
         "hay:fanout=4,nonnegative=yes",

@@ -295,6 +295,25 @@ def test_the_errors_are_those_that_theory_gives():
     assert double.to_dict()["contribution"] == 3
 
 
+def test_gaussian_budgets():
+    table = CountTable.from_dense(np.full((32, 32), 10**6), Grid.regular((32, 32)))
+    options = {"methods": ("pyramid", "topdown", "laplace"), "trials": 60, "key": KEY}
+    found = geodp.evaluate(table, epsilon=1, delta="1e-6", **options)
+    assert found.refused == {"laplace": "laplace has Laplace noise only: give epsilon alone."}
+    for row in found.methods.values():
+        assert np.abs((row["rmse"] - row["closed_form"]) / row["rmse_se"]).max() < 6
+    plain = found.to_dict()
+    assert (plain["epsilon"], plain["delta"], plain["noise"]) == ("1", "1/1000000", "gaussian")
+    assert found.rho == geodp.publish(table, epsilon=1, delta="1e-6", key=KEY).event.rho
+    assert found.budget.startswith("epsilon 1, rho 0.0")
+    other = geodp.evaluate(table, rho=found.rho, **{**options, "trials": 2})
+    assert other.epsilon is other.delta is None
+    assert other.methods["pyramid"]["closed_form"] == pytest.approx(
+        found.methods["pyramid"]["closed_form"]
+    )
+    assert geodp.evaluate(table, methods="laplace", trials=1).budget == "epsilon 1/10 = 0.1"
+
+
 def test_what_an_evaluation_says():
     found = geodp.evaluate(small(), methods=["topdown", "geometric", "topdown"], trials=1)
     plain = found.to_dict()
@@ -366,6 +385,8 @@ def unbounded():
         ({"key": bytes(32)}, "NoiseKey"),
         ({"epsilon": 0}, "epsilon"),
         ({"neighbours": "friends"}, "neighbours"),
+        ({"epsilon": 1, "rho": 1}, "either epsilon or rho"),
+        ({"rho": 1, "methods": "hay"}, "hay has Laplace noise only"),
         ({"table": unbounded()}, "bounds how often"),
         ({"table": np.ones((2, 2))}, "CountTable"),
         (
@@ -373,7 +394,7 @@ def unbounded():
                 "table": CountTable.from_keys(Grid.regular((2**30,)), [1], [1]),
                 "methods": ["laplace", "geometric"],
             },
-            "No method takes this grid. laplace works on every cell",
+            "No method takes this grid and budget. laplace works on every cell",
         ),
     ],
 )
@@ -386,6 +407,8 @@ def test_calls_that_are_refused(options, words):
 def test_a_picture_is_drawn(tmp_path):
     from geodp.plot import plot_errors
 
+    plot_errors(geodp.evaluate(small(), methods="pyramid", trials=2, rho=1), tmp_path / "a", "svg")
+    assert "ρ = 1" in (tmp_path / "a").read_text(encoding="utf-8")
     found = geodp.evaluate(small(), trials=2, epsilon=1)
     for form, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         plot_errors(found, tmp_path / "a", form)

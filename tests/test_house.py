@@ -13,14 +13,17 @@ FLOORS = [
         "nouns",
         (
             "accounting",
+            "areas",
             "axes",
             "chain",
             "coarser",
             "contribution",
             "domain",
+            "edges",
             "grid",
             "gridcode",
             "haar",
+            "interval",
             "lattice",
             "ledger",
             "loss",
@@ -34,12 +37,13 @@ FLOORS = [
             "regions",
             "table",
             "tree",
+            "uneven",
             "variance",
         ),
     ),
     ("rooms", ("io", "mechanisms")),
     ("sentence", ("evaluation", "planning", "publisher", "release")),
-    ("doors", ("__init__", "__main__", "cli", "plot", "report")),
+    ("doors", ("__init__", "__main__", "cli", "plot", "plot_plan", "report")),
 ]
 FLOOR = {name: number for number, (_, names) in enumerate(FLOORS) for name in names}
 

@@ -10,7 +10,7 @@ import geodp
 from geodp.errors import BudgetError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
-from geodp.mechanisms.topdown import TopDown
+from geodp.mechanisms.pyramid import Pyramid
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
@@ -63,7 +63,7 @@ def test_a_run_that_fails_after_the_charge_stays_charged(ledger, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(TopDown, "release", fail)
+    monkeypatch.setattr(Pyramid, "release", fail)
     with pytest.raises(MemoryError):
         geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census")
     assert str(ledger.remaining("census")) == str(PureDP(Fraction(1, 2)))

@@ -145,8 +145,8 @@ def test_the_card_is_public_and_complete():
     card = geodp.publish(TABLE, epsilon="1/10").card()
     guarantee = card["guarantee"]
     assert guarantee["epsilon"] == "1/10"
-    assert guarantee["l1_sensitivity"] == 11
-    assert guarantee["noise_scale"] == "110"
+    assert guarantee["l1_sensitivity"] == 1
+    assert guarantee["noise_scale"] == "10"
     assert card["domain"]["cells"] == 1024
     assert [row["cells"] for row in card["expected_error"]["blocks"]] == [1, 4, 16, 64, 256, 1024]
     assert card["post_processing"]

@@ -1,9 +1,18 @@
 """Closed-form variances against explicit covariance matrices."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from geodp.variance import TreeVariance, from_below
+from geodp.accounting import event
+from geodp.grid import Grid
+from geodp.interval import reach
+from geodp.mechanisms import mechanism
+from geodp.order import Order
+from geodp.table import ReleasedTable
+from geodp.variance import TreeVariance, fourths_from_below, from_below
+from tests.reference.blocks import largest_variances
 
 
 def covariance(fanouts, own):
@@ -53,3 +62,103 @@ def test_nodes_are_blocks():
 
 def test_no_cell_no_variance():
     assert TreeVariance((4, 4), (1.0, 1.0, 1.0)).region(np.zeros(0, np.uint64)) == 0
+
+
+def test_prefixes_are_blocks_of_any_digits():
+    tree = TreeVariance((2, 8, 4), (9.0, 4.0, 2.0, 3.0))
+    assert tree.prefixes((2,) * 6) == pytest.approx(tree.blocks())
+    tree = TreeVariance((6, 15), (9.0, 4.0, 1.0))
+    found = tree.prefixes((3, 2, 5, 3))
+    for variance, size in zip(found, (90, 30, 15, 3, 1), strict=True):
+        assert tree.region(np.arange(size, dtype=np.uint64)) == pytest.approx(variance)
+
+
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((11, 6), None),
+        ((5, 3, 3), None),
+        ((17, 23), Order((0, 1, 0, 1), (2, 3, 10, 10), (3, 4))),
+        ((9, 10), Order((0, 1, 0, 1, 0, 1), (3, 3, 2, 2, 3, 3), (5, 0))),
+    ],
+)
+def test_largest_of_a_box_is_that_of_its_blocks(shape, order):
+    grid = Grid.regular(shape)
+    grid = grid if order is None else grid.with_order(order)
+    radices = grid.order.radices
+    half = len(radices) // 2
+    fanouts = (int(np.prod(radices[:half])), int(np.prod(radices[half:])))
+    tree = TreeVariance(fanouts, (9.0, 4.0, 1.0))
+    found = tree.largest(grid)
+    assert found == pytest.approx(largest_variances(tree, grid))
+    key = np.arange(int(np.prod(radices)), dtype=np.uint64)
+    key = key[grid.contains_keys(key)]
+    for digits, variance in enumerate(found):
+        block = key // np.uint64(np.prod(radices[digits:], dtype=int))
+        each = [tree.region(key[block == b], grid) for b in np.unique(block)]
+        assert max(each) == pytest.approx(variance)
+    assert (tree._bound(radices) >= found - 1e-9).all()
+
+
+def test_what_is_stated_at_the_edges_bounds_least_squares():
+    """Two passes weigh what is measured below a node by the children that it really has."""
+    grid = Grid.regular((11, 6))
+    method = mechanism("pyramid:chain=1-3-3,shares=2-1-2-3")
+    use = event(method.spec, Fraction(1, 10), "add-remove-one", 1, False, 1, "person", "fixed")
+    chain = method.levels(grid)
+    key = np.arange(1 << grid.bits, dtype=np.uint64)
+    key = key[grid.contains_keys(key)]
+    rows = []
+    for stride, share in zip(chain.strides, chain.shares, strict=True):
+        node = key // np.uint64(stride)
+        rows += [(node == n) / np.sqrt(use.law(share).variance) for n in np.unique(node)]
+    exact = np.linalg.inv(np.array(rows).T @ np.array(rows))
+    for digits, variance in enumerate(method.variances(grid, use)):
+        block = key >> np.uint64(grid.bits - digits)
+        each = [(block == b) @ exact @ (block == b) for b in np.unique(block)]
+        assert 0.5 * variance <= max(each) <= variance
+
+
+def everybody(grid):
+    key = np.arange(1 << grid.bits, dtype=np.uint64)
+    return ReleasedTable(grid, key, np.full(key.size, 10**6), None)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 40])
+def test_moments_of_a_region_are_those_of_its_noises(size):
+    """Variance and fourth cumulant by the weight of every single noise of a one-pass tree."""
+    grid, fanouts, own = Grid.regular((64,)), (4, 16), (50.0, 30.0, 8.0)
+    tree = TreeVariance(fanouts, own, fourths_from_below(fanouts, own, own))
+    assert tree.fourths == pytest.approx([3 * v**2 for v in own])
+    inside = np.arange(64) < size
+    parts = [inside.reshape(n, -1).mean(axis=1) for n in (1, 4, 64)]
+    weights = [parts[0]]
+    for above, below, fanout in zip(parts[:-1], parts[1:], fanouts, strict=True):
+        weights.append(below - np.repeat(above, fanout))
+    found = reach(tree, everybody(grid), np.flatnonzero(inside).astype(np.uint64), 3.0)
+    assert not found.clamped
+    fourth = sum(3 * v**2 * (w**4).sum() for v, w in zip(own, weights, strict=True))
+    variance = sum(v * (w**2).sum() for v, w in zip(own, weights, strict=True))
+    assert found.fourth == pytest.approx([fourth] * 3)
+    assert found.variance == pytest.approx([variance] * 3)
+    assert found.count.tolist() == [size * 10**6] * 3
+
+
+def test_hull_and_core_are_regions():
+    """Zeros beside a region join its hull; zeros inside leave its core."""
+    grid = Grid.regular((16,))
+    tree = TreeVariance((4, 4), (9.0, 4.0, 1.0))
+    count = np.array([900, 0, 0, 2, 0, 0, 0, 0, 800, 700, 600, 500, 3, 0, 0, 0])
+    key = np.flatnonzero(count).astype(np.uint64)
+    table = ReleasedTable(grid, key, count[count > 0], None)
+    cells = np.array([0, 1, 8], np.uint64)
+    found = reach(tree, table, cells, 3.0)
+    hull = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15], np.uint64)
+    core = np.array([0, 8], np.uint64)
+    assert found.count.tolist() == [1700, 1705, 1700]
+    expected = [tree.region(region) for region in (cells, hull, core)]
+    assert found.variance == pytest.approx(expected)
+    assert found.losing.tolist() == [1, 1]
+    assert found.gaining.tolist() == [0, 1]
+    low, high = found.interval()
+    assert low < 1700 < high

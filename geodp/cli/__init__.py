@@ -18,6 +18,7 @@ from geodp import __version__
 from geodp.cli.budget import budget
 from geodp.cli.evaluate import evaluate
 from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
+from geodp.cli.plan import plan
 from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.errors import GeodpError
@@ -35,6 +36,7 @@ def geodp() -> None:
 
 
 for command in (
+    plan,
     publish,
     evaluate,
     methods,

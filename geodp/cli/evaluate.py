@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.inputs import grid_of, named, read, require_known
-from geodp.cli.options import contribution, epsilon, input_options, neighbours
+from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
 from geodp.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ WIDTH = 160
 @click.command(no_args_is_help=True)
 @input_options
 @epsilon
+@rho
+@delta
 @click.option(
     "--methods",
     multiple=True,
-    default=["topdown,laplace"],
+    default=["pyramid,topdown,laplace"],
     show_default=True,
     help="Names with settings, with commas between, or all; repeatable. See: geodp methods.",
 )
@@ -91,13 +93,13 @@ def evaluate(**options: Any) -> None:
     from geodp.accounting import budget
     from geodp.evaluation import chosen_methods
 
-    budget(options["epsilon"])
+    spent = budget(options["epsilon"], options["rho"], options["delta"])
     specs = split_specs(options["methods"])
     key = None
     if options["key_file"] is not None:
         key = geodp.NoiseKey.from_file(options["key_file"])
     grid = grid_of(options)
-    chosen_methods(specs, grid)
+    chosen_methods(specs, grid, gaussian=spent["rho"] is not None)
     polygons = None
     if options["polygons"] is not None:
         from geodp.io.polygons import read_polygons
@@ -109,6 +111,8 @@ def evaluate(**options: Any) -> None:
             table,
             methods=specs,
             epsilon=options["epsilon"],
+            rho=options["rho"],
+            delta=options["delta"],
             neighbours=options["neighbours"],
             contribution=options["contribution"],
             trials=options["trials"],
@@ -217,8 +221,7 @@ def _show(found: Evaluation) -> None:
     if found.notice is not None:
         console.print(found.notice, markup=False)
     console.print(
-        f"epsilon {found.epsilon} = {float(found.epsilon):g}, {found.neighbours}, "
-        f"trials: {found.trials}, cells: {found.cells:,}",
+        f"{found.budget}, {found.neighbours}, trials: {found.trials}, cells: {found.cells:,}",
         markup=False,
     )
     for name, title in (("mae", "Mean absolute error"), ("rmse", "Root-mean-square error")):

@@ -42,7 +42,13 @@ GRIDS: dict[str, tuple[str, ...]] = {
 }
 """The same for each kind of grid."""
 
-NEEDS = {"anchor": "x", "mask_source": "mask", **dict.fromkeys(_PERSON, "person")}
+NEEDS = {
+    "anchor": "x",
+    "mask_source": "mask",
+    "regions_source": "regions",
+    "regions_columns": "regions",
+    **dict.fromkeys(_PERSON, "person"),
+}
 """Options that say something about another, which must be there."""
 
 
@@ -181,6 +187,8 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = grid.pairs()
     for name, labels in named(options["axis"], "--axis").items():
         grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
+    if options.get("attribute") and options["value"] and not grid.attributes:
+        grid = grid.with_attribute(options["attribute"], options["value"])
     if options["mask"] is not None:
         from geodp.io.masks import read_mask
 
@@ -188,7 +196,29 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         if _is_input(options["mask"], options["inputs"]):
             raise UsageError("The mask is one of the inputs; a mask must be public.")
         grid = read_mask(options["mask"], grid, source=source)
-    return grid
+    return _ordered(grid, options)
+
+
+def _ordered(grid: Grid, options: Mapping[str, Any]) -> Grid:
+    """The grid with its cells in the order that the options name."""
+    attributes = options["attributes"]
+    if attributes is not None and not grid.attributes:
+        raise UsageError("--attributes goes with --axis or --attribute only.")
+    if options["regions"] is not None:
+        from geodp.io.regions import read_regions
+
+        if options["order"] != "morton":
+            raise UsageError("Give --order or --regions, not both.")
+        source = _needed(options, "regions_source")
+        if _is_input(options["regions"], options["inputs"]):
+            raise UsageError("The regions are one of the inputs; a table of regions is public.")
+        names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
+        columns = names if options["regions_columns"] else ()
+        found = read_regions(options["regions"], grid, source=source, columns=columns)
+        return grid.with_regions(found, attributes or "below")
+    if options["order"] == "official":
+        return grid.with_official_order(attributes or "below")
+    return grid if attributes is None else grid.with_attribute_order(attributes)
 
 
 def _system(options: Mapping[str, Any]) -> Any:

@@ -13,6 +13,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 NEIGHBOURS = ("add-remove-one", "replace-one")
 """Names of the library, repeated so that ``--help`` imports nothing heavy."""
 
+ORDERS = ("morton", "official")
+
 _INPUTS: tuple[Callable[[Any], Any], ...] = (
     click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path)),
     click.option(
@@ -25,6 +27,31 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
     click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
     click.option("--mask", type=click.Path(path_type=Path), help="Codes or raster of the domain."),
     click.option("--mask-source", help="Where the mask comes from; published."),
+    click.option(
+        "--order",
+        type=click.Choice(ORDERS),
+        default="morton",
+        show_default=True,
+        help="Of the cells; official: every published area of the code system (80, 10, 1 km of "
+        "jis:, 100, 10, 1 km of inspire:) is a node, and pyramid measures these areas.",
+    ),
+    click.option(
+        "--regions",
+        type=click.Path(path_type=Path),
+        help="Public table of your own areas, instead of --order. One row a cell: first column "
+        "its code, then its regions from the finest level to the coarsest (cell, municipality, "
+        "prefecture). The domain is these cells, and pyramid measures these areas.",
+    ),
+    click.option("--regions-source", help="Where the table of regions comes from; published."),
+    click.option(
+        "--regions-columns",
+        help="Columns of the table in this order, with commas between. Default: all, as they are.",
+    ),
+    click.option(
+        "--attributes",
+        help="Where attributes are split: below the cells, above all areas, interleaved with the "
+        "bits of places (morton), or under a level of areas, by its name.  [default: below]",
+    ),
     click.option(
         "--crs", help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612)."
     ),
@@ -90,8 +117,18 @@ rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrate
 delta = click.option(
     "--delta", help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too."
 )
+people = click.option(
+    "--people",
+    type=float,
+    help="A public guess of the sum of all counts, never taken from the data; for the resolution "
+    "floor.",
+)
 neighbours = click.option(
-    "--neighbours", type=click.Choice(NEIGHBOURS), default="add-remove-one", show_default=True
+    "--neighbours",
+    type=click.Choice(NEIGHBOURS),
+    default="add-remove-one",
+    show_default=True,
+    help="What stays hidden: whether any one person is there, or who it is.",
 )
 contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."

@@ -8,13 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
-from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
+from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
 from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.planning import Settings
 
 
 @click.command(no_args_is_help=True)
@@ -23,11 +27,21 @@ from geodp.errors import UsageError
 @rho
 @delta
 @click.option(
-    "--method", default="topdown", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
 )
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@people
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help="TOML file of geodp plan, which settles the method, the budget and whom it protects.",
+)
+@click.option(
+    "--stop-at",
+    help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
+)
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
@@ -66,12 +80,17 @@ def _publish(options: dict[str, Any]) -> None:
     require_known(click.get_current_context())
     named(options["columns"], "--column")
     named(options["where"], "--where")
+    plan = None
+    if options["plan"] is not None:
+        plan = _planned(click.get_current_context())
+        options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
     seconds: dict[str, float] = {}
     with _phase("Starting", "imports", seconds):
         import geodp
         from geodp.accounting import budget
+        from geodp.coarser import Coarsening
         from geodp.io.publication import check_publication
         from geodp.mechanisms import mechanism
 
@@ -86,13 +105,21 @@ def _publish(options: dict[str, Any]) -> None:
 
             ledger = Ledger.open(options["ledger"])
         grid = grid_of(options)
-        if refusal := method.refusal(grid):
+        coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
+        released = grid if coarser is None else coarser.grid
+        if plan is not None:
+            plan.require_grid(released)
+        if refusal := method.refusal(released):
             raise UsageError(refusal)
         check_publication(
-            grid, options["output"], name=options["name"], overwrite=options["overwrite"]
+            released, options["output"], name=options["name"], overwrite=options["overwrite"]
         )
     with _phase("Reading", "reading", seconds):
         table = read(options, grid, key)
+        if coarser is not None:
+            table = coarser.table(table)
+        if plan is not None:
+            plan.require_bound(table)
     with _phase("Releasing", "mechanism", seconds):
         release = geodp.publish(
             table,
@@ -103,6 +130,7 @@ def _publish(options: dict[str, Any]) -> None:
             neighbours=options["neighbours"],
             contribution=options["contribution"],
             unit=options["unit"],
+            people=options["people"],
             key=key,
             ledger=ledger,
             dataset=options["dataset"],
@@ -139,6 +167,17 @@ def _publish(options: dict[str, Any]) -> None:
     click.echo(f"Published in {options['output'] / 'public'}; for the operator only: ", nl=False)
     click.echo(f"{options['output'] / 'restricted'}")
     click.echo(release.event.words)
+
+
+def _planned(context: click.Context) -> Settings:
+    """What --plan settles; UsageError for options that would settle it otherwise."""
+    from geodp.planning import read_plan
+
+    found = read_plan(context.params["plan"])
+    for name in found.arguments:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"--plan settles what --{name} does; give one of them.")
+    return found
 
 
 @contextmanager

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Integral, Rational
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from geodp.accounting import ADD_REMOVE, event, rational
+from geodp.accounting import ADD_REMOVE, Budget, budget, event
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
 from geodp.evaluation.regions import Polygons, Rectangles
@@ -20,14 +19,18 @@ from geodp.mechanisms import METHODS, Mechanism, mechanism
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable
 
+NOTHING_RUNS = "No method takes this grid and budget."
+
 __all__ = ["NOTICE", "Evaluation", "chosen_methods", "evaluate"]
 
 
 def evaluate(
     table: CountTable,
     *,
-    methods: str | Sequence[str] = ("topdown", "laplace"),
-    epsilon: str | int | float | Decimal | Rational = "0.1",
+    methods: str | Sequence[str] = ("pyramid", "topdown", "laplace"),
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
     trials: int = 10,
@@ -52,9 +55,10 @@ def evaluate(
         Confidential counts on a public domain.
     methods : str or sequence of str
         Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every one. A method that
-        cannot take the grid is not run, and listed with its reason.
-    epsilon, neighbours, contribution
-        As in :func:`geodp.publish`.
+        cannot take the grid, or the noise of the budget, is not run, and listed with its reason.
+    epsilon, rho, delta, neighbours, contribution
+        As in :func:`geodp.publish`; without epsilon and rho, epsilon is 0.1. Epsilon and delta, or
+        rho, are Gaussian noise.
     trials : int
         Releases of each method.
     key : NoiseKey, optional
@@ -80,7 +84,7 @@ def evaluate(
     Raises
     ------
     UsageError
-        A call that cannot be carried out, or a grid that none of the methods takes.
+        A call that cannot be carried out, or a grid or budget that none of the methods takes.
 
     Examples
     --------
@@ -105,22 +109,24 @@ def evaluate(
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     grid = table.grid
-    budget = rational(epsilon)
+    amounts = budget("0.1" if epsilon is None and rho is None else epsilon, rho, delta)
     most, enforced = agreed_bound(table, contribution)
-    chosen, refused = chosen_methods(methods, grid)
+    chosen, refused = chosen_methods(methods, grid, gaussian=amounts["rho"] is not None)
     origin = "entropy" if key is None else key.origin
     runs = tuple(
         (
             method,
             event(
                 method.spec,
-                budget,
+                amounts["epsilon"],
                 neighbours,
                 most,
                 enforced,
                 method.sensitivity(grid),
                 "person",
                 origin,
+                amounts["rho"],
+                amounts["delta"],
             ),
         )
         for method in chosen
@@ -129,7 +135,7 @@ def evaluate(
     refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
     runs = tuple(run for run in runs if run[0].spec not in refused)
     if not runs:
-        raise UsageError(f"No method takes this grid. {' '.join(refused.values())}")
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
     task = Task(
         table,
         runs,
@@ -154,7 +160,7 @@ def evaluate(
             else np.sqrt([variances[grid.bits - shift] for shift in shifts]),
         }
     return Evaluation(
-        epsilon=budget,
+        epsilon=amounts["epsilon"],
         neighbours=neighbours,
         contribution=runs[0][1].contribution,
         trials=int(trials),
@@ -164,13 +170,17 @@ def evaluate(
         methods=figures,
         refused=refused,
         public=bool(public),
+        rho=amounts["rho"],
+        delta=amounts["delta"],
     )
 
 
 def chosen_methods(
-    methods: str | Sequence[str], grid: Grid
+    methods: str | Sequence[str], grid: Grid, *, gaussian: bool = False
 ) -> tuple[list[Mechanism], dict[str, str]]:
-    """Methods that take a grid, each once, and why the others do not, by specification.
+    """Methods that take a grid and a noise, each once, and why the others do not.
+
+    Both by specification; ``gaussian`` says that the budget asks for Gaussian noise.
 
     Nothing is allocated. Raises UsageError for an unknown method or setting, and where no method
     is left.
@@ -186,8 +196,15 @@ def chosen_methods(
     if not listed:
         raise UsageError("Name at least one method to evaluate.")
     by_spec = {method.spec: method for method in listed}
-    reasons = {spec: method.refusal(grid) for spec, method in by_spec.items()}
+    reasons = {spec: _reason(method, grid, gaussian) for spec, method in by_spec.items()}
     refused = {spec: reason for spec, reason in reasons.items() if reason is not None}
     if len(refused) == len(by_spec):
-        raise UsageError(f"No method takes this grid. {' '.join(refused.values())}")
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
     return [method for spec, method in by_spec.items() if spec not in refused], refused
+
+
+def _reason(method: Mechanism, grid: Grid, gaussian: bool) -> str | None:
+    """Why a method cannot run; None: it can."""
+    if gaussian and not method.gaussian:
+        return f"{method.name} has Laplace noise only: give epsilon alone."
+    return method.refusal(grid)

@@ -20,13 +20,18 @@ NOTICE = (
 )
 
 
+MOST_PARTS = 10**6
+"""Largest denominator of a budget that people read as a ratio."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Errors of methods on one table, see :func:`geodp.evaluate`.
 
     Attributes
     ----------
-    epsilon : Fraction
+    epsilon : Fraction or None
+        With rho: of the approximate guarantee with delta, where that was asked for.
     neighbours : str
     contribution : int
     trials : int
@@ -42,9 +47,11 @@ class Evaluation:
         Of every method that did not: why, as one sentence.
     public : bool
         Whether the caller vouched that the table is public; otherwise this is confidential.
+    rho, delta : Fraction, optional
+        Of Gaussian noise.
     """
 
-    epsilon: Fraction
+    epsilon: Fraction | None
     neighbours: str
     contribution: int
     trials: int
@@ -54,6 +61,14 @@ class Evaluation:
     methods: dict[str, dict[str, Any]] = field(repr=False)
     refused: dict[str, str] = field(repr=False)
     public: bool = False
+    rho: Fraction | None = None
+    delta: Fraction | None = None
+
+    @property
+    def budget(self) -> str:
+        """What every release of every trial spends, as text; longer ratios as decimals only."""
+        amounts = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
+        return ", ".join(f"{name} {_exact(n)}" for name, n in amounts.items() if n is not None)
 
     @property
     def notice(self) -> str | None:
@@ -66,6 +81,8 @@ class Evaluation:
         Returns
         -------
         dict
+            The budget is ``epsilon``, or ``rho`` with ``noise`` ``"gaussian"`` (and ``epsilon`` and
+            ``delta`` where they were asked for): exact ratios as text.
             ``methods`` holds for every method, by area: ``mae``, ``rmse`` (of all blocks of all
             trials), ``bias`` (mean signed error), each with its standard error over trials
             (``mae_se`` ...; None for one trial), ``worst`` (the largest absolute error of a
@@ -80,7 +97,10 @@ class Evaluation:
         return {
             **head,
             "confidential": not self.public,
-            "epsilon": str(self.epsilon),
+            "epsilon": None if self.epsilon is None else str(self.epsilon),
+            "rho": None if self.rho is None else str(self.rho),
+            "delta": None if self.delta is None else str(self.delta),
+            "noise": "laplace" if self.rho is None else "gaussian",
             "neighbours": self.neighbours,
             "contribution": self.contribution,
             "trials": self.trials,
@@ -178,6 +198,14 @@ def _standard_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if n < 2:
         return np.full(values.shape[1:], math.nan)
     return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(n))
+
+
+def _exact(amount: Fraction) -> str:
+    """A budget as a ratio and a decimal."""
+    if amount.denominator == 1:
+        return str(amount)
+    decimal = f"{float(amount):.6g}"
+    return decimal if amount.denominator > MOST_PARTS else f"{amount} = {decimal}"
 
 
 def _rectangles(of: dict[str, NDArray[np.float64]], people: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fractions import Fraction
+from math import prod
 from typing import Literal, TypeAlias
 from unicodedata import normalize
 
@@ -70,7 +71,8 @@ def read_mesh(
     value : str or sequence of str, optional
         Label (second header row, such as "人口（総数）") or column ("T001141001"). May be left
         out where a file has one column of values. Several, with `attribute`, become an
-        attribute of the grid with these labels.
+        attribute of the grid with these labels. On a grid that has attributes, one for every
+        combination of labels, the last attribute's in turn: men by age, then women by age.
     bounds : (west, south, east, north), optional
         Public domain of a `grid` named by a string, in degrees.
     primary : primary mesh code or sequence of them, optional
@@ -121,7 +123,7 @@ def read_mesh(
             for number, column in enumerate(columns):
                 with rows.named(_title(table, chosen[number])):
                     count = fields.counts(column, missing=zero, mark=_HIDDEN)
-                index[2:] = number
+                index[2:] = np.array(np.unravel_index(number, _labels(public)))[:, None]
                 tally.add(rows, index, count)
     return tally.table()
 
@@ -166,10 +168,12 @@ def _domain(
     if len(public.places) != 1 or not isinstance(public.places[0].system, JISMesh):
         raise UsageError('The grid must be a map of JIS meshes, such as "jis:half".')
     if public.attributes:
-        labels = public.attributes[0].labels
-        if len(public.attributes) > 1 or values is None or len(values) != len(labels):
-            raise UsageError("Give one value for every label of the grid's only attribute.")
-        if attribute not in (None, public.attributes[0].name):
+        if values is None or len(values) != prod(_labels(public)):
+            raise UsageError(
+                "Give one value for every label of the grid's attribute; of several attributes, "
+                "for every combination: the labels of the last one in turn, and so on."
+            )
+        if attribute not in (None, *(a.name for a in public.attributes)):
             raise UsageError("The grid has an attribute already, of another name.")
     elif several or attribute is not None:
         if attribute is None or not values:
@@ -179,6 +183,11 @@ def _domain(
             )
         public = public.with_attribute(attribute, values)
     return public
+
+
+def _labels(grid: Grid) -> tuple[int, ...]:
+    """Numbers of labels of its attributes; 1 where it has none."""
+    return tuple(len(attribute.labels) for attribute in grid.attributes) or (1,)
 
 
 def _overlap(values: Sequence[str]) -> bool:

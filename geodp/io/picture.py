@@ -86,7 +86,7 @@ class Panel:
             row, col = index[2 * number : 2 * number + 2] // block
             total += np.bincount(row * cols + col, count, rows * cols)
         value = total.reshape(rows, cols) / _areas(place, block)
-        if table.grid.mask is not None:
+        if table.grid.mask is not None or table.grid.regions is not None:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
             index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
             index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
@@ -281,26 +281,26 @@ class _Sheet:
         axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
         axes.set_axis_off()
         axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
-        axes.set_xlim(0, 1)
-        axes.set_ylim(0, 1)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
         self.text(right, 114, f"{length:g} km", fontsize=9.5, ha="right")
 
 
 def _margin(card: dict[str, Any]) -> list[str]:
     """The margin of a cell and where it holds, in one or two lines."""
-    error = card["expected_error"]
+    error, floor = card["expected_error"], card["expected_error"]["floor"]
     signed = not card["mechanism"]["nonnegative"]
-    summed = ["Values below 0 are noise, and belong in the sums over areas."] if signed else []
-    if error["blocks"] is None:
-        words = "The margin of a cell depends on the data: there is no closed form."
-        return [words, *summed]
-    words = f"95 % margin of a cell: ±{error['blocks'][0]['margin_95']:,.0f}"
+    lines = ["The margin of a cell depends on the data: there is no closed form."]
+    if error["blocks"] is not None:
+        where = "" if signed else " where counts are well above the noise"
+        lines = [f"95 % margin of a cell: ±{error['blocks'][0]['margin_95']:,.0f}{where}."]
     if signed:
-        return [f"{words}.", *summed]
-    words += " where counts are well above the noise"
-    if error["isolated_cell"] is None:
-        return [f"{words}."]
-    return [f"{words};", "isolated cells are pulled down."]
+        lines.append("Values below 0 are noise, and belong in the sums over areas.")
+    elif error["isolated_cell"] is not None:
+        lines.append("Isolated cells are pulled down.")
+    if floor is not None and (size := floor["cells"]) != 1:
+        what = "Even the total tells" if size is None else f"Blocks below {size:,} cells tell"
+        lines[1:] = [" ".join([*lines[1:], f"{what} no more than zeros would, on average."])]
+    return lines
 
 
 def _colours(panel: Panel) -> tuple[Any, Any]:

@@ -6,14 +6,19 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from geodp.accounting import Event
+from geodp.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import cog, style, tables
+from geodp.io.arealevels import file_names, write_areas
 from geodp.io.picture import why_no_picture, write_png
+from geodp.io.regions import regions_file, write_regions
 from geodp.io.staging import CARD, require_free, staged
 from geodp.table import ReleasedTable
 
@@ -51,6 +56,7 @@ def write_publication(
     *,
     name: str,
     standard_error: float | None,
+    areas: Iterable[Areas] = (),
     overwrite: bool,
     restricted: dict[str, Any],
 ) -> dict[str, list[str]]:
@@ -73,6 +79,8 @@ def write_publication(
     standard_error : float or None
         Of one cell, in persons; written with six significant digits. None where the error
         depends on the data.
+    areas : iterable of Areas
+        Sums of official areas and regions, a level each.
     overwrite : bool
     restricted : dict
         For ``restricted/run.json``, which only its owner can read.
@@ -95,7 +103,7 @@ def write_publication(
     with staged(path, overwrite=overwrite) as folder:
         public, hidden = folder / "public", folder / "restricted"
         public.mkdir()
-        _write_public(table, card, public, name, error)
+        _write_public(table, card, public, name, error, areas)
         hidden.mkdir(mode=0o700)
         _write_private(hidden / "run.json", _json(restricted))
         _write_private(hidden / "README.txt", CONFIDENTIAL)
@@ -116,6 +124,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
             f"{LONGEST_NAME} bytes."
         )
     tables.column_names(grid, name)
+    file_names(grid, name)
     for place in grid.places:
         tables.projjson(place.crs)
     require_free(path, overwrite=overwrite)
@@ -144,10 +153,17 @@ def sha256(path: Path) -> str:
 
 
 def _write_public(
-    table: ReleasedTable, card: dict[str, Any], folder: Path, name: str, error: float | None
+    table: ReleasedTable,
+    card: dict[str, Any],
+    folder: Path,
+    name: str,
+    error: float | None,
+    areas: Iterable[Areas],
 ) -> None:
     files = _Files(folder)
     identity = _write_tables(table, card, files, name, error)
+    for level in areas:
+        _write_level(level, table.grid, card, files, name, identity)
     _write_raster(table, card, files, name, error, identity)
     reason = why_no_picture(table.grid)
     if reason is None:
@@ -185,16 +201,7 @@ def _write_tables(
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
     identity = release_id(folder / f"{name}.csv", card)
     located = tables.has_geometry(grid)
-    about = {
-        "schema": card["schema"],
-        "release_id": identity,
-        "epsilon": None if table.event.epsilon is None else str(table.event.epsilon),
-        "spends": table.event.spends,
-        "guarantee": table.event.words,
-        "private": table.event.is_private,
-        "unit": tables.counted(name),
-        "count": name,
-    }
+    about = _about(table.event, card, name, identity)
     tables.write_parquet(
         table, folder / f"{name}.parquet", name=name, standard_error=error, metadata=about
     )
@@ -210,7 +217,60 @@ def _write_tables(
         unit=tables.counted(name),
         geoparquet="1.1.0" if located else None,
     )
+    if grid.regions is not None:
+        write_regions(grid.regions, grid, folder / regions_file(name))
+        files.add(
+            regions_file(name),
+            "text/csv; charset=utf-8; header=present",
+            "the public table of regions: the code of each cell of the domain, and of the regions "
+            "that hold it, the finest level first",
+        )
     return identity
+
+
+def _about(event: Event, card: dict[str, Any], name: str, identity: str) -> dict[str, Any]:
+    """What a Parquet file says of its release."""
+    return {
+        "schema": card["schema"],
+        "release_id": identity,
+        "epsilon": None if event.epsilon is None else str(event.epsilon),
+        "spends": event.spends,
+        "guarantee": event.words,
+        "private": event.is_private,
+        "unit": tables.counted(name),
+        "count": name,
+    }
+
+
+def _write_level(
+    areas: Areas, grid: Grid, card: dict[str, Any], files: _Files, name: str, identity: str
+) -> None:
+    """Write the files of a level of official areas or regions."""
+    stem = file_names(grid, name)[areas.level]
+    about = {**_about(areas.event, card, name, identity), "level": areas.level}
+    columns, located = write_areas(areas, files.folder / stem, name=name, metadata=about)
+    rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
+    said = {"level": areas.level, "unit": tables.counted(name), **_values_in_words(card)}
+    if areas.standard_error is None:
+        said.pop("standard_error", None)
+    else:
+        said["standard_error"] = f"of each area {card['expected_error']['holds']}"
+    files.add(
+        f"{stem}.csv",
+        "text/csv; charset=utf-8; header=present",
+        rows,
+        columns=columns,
+        **said,
+    )
+    files.add(f"{stem}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
+    files.add(
+        f"{stem}.parquet",
+        "application/vnd.apache.parquet",
+        rows + (", with the areas' outlines" if located else ""),
+        columns=columns + (["geometry", "bbox"] if located else []),
+        **said,
+        geoparquet="1.1.0" if located else None,
+    )
 
 
 def _columns_in_words(grid: Grid) -> dict[str, str]:

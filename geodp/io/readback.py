@@ -21,9 +21,11 @@ from geodp.errors import GeodpError, VerificationError
 from geodp.grid import Grid
 from geodp.gridcode import JISMesh, code_system
 from geodp.io import cog, tables
+from geodp.io.regions import read_regions, regions_file
 from geodp.io.staging import CARD, SCHEMA
 from geodp.lattice import Lattice
 from geodp.order import Order
+from geodp.regions import RegionOrder
 from geodp.table import Counts, ReleasedTable
 
 BROKEN = (
@@ -62,14 +64,15 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]
     Returns
     -------
     table : ReleasedTable
-        A mask is that of the raster; without a raster the grid has none, as the card keeps a
-        mask's source and digest only.
+        A mask is that of the raster, and regions are those of their table beside it; without
+        that file the grid has none, as the card keeps their source and digest only.
     card : dict
 
     Raises
     ------
     VerificationError
-        There is no release, or its table or its raster's mask does not fit its card.
+        There is no release, or its table, its raster's mask or its table of regions does not fit
+        its card.
     """
     folder = public_folder(path)
     card = read_card(folder)
@@ -79,12 +82,15 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]
 def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedTable:
     """The released table; ``masked``: on the domain of the raster's mask, if there is one."""
     try:
-        grid, event = grid_of(card["domain"]), _event(card)
+        grid, event = ordered_grid_of(folder, card), _event(card)
         if masked and (mask := _mask(folder, card)) is not None:
             grid = grid.with_mask(mask)
         rows = parquet_rows(folder, card)
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
+        if has_regions(card) and grid.regions is None:  # nothing tells their order
+            rank = np.argsort(key)
+            key, count = key[rank], count[rank]
     except BROKEN as error:
         raise VerificationError(f"{folder} cannot be read back: {error}") from error
     if not (key[1:] > key[:-1]).all():
@@ -207,14 +213,36 @@ def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
         yield at.to_numpy().astype(np.int64)
 
 
+def has_regions(card: dict[str, Any]) -> bool:
+    """Whether the cells are in the order of an office's regions."""
+    return isinstance(card["domain"]["order"], dict)
+
+
+def ordered_grid_of(folder: Path, card: dict[str, Any]) -> Grid:
+    """The grid of a card with the regions of their table, if it is in the folder.
+
+    Raises VerificationError where the table is not the card's.
+    """
+    grid = grid_of(card["domain"])
+    path = folder / regions_file(card["name"])
+    if not has_regions(card) or not path.is_file():
+        return grid
+    order = card["domain"]["order"]
+    stated = order["regions"]
+    found = read_regions(path, grid, source=stated["source"], delimiter=",", encoding="utf-8")
+    require(found.sha256 == stated["sha256"], "The table of regions is not the card's.")
+    axes, radices = (tuple(order[name]) for name in ("axes", "radices"))
+    return grid.with_order(RegionOrder(axes, radices, regions=found))
+
+
 def grid_of(domain: dict[str, Any]) -> Grid:
-    """The grid of a card, without its mask."""
+    """The grid of a card, without its mask and, in the order of regions, without these."""
     places = tuple(_lattice(place) for place in domain["places"])
     attributes = tuple(Attribute(a["attribute"], tuple(a["labels"])) for a in domain["attributes"])
     sizes = list(domain["axes"].values())
     extents = tuple(sizes[2 * len(places) : len(sizes) - len(attributes)])
     grid = Grid(places, attributes, extents)
-    if domain["order"] == "Morton":
+    if domain["order"] == "Morton" or isinstance(domain["order"], dict):
         return grid
     return grid.with_order(Order(*map(tuple, domain["order"])))
 

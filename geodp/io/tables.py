@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,9 @@ CHUNK = 4 * ROW_GROUP
 ERROR = "standard_error"
 """Name of the column, and of the raster's band, of expected standard errors; a method whose error
 depends on the data has neither."""
+
+Errors = float | NDArray[np.float64] | None
+"""Standard errors: the same for all rows, one for each, or none."""
 
 POINT = [("x", "<f8"), ("y", "<f8")]
 HEADER = [("order", "u1"), ("type", "<u4")]
@@ -107,7 +110,7 @@ def column_names(grid: Grid, name: str, *, error: bool = True) -> tuple[str, ...
     return names if error else names[:-1]
 
 
-def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: float | None) -> None:
+def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: Errors) -> None:
     """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
 
     The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
@@ -120,8 +123,8 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: fl
         Ends in ``.csv``.
     name : str
         Of the count's column.
-    standard_error : float or None
-        Of one cell, in persons; None leaves the column out.
+    standard_error : float, float64[n] or None
+        Of one cell, or of every row, in persons; None leaves the column out.
 
     Raises
     ------
@@ -130,21 +133,31 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: fl
     """
     require_released(table)
     grid = table.grid
-    names = column_names(grid, name, error=standard_error is not None)
-    # Arrow quotes either every string or none; only labels can need it.
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
-    style = "needed" if set(labels) & set('",\r\n') else "none"
+    empty = _columns(grid, *_nothing(table), name, _part_of(standard_error, slice(0)))
+    rows = (
+        _columns(grid, index, count, name, _part_of(standard_error, part))
+        for part, index, count in chunks(table)
+    )
+    write_rows(rows, empty.schema, path, texts=labels)
+
+
+def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> None:
+    """Write Arrow tables of a schema as one CSV file, with its ``.csvt``.
+
+    ``texts``: all characters of the columns of texts that may hold anything.
+    """
+    # Arrow quotes either every string or none.
+    style = "needed" if set(texts) & set('",\r\n') else "none"
     options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
     header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(names)
+    csv.writer(header, lineterminator="\n").writerow(schema.names)
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
-        for _, index, count in chunks(table):
-            columns = _columns(grid, index, count, name, standard_error)
-            pa.csv.write_csv(columns, file, options)
+        for piece in rows:
+            pa.csv.write_csv(piece, file, options)
     types = {"string": "String", "int64": "Integer64", "double": "Real"}
-    empty = _columns(grid, *_nothing(table), name, standard_error)
-    fields = [types[str(field.type)] for field in empty.schema]
+    fields = [types[str(field.type)] for field in schema]
     path.with_suffix(".csvt").write_text(",".join(f'"{field}"' for field in fields) + "\n")
 
 
@@ -153,7 +166,7 @@ def write_parquet(
     path: Path,
     *,
     name: str,
-    standard_error: float | None,
+    standard_error: Errors,
     metadata: dict[str, Any],
 ) -> None:
     """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
@@ -168,8 +181,8 @@ def write_parquet(
     path : Path
     name : str
         Of the count's column.
-    standard_error : float or None
-        Of one cell, in persons; None leaves the column out.
+    standard_error : float, float64[n] or None
+        Of one cell, or of every row, in persons; None leaves the column out.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
 
@@ -184,15 +197,15 @@ def write_parquet(
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
-    empty = _with_geometry(grid, *_nothing(table), name, standard_error)
+    empty = _with_geometry(grid, *_nothing(table), name, _part_of(standard_error, slice(0)))
     schema = empty.schema.with_metadata(extra)
     repeated = [attribute.name for attribute in grid.attributes] + [ERROR]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
     with pa.parquet.ParquetWriter(
         path, schema, compression="zstd", use_dictionary=repeated
     ) as writer:
-        for _, index, count in chunks(table):
-            rows = _with_geometry(grid, index, count, name, standard_error)
+        for part, index, count in chunks(table):
+            rows = _with_geometry(grid, index, count, name, _part_of(standard_error, part))
             writer.write_table(rows, row_group_size=ROW_GROUP)
 
 
@@ -235,6 +248,15 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
 SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
+def rows_of(table: ReleasedTable, name: str) -> Any:
+    """All rows of a small table without standard errors, as an Arrow table."""
+    return _columns(table.grid, table.grid.decode(table.key), table.count, name, None)
+
+
+def _part_of(error: Errors, part: slice) -> Errors:
+    return error[part] if isinstance(error, np.ndarray) else error
+
+
 def _nothing(table: ReleasedTable) -> tuple[NDArray[np.int64], Counts]:
     """Indices and counts of no cell, of the table's types."""
     return np.empty((len(table.grid.shape), 0), np.int64), table.count[:0]
@@ -245,7 +267,7 @@ def _columns(
     index: NDArray[np.int64],
     count: Counts,
     name: str,
-    standard_error: float | None,
+    standard_error: Errors,
 ) -> Any:
     """The CSV's columns of a chunk, as an Arrow table."""
     arrays = []
@@ -259,7 +281,8 @@ def _columns(
         arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(axis)))
     arrays.append(pa.array(count))
     if standard_error is not None:
-        arrays.append(pa.array(np.full(count.size, standard_error)))
+        errors = np.broadcast_to(np.asarray(standard_error, np.float64), count.shape)
+        arrays.append(pa.array(np.ascontiguousarray(errors)))
     names = column_names(grid, name, error=standard_error is not None)
     return pa.table(arrays, names=list(names))
 
@@ -269,7 +292,7 @@ def _with_geometry(
     index: NDArray[np.int64],
     count: Counts,
     name: str,
-    standard_error: float | None,
+    standard_error: Errors,
 ) -> Any:
     """The Parquet file's columns of a chunk, as an Arrow table."""
     rows = _columns(grid, index, count, name, standard_error)

@@ -15,13 +15,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from geodp.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.io import cog, tables
+from geodp.io.arealevels import area_rows, file_names
 from geodp.io.publication import SUMS, release_id, sha256
 from geodp.io.readback import (
     BROKEN,
     counts_of,
     grid_of,
+    has_regions,
     index_of,
     kind_of,
     parquet_rows,
@@ -86,6 +89,7 @@ def verify(path: str | Path) -> list[Check]:
         ("cells", _ask_cells),
         ("standard error", _ask_standard_error),
         ("csv", _ask_csv),
+        ("areas", _ask_areas),
         ("raster", _ask_raster),
         ("mask", _ask_mask),
         ("coordinates", _ask_coordinates),
@@ -139,10 +143,13 @@ def _ask_counts(folder: Path, card: dict[str, Any]) -> str:
 def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
     table = read_table(folder, card, masked=False)
     again, stated = dict(table.grid.describe()), dict(card["domain"])
-    masked = stated["mask"] is not None
-    for varying in ("mask", "cells") if masked else ():
-        again.pop(varying), stated.pop(varying)
+    unknown = has_regions(card) and table.grid.regions is None
+    varying = ["mask", "cells"] if stated["mask"] is not None else []
+    for name in ["cells", "order", "key_bits"] if unknown else varying:
+        again.pop(name), stated.pop(name)
     require(again == stated, "The card's domain does not describe a grid.")
+    if unknown:
+        return "codes lie in the extent, each once; there is no table of the regions to ask"
     return "codes lie in the domain, each once, in key order"
 
 
@@ -158,13 +165,16 @@ def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
 
 
 def _ask_csv(folder: Path, card: dict[str, Any]) -> str:
-    rows = parquet_rows(folder, card)
+    _require_same_csv(folder / f"{card['name']}.csv", parquet_rows(folder, card))
+    return "equal to the Parquet file, row by row"
+
+
+def _require_same_csv(path: Path, rows: Any) -> None:
+    """VerificationError where a CSV file holds anything else than an Arrow table."""
     types = dict(zip(rows.schema.names, rows.schema.types, strict=True))
     options = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     parse = pa.csv.ParseOptions(newlines_in_values=True)
-    written = pa.csv.read_csv(
-        folder / f"{card['name']}.csv", convert_options=options, parse_options=parse
-    )
+    written = pa.csv.read_csv(path, convert_options=options, parse_options=parse)
     require(written.schema.names == rows.schema.names, "CSV and Parquet have different columns.")
     require(written.num_rows == rows.num_rows, "CSV and Parquet have different numbers of rows.")
     for name in rows.schema.names:
@@ -172,7 +182,25 @@ def _ask_csv(folder: Path, card: dict[str, Any]) -> str:
             written[name].combine_chunks().equals(rows[name].combine_chunks()),
             f"CSV and Parquet differ in the column {name}.",
         )
-    return "equal to the Parquet file, row by row"
+
+
+def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
+    table = read_table(folder, card, masked=False)
+    stems = file_names(table.grid, card["name"])
+    for areas in areas_of(table, None):
+        stem = stems[areas.level]
+        rows = pa.parquet.read_table(folder / f"{stem}.parquet")
+        found = rows[card["name"]].to_numpy()
+        require(np.array_equal(found, areas.count), f"{stem} has other sums than its cells.")
+        again = area_rows(areas, card["name"])
+        same = all(
+            rows[column].combine_chunks().equals(again[column].combine_chunks())
+            for column in again.schema.names
+        )
+        require(same, f"{stem} names other areas than its cells.")
+        columns = [n for n in rows.schema.names if n not in ("geometry", "bbox")]
+        _require_same_csv(folder / f"{stem}.csv", rows.select(columns))
+    return f"{', '.join(stems)}: the sums of their cells" if stems else "none"
 
 
 def _ask_raster(folder: Path, card: dict[str, Any]) -> str:

@@ -111,7 +111,7 @@ class AGrid(Mechanism):
         """Two axes only."""
         return plane_refusal(self.name, grid) or super().refusal(grid)
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and on each of the two levels the count "

@@ -94,8 +94,8 @@ class Mechanism(ABC):
         """
         return 1
 
-    def sensitivity_words(self, grid: Grid) -> str:
-        """Why it is that, as one sentence for the release card."""
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+        """Why it is that, as one sentence for the release card of an event."""
         return "a person counted once changes one count by 1"
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
@@ -115,6 +115,14 @@ class Mechanism(ABC):
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float] | None:
         """``bias`` and ``rmse`` of a populous cell in an empty region, if the method has one."""
+        return None
+
+    def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]] | None:
+        """What the clamp takes from the occupied among a node's children, the others empty.
+
+        Mean and standard deviation in counts, for every split of its tree from the root's on,
+        where the node's own error is that of the closed form.
+        """
         return None
 
     def visited(self, released: ReleasedTable) -> int:

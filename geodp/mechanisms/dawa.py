@@ -122,7 +122,7 @@ class Dawa(Mechanism):
             )
         return None
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the cost of every partition by at most 2 and, on each "

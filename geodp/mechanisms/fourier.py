@@ -127,7 +127,7 @@ class Barak(Mechanism):
         """The number of measured coefficients."""
         return self.coefficients(grid)
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             f"a person counted once changes each of the {self.coefficients(grid)} measured "

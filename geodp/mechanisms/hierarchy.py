@@ -111,7 +111,7 @@ class Hay(Mechanism):
         """Levels of the tree, root and leaves included."""
         return 1 + self.height(grid)
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
@@ -204,7 +204,7 @@ class Branching(Mechanism):
         """Levels below the root."""
         return len(self.splits(grid))
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

@@ -113,7 +113,7 @@ class Mwem(Mechanism):
             )
         return None
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total, every score and every measured count by at "

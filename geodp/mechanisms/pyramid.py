@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import prod
@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.kernels import pyramid as kernels
+from geodp.mechanisms import descent, isolated
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
 from geodp.mechanisms.levels import Chain, preset, steps_of, weights_of
-from geodp.noise import Law, NodeNoise
-from geodp.noise.node import SLOTS
-from geodp.randomness import NoiseKey, Stream
+from geodp.randomness import NoiseKey
 from geodp.regions import WIDEST
 from geodp.table import CountTable, ReleasedTable
-from geodp.tree import overlaps
-from geodp.variance import TreeVariance, from_below
+from geodp.uneven import UnevenTree
+from geodp.variance import TreeVariance, fourths_from_below, from_below
 
 
 @dataclass(frozen=True)
@@ -131,9 +129,10 @@ class Pyramid(Mechanism):
         weights = weights or [Fraction(2), *(Fraction(f.bit_length() - 1) for f in fanouts)]
         return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is 1 for each level, and what each level's noise is."""
-        shares = ", ".join(str(share) for share in self.levels(grid).shares)
+        chain = self.levels(grid, gaussian=event is not None and event.rho is not None)
+        shares = ", ".join(str(share) for share in chain.shares)
         return (
             "a person counted once changes one count by 1 on each level; the levels, from the "
             f"total to the cells, have these shares of the budget: {shares}"
@@ -142,35 +141,48 @@ class Pyramid(Mechanism):
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """The levels and the variances of their estimates."""
         chain = self.levels(grid, gaussian=event.rho is not None)
-        own = tuple(event.law(share).variance for share in chain.shares)
-        best = from_below(chain.fanouts, own) if self.passes == 2 else own
-        return TreeVariance(chain.fanouts, best)
+        fanouts = chain.fanouts
+        own = tuple(descent.variance_of(event.law(share)) for share in chain.shares)
+        best = from_below(fanouts, own) if self.passes == 2 else own
+        fourths = fourths_from_below(fanouts, own, best) if event.rho is None else ()
+        if self.passes == 1:
+            return TreeVariance(fanouts, own, fourths)
+        return UnevenTree(fanouts, best, fourths, own)
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Variance of aligned blocks where nothing is clamped; None on digits that are no bits.
 
-        On a domain with edges or a mask, where nodes may have fewer children, a bound.
+        On a domain with edges, where nodes have fewer children, the largest of all blocks of a
+        size; with a mask, a bound.
         """
-        if not grid.order.is_binary:
-            return None
-        tree = self.tree_variance(grid, event)
-        if grid.size == 1 << grid.bits:
-            return tree.blocks()
-        found = [tree.variances[0]]
-        node = found[0]
-        for fanout, own, _ in tree.levels():
-            k = fanout
-            while (k := k // 2) > 0:
-                widths = np.arange(k, fanout + 1)  # children that such a node may have
-                part = k / widths
-                found.append(float((k * own * (1 - part) + part**2 * node).max()))
-            node = found[-1]
-        return np.array(found)
+        return self.tree_variance(grid, event).largest(grid) if grid.order.is_binary else None
+
+    def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:
+        """Bias and root-mean-square error of a populous cell in an empty region, in counts.
+
+        The mechanism itself with a public key, on some hundred trees with one occupied cell each:
+        within about 3 % for trees up to 2**40 cells.
+        """
+        return isolated.cell(self._descent(grid, event))
+
+    def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
+        """What the clamp takes from the occupied among a node's children, the others empty."""
+        tree, steps = self.tree_variance(grid, event), self._descent(grid, event)
+        found = []
+        for i, (law, fanout) in enumerate(zip(steps.laws[1:], tree.fanouts, strict=True)):
+            shrunk = (tree.variances[i + 1] / descent.variance_of(law)) ** 0.5
+            above = tree.nodes()[i] ** 0.5
+            found.append(isolated.split(law, fanout, shrunk, above, steps.least[i + 1]))
+        return found
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """The sparse form: O(fanout * m+ * levels), memory O(visited nodes)."""
         cells, counts, _ = refine(table, self, event, key)
         return ReleasedTable(table.grid, cells, counts, event)
+
+    def _descent(self, grid: Grid, event: Event) -> descent.Descent:
+        chain = self.levels(grid, gaussian=event.rho is not None)
+        return descent.Descent.of(chain, event, float(self.prune), self.passes)
 
     def visited(self, released: ReleasedTable) -> int:
         """Nodes measured at least, as the output tells: all children of its cells' ancestors."""
@@ -182,156 +194,31 @@ class Pyramid(Mechanism):
         return measured
 
 
-@dataclass(eq=False)
-class Level:
-    """The children of the open nodes above, each node's side by side.
-
-    Attributes
-    ----------
-    fanout : int
-    prefix : uint64[n * fanout]
-    z : float64[n * fanout]
-        Noisy counts; with two passes later the estimates from below.
-    variance : float64[n * fanout]
-        Of z; 0 where the domain ends and, later, where a child is closed.
-    uniform : float64[n]
-        The parents' random numbers.
-    open : int64[.]
-        Children with a count above 0, which are looked into.
-    count : int64[.]
-        Their counts.
-    """
-
-    fanout: int
-    prefix: NDArray[np.uint64]
-    z: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    uniform: NDArray[np.float64]
-    open: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    count: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def shared(self, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
-        """Counts of all children that add up to their parents' totals: int64[n * fanout]."""
-        out = np.empty(self.z.size, np.int64)
-        kernels.share(self.z, self.variance, self.fanout, total, self.uniform, least, out)
-        return out
-
-
 def refine(
-    table: CountTable, method: Pyramid, event: Event, key: NoiseKey
+    table: CountTable, method: Pyramid, event: Event, key: NoiseKey, parts: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
-    """Cells above 0 and their counts in key order, and the number of nodes measured."""
-    chain = method.levels(table.grid, gaussian=event.rho is not None)
-    laws = [event.law(share) for share in chain.shares]
-    least = [float(method.prune) * event.width(share) for share in chain.shares]
-    levels = _expanded(table, chain, laws, least, key)
-    if method.passes == 2:
-        for above, level, law in zip(levels[-2::-1], levels[:0:-1], laws[-2::-1], strict=True):
-            own = law.variance
-            fanout = level.fanout
-            kernels.combine(
-                level.z, level.variance, fanout, own, above.open, above.z, above.variance
-            )
-        root = levels[0]
-        root.count = np.maximum(np.floor(root.z + root.uniform), 0).astype(np.int64)[root.open]
-        for above, level, few in zip(levels, levels[1:], least[1:], strict=False):
-            closed = np.ones(level.z.size, np.bool_)
-            closed[level.open] = False
-            level.variance[closed] = 0
-            level.count = level.shared(above.count, few)[level.open]
-    last = levels[-1]
-    some = last.count > 0
-    nodes = sum(level.z.size for level in levels)
-    return last.prefix[last.open][some], last.count[some], nodes
+    """Cells above 0 and their counts in key order, and the number of nodes measured.
 
-
-def _expanded(
-    table: CountTable, chain: Chain, laws: list[Law], least: list[float], key: NoiseKey
-) -> list[Level]:
-    """The first pass: measure level by level, below nodes with a count above 0 only."""
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    frontier = Frontier(
-        np.zeros(1, np.uint64), np.array([[0], [table.key.size]]), np.zeros(0, np.int64)
-    )
-    levels: list[Level] = []
-    for i, law in enumerate(laws):
-        noise = NodeNoise(key, Stream.PYRAMID + i, law)
-        level, frontier = _below(table, chain, i, cumulative, frontier, noise, least[i])
-        levels.append(level)
-    return levels
-
-
-@dataclass(frozen=True, eq=False)
-class Frontier:
-    """Open nodes of a level, in key order.
-
-    Attributes
+    Parameters
     ----------
-    prefix : uint64[n]
-    span : int64[2, n]
-        First and one past the last of each node's data.
-    count : int64[n]
-        What is shared out below; empty above the root.
+    parts : int
+        Runs of nodes that every level is cut into, worked on side by side where they are many;
+        0: one for every processor. They do not show in the result.
     """
-
-    prefix: NDArray[np.uint64]
-    span: NDArray[np.int64]
-    count: NDArray[np.int64]
+    return descent.refined(table, method._descent(table.grid, event), key, parts)
 
 
-def _below(
-    table: CountTable,
-    chain: Chain,
-    i: int,
-    cumulative: NDArray[np.int64],
-    frontier: Frontier,
-    noise: NodeNoise,
-    least: float,
-) -> tuple[Level, Frontier]:
-    """Level i, measured under a frontier, and the frontier of its own open nodes.
+def refine_dense(
+    table: CountTable, method: Pyramid, event: Event, key: NoiseKey
+) -> NDArray[np.int64]:
+    """Counts of all keys, from all nodes of all levels: bit for bit those of :func:`refine`.
 
-    A node's result depends on nothing but the node: a frontier may be cut anywhere.
+    Returns
+    -------
+    int64[keys]
+        In key order. Raises UsageError for more than 2**22 keys.
     """
-    fanout, stride = (1, *chain.fanouts)[i], chain.strides[i]
-    child = _numbered(frontier.prefix, fanout)
-    z, uniform = _noise(noise, frontier.prefix, child, fanout)
-    span = frontier.span
-    start = np.empty(child.size + 1, np.int64)
-    start[-1] = span[1, -1] if span.size else 0
-    kernels.measure(child, np.uint64(stride), fanout, span, table.key, cumulative, start, z)
-    variance = np.where(overlaps(table.grid, child, stride), noise.law.variance, 0.0)
-    level = Level(fanout, child, z, variance, uniform)
-    shared = level.shared(frontier.count, least) if i else np.maximum(z, 0).astype(np.int64)
-    level.open = np.flatnonzero(shared)
-    level.count = shared[level.open]
-    # The last child's data end where its node's do; elsewhere where the next child's begin.
-    is_last = level.open % fanout == fanout - 1
-    stop = np.where(is_last, span[1, level.open // fanout], start[level.open + 1])
-    return level, Frontier(child[level.open], np.stack([start[level.open], stop]), level.count)
-
-
-def _noise(
-    noise: NodeNoise, above: NDArray[np.uint64], child: NDArray[np.uint64], fanout: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Noise of all children of nodes, and a number in [0, 1) for each node.
-
-    A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7 of
-    the first one is the node's own.
-    """
-    parts = -(-fanout // SLOTS)
-    words = noise.blocks(_numbered(above, parts))
-    place = np.arange(fanout)
-    group = (np.arange(above.size)[:, None] * parts + place // SLOTS).ravel()
-    slot = np.tile(place % SLOTS, above.size)
-    drawn, _ = noise.draw(words, group, slot, child)
-    uniform = (words[7, ::parts] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return drawn.astype(np.float64), uniform
-
-
-def _numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
-    """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
-    first = above[:, None] * np.uint64(fanout)
-    return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
+    return descent.dense(table, method._descent(table.grid, event), key)
 
 
 METHODS = (Pyramid(),)

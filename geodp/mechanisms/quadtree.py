@@ -81,7 +81,7 @@ class Quadtree(Mechanism):
             return "quadtree needs a grid whose order splits every node in two."
         return super().refusal(grid)
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

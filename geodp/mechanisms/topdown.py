@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -97,7 +98,7 @@ class TopDown(Mechanism):
         paths = worst_paths(_binary(grid), 0, lambda count: count + 1, lambda count: count)
         return 1 + int(paths[-1])
 
-    def sensitivity_words(self, grid: Grid) -> str:
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         b = self.sensitivity(grid) - 1
         return (
@@ -112,25 +113,16 @@ class TopDown(Mechanism):
         E has the noise's law at the root, and becomes ``min(E, (E + N) / 2)`` on every level, N of
         that law too, as the empty half cannot become negative. Evaluated on a grid of 1/20 scale.
         """
-        step, reach = 1 / 20, 25.0
-        value = np.arange(-reach, reach + step / 2, step)
-        noise = np.exp(-np.abs(value) if event.rho is None else -(value**2) / 2)
-        noise /= noise.sum()
-        error = noise.copy()
-        above = noise[::-1].cumsum()[::-1]  # P(N >= value)
-        for _ in range(self.sensitivity(grid) - 1):
-            # (E + N) / 2 with N < E has twice the resolution; every second point is shared out.
-            half = np.zeros(2 * value.size - 1)
-            for i in np.flatnonzero(error > 1e-12):
-                half[i : 2 * i] += error[i] * noise[:i]
-            moved = half[::2].copy()
-            moved[1:] += half[1::2] / 2
-            moved[:-1] += half[1::2] / 2
-            error = error * above + moved
-        scale = event.width()
-        bias = float(error @ value) * scale
-        rmse = float(np.sqrt(error @ value**2)) * scale
-        return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
+        scale, gaussian = event.width(), event.rho is not None
+        bias, rmse = _isolated(self.sensitivity(grid) - 1, gaussian)
+        return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
+
+    def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
+        """What the clamp takes from an occupied half beside an empty one, at one node."""
+        width, gaussian, sigma2 = event.width(), event.rho is not None, event.law().variance
+        above = [(v / sigma2) ** 0.5 for v in self.tree_variance(grid, event).nodes()[:-1]]
+        losses = [_lost(round(error, 3), gaussian) for error in above]
+        return [(mean * width, spread * width) for mean, spread in losses]
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64]:
         """Largest variance of a block of each level where nothing is clamped.
@@ -151,8 +143,11 @@ class TopDown(Mechanism):
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """Halves with the variance ``sigma**2 / 2`` each: a detail's noise, halved, to and fro."""
-        sigma2 = event.law().variance
-        return TreeVariance((2,) * grid.bits, (sigma2, *[sigma2 / 2] * grid.bits))
+        sigma2, bits = event.law().variance, grid.bits
+        variances = (sigma2, *[sigma2 / 2] * bits)
+        # Both halves deviate by the same noise N / 2: as two of fourth cumulant 3 sigma**4 / 2.
+        fourths = (3 * sigma2**2, *[1.5 * sigma2**2] * bits) if event.rho is None else ()
+        return TreeVariance((2,) * bits, variances, fourths)
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """T2, the sparse form: ``O(m+ log n)`` visited nodes."""
@@ -166,6 +161,39 @@ class TopDown(Mechanism):
         meet = released.key[1:] ^ released.key[:-1]
         low, high = np.frexp(meet & np.uint64(2**32 - 1))[1], np.frexp(meet >> np.uint64(32))[1]
         return released.grid.bits + int(np.where(high > 0, high + 31, low - 1).sum())
+
+
+@lru_cache(maxsize=256)
+def _lost(above: float, gaussian: bool) -> tuple[float, float]:
+    """Mean and standard deviation of ``-min(E, (E + N) / 2)``, E with ``above`` times N's law."""
+    noise = np.arange(-10, 10.05, 0.1)
+    weight = np.exp(-(noise**2) / 2 if gaussian else -np.abs(noise))
+    weight /= weight.sum()
+    error = above * noise[:, None]
+    lost = -np.minimum(error, (error + noise) / 2)
+    mean = weight @ lost @ weight
+    return float(mean), float((weight @ lost**2 @ weight - mean**2) ** 0.5)
+
+
+@lru_cache(maxsize=128)
+def _isolated(levels: int, gaussian: bool) -> tuple[float, float]:
+    """Bias and root-mean-square error of :meth:`TopDown.isolated_cell`, in noise scales."""
+    step, reach = 1 / 20, 25.0
+    value = np.arange(-reach, reach + step / 2, step)
+    noise = np.exp(-(value**2) / 2 if gaussian else -np.abs(value))
+    noise /= noise.sum()
+    error = noise.copy()
+    above = noise[::-1].cumsum()[::-1]  # P(N >= value)
+    for _ in range(levels):
+        # (E + N) / 2 with N < E has twice the resolution; every second point is shared out.
+        half = np.zeros(2 * value.size - 1)
+        for i in np.flatnonzero(error > 1e-12):
+            half[i : 2 * i] += error[i] * noise[:i]
+        moved = half[::2].copy()
+        moved[1:] += half[1::2] / 2
+        moved[:-1] += half[1::2] / 2
+        error = error * above + moved
+    return float(error @ value), float(np.sqrt(error @ value**2))
 
 
 def refine(table: CountTable, noise: Noise) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:

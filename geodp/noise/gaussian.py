@@ -40,7 +40,7 @@ class DiscreteGaussian(Law):
         super().__post_init__()
 
     @classmethod
-    @lru_cache(maxsize=8)
+    @lru_cache(maxsize=32)
     def of_sigma2(cls, sigma2: Fraction) -> DiscreteGaussian:
         """The law of a squared sigma; its table is built once."""
         return cls(sigma2)

@@ -169,4 +169,4 @@ def test_the_picture_says_where_its_margin_holds(tmp_path, monkeypatch):
     released(KANTO).write(tmp_path / "out")
     said = " ".join(words)
     assert "where counts are well above the noise" in said
-    assert "isolated cells are pulled down" in said
+    assert "Isolated cells are pulled down" in said

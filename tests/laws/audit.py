@@ -78,21 +78,32 @@ def counts_of(outcomes):
     return np.array(found)
 
 
-def shown(ones, twos, trials):
-    """Largest epsilon that is sure where a set was seen so often: ``log(P1 / P2)``, bounded."""
+def shown(ones, twos, trials, delta=0.0):
+    """Largest epsilon that is sure where a set was seen so often: ``log((P1 - delta) / P2)``."""
     low = stats.beta.ppf(RISK, ones, trials - ones + 1)
     high = stats.beta.isf(RISK, twos + 1, np.maximum(trials - twos, 1e-9))
-    return np.where(ones > 0, np.log(np.maximum(low, 1e-300) / np.minimum(high, 1)), -np.inf)
+    above = np.maximum(np.nan_to_num(low) - delta, 1e-300)
+    return np.where(ones > 0, np.log(above / np.minimum(high, 1)), -np.inf)
 
 
-def best_set(ones, twos, trials):
+def best_set(ones, twos, trials, delta=0.0):
     """Outcomes, by their ratio, that show most: a prefix of those with the largest ratios."""
     order = np.argsort(-(ones + 1) / (twos + 1), kind="stable")
-    bounds = shown(np.cumsum(ones[order]), np.cumsum(twos[order]), trials)
+    bounds = shown(np.cumsum(ones[order]), np.cumsum(twos[order]), trials, delta)
     return order[: int(np.argmax(bounds)) + 1]
 
 
-def audited(release, mechanism, tables, neighbours, *, epsilon=Fraction(1), trials=1000):
+def audited(
+    release,
+    mechanism,
+    tables,
+    neighbours,
+    *,
+    epsilon=Fraction(1),
+    rho=None,
+    delta=Fraction(0),
+    trials=1000,
+):
     """Lower bound of the epsilon that the mechanism has; above ``epsilon``, it broke its claim.
 
     Parameters
@@ -103,12 +114,16 @@ def audited(release, mechanism, tables, neighbours, *, epsilon=Fraction(1), tria
         Whose sensitivity is claimed.
     tables : pair of CountTable
         Neighbours.
+    rho, delta : Fraction
+        Of Gaussian noise: the claim is then the epsilon that rho has at delta.
     trials : int
         Releases of each table in each half.
     """
     grid = tables[0].grid
     sensitivity = mechanism.sensitivity(grid)
-    spent = event("audit", epsilon, neighbours, 1, False, sensitivity, "person", "fixed")
+    given = (None, rho, delta) if rho else (epsilon, None, None)
+    most = (neighbours, 1, False, sensitivity, "person", "fixed")
+    spent = event("audit", given[0], *most, *given[1:])
     # The halves that choose, then those that test: of the one table, and of the other.
     runs = [
         releases(release, tables[number % 2], spent, trials, number * trials) for number in range(4)
@@ -118,7 +133,7 @@ def audited(release, mechanism, tables, neighbours, *, epsilon=Fraction(1), tria
     for projection in PROJECTIONS:
         counts = counts_of(projection(runs, differ))
         for one, two in ((0, 1), (1, 0)):
-            chosen = best_set(counts[one], counts[two], trials)
+            chosen = best_set(counts[one], counts[two], trials, float(delta))
             ones, twos = counts[one + 2, chosen].sum(), counts[two + 2, chosen].sum()
-            found = max(found, float(shown(ones, twos, trials)))
+            found = max(found, float(shown(ones, twos, trials, float(delta))))
     return found

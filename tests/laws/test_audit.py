@@ -9,6 +9,7 @@ import pytest
 import geodp
 from geodp.accounting import NEIGHBOURS
 from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.loss import epsilon_for
 from geodp.mechanisms.topdown import Noise, TopDown, refine
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
@@ -190,3 +191,78 @@ def test_broken_mechanisms_are_caught(broken, pair, neighbours, trials):
     claim = Fraction(2)
     found = audited(broken, TopDown(), pair, neighbours, epsilon=claim, trials=trials)
     assert found > claim
+
+
+EIGHT = geodp.Grid.regular((8,))
+TALL = "pyramid:chain=1-1-1,shares=1-1-1-1"
+VARIANTS = {
+    "masked and pruned": ("pyramid:prune=1/2", MASKED, [3, 1, 0, 0], [3, 1, 1, 0]),
+    "one pass, masked": ("pyramid:passes=1", MASKED, [0, 0, 0, 0], [0, 0, 1, 0]),
+    "tall": (TALL, EIGHT, [3, 0, 0, 0, 0, 1, 0, 0], [3, 0, 0, 0, 0, 1, 0, 1]),
+    "tall and pruned": (f"{TALL},prune=1", EIGHT, [0] * 8, [0] * 7 + [1]),
+}
+FULL = {
+    "pruned": ("pyramid:prune=1", SQUARE, [40] * 4, [41, 40, 40, 40]),
+    "masked": ("pyramid", MASKED, [40, 40, 40, 0], [41, 40, 40, 0]),
+}
+RHO, DELTA = Fraction(1, 8), Fraction(1, 100)
+CLAIMS = {
+    "laplace": ({"epsilon": EPSILON}, float(EPSILON)),
+    "gaussian": ({"rho": RHO, "delta": DELTA}, float(epsilon_for(RHO, DELTA))),
+}
+
+
+@pytest.mark.parametrize("noise", CLAIMS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_pyramid_keeps_its_claim(variant, noise):
+    spec, grid, one, two = VARIANTS[variant]
+    mechanism, (budget, claim) = geodp.mechanisms.mechanism(spec), CLAIMS[noise]
+    pair = tables(grid, one, two)
+    found = audited(mechanism.release, mechanism, pair, ADD, trials=TRIALS, **budget)
+    assert found <= claim
+
+
+@pytest.mark.parametrize("noise", CLAIMS)
+@pytest.mark.parametrize("variant", FULL)
+def test_a_pyramid_that_spends_too_much_is_caught(variant, noise):
+    """Four times the budget: a quarter of the Laplace noise, of the Gaussian too with 16 rho."""
+    spec, grid, one, two = FULL[variant]
+    mechanism, (budget, claim) = geodp.mechanisms.mechanism(spec), CLAIMS[noise]
+
+    def overspent(table, spent, key):
+        if spent.rho is None:
+            return mechanism.release(table, replace(spent, epsilon=spent.epsilon * 4), key)
+        return mechanism.release(table, replace(spent, rho=spent.rho * 16), key)
+
+    pair = tables(grid, one, two)
+    found = audited(overspent, mechanism, pair, ADD, trials=CONTROL_TRIALS, **budget)
+    assert found > claim
+
+
+def test_a_pyramid_whose_levels_have_the_whole_budget_each_is_caught():
+    mechanism = geodp.mechanisms.mechanism(TALL)
+    levels = len(mechanism.levels(EIGHT).shares)
+
+    def unshared(table, spent, key):
+        return mechanism.release(table, replace(spent, epsilon=spent.epsilon * levels), key)
+
+    pair = tables(EIGHT, [40] * 8, [40] * 7 + [41])
+    assert audited(unshared, mechanism, pair, ADD, trials=2 * CONTROL_TRIALS) > EPSILON
+
+
+def test_a_pyramid_that_opens_by_the_data_is_caught():
+    mechanism = geodp.mechanisms.mechanism("pyramid")
+
+    def peeking(table, spent, key):
+        fair = mechanism.release(table, spent, key)
+        occupied = np.isin(fair.key, table.key)
+        return ReleasedTable(table.grid, fair.key[occupied], fair.count[occupied], spent)
+
+    assert audited(peeking, mechanism, NEW_CELL, ADD, trials=CONTROL_TRIALS) > EPSILON
+
+
+def test_the_guarantee_of_the_pyramid_says_why():
+    guarantee = geodp.METHODS["pyramid"].guarantee
+    for words in ("exactly one count on each level", "is epsilon", "adds up to rho"):
+        assert words in guarantee.source
+    assert "without looking at the data" in guarantee.precondition

@@ -10,7 +10,7 @@ from geodp.accounting import event
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.pyramid import Pyramid, refine
+from geodp.mechanisms.pyramid import Pyramid, refine, refine_dense
 from geodp.order import Order
 from geodp.randomness import NoiseKey
 from tests.reference import pyramid as reference
@@ -25,12 +25,11 @@ SETTINGS = [
 ]
 
 
-def spent(method, grid, epsilon):
+def spent(method, grid, epsilon, rho=None):
     method = mechanism(method) if isinstance(method, str) else method
     most = method.sensitivity(grid)
-    return event(
-        method.spec, Fraction(epsilon), "add-remove-one", 1, False, most, "person", "fixed"
-    )
+    given = None if rho else Fraction(epsilon)
+    return event(method.spec, given, "add-remove-one", 1, False, most, "person", "fixed", rho, None)
 
 
 def compare(method, table, epsilon, possible=lambda a, b: True):
@@ -171,3 +170,146 @@ def test_official_areas_equal_the_definition_on_a_window_with_an_offset():
 def test_official_needs_the_official_order():
     grid = geodp.Grid.mesh("inspire:100km")
     assert "official" in mechanism("pyramid:setting=official").refusal(grid)
+
+
+def worlds():
+    """Tables whose grids have bits or other digits, edges, a mask and an attribute."""
+    generator = np.random.default_rng(9)
+    plain = geodp.Grid.regular((32, 32))
+    people = generator.poisson(20, (32, 32)) * (generator.random((32, 32)) < 0.3)
+    yield "bits", geodp.CountTable.from_dense(people, plain)
+    edges = geodp.Grid.regular((21, 27))
+    inside = np.add.outer(np.arange(21), np.arange(27)) < 30
+    masked = edges.with_mask(mask_of_blocks(edges, blocks_of_array(inside), "a corner is sea"))
+    yield "mask", geodp.CountTable.from_dense(np.where(inside, 9, 0), masked)
+    sexes = geodp.Grid.regular((21, 13)).with_attribute("sex", ["female", "male"])
+    yield "attribute", geodp.CountTable.from_dense(generator.poisson(3, (21, 13, 2)), sexes)
+    tens = geodp.Grid.regular((20, 20)).with_order(Order((0, 1, 0, 1), (2, 2, 10, 10)))
+    yield "tens", geodp.CountTable.from_dense(generator.poisson(2, (20, 20)), tens)
+
+
+WORLDS = dict(worlds())
+
+
+@pytest.mark.parametrize("rho", [None, Fraction(1, 8)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("settings", ["", "passes=1", "prune=1", "setting=fine,prune=1/2"])
+@pytest.mark.parametrize("name", WORLDS)
+def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho, monkeypatch):
+    table, method = WORLDS[name], Pyramid().with_settings(settings)
+    use, key = spent(method, table.grid, "1/2", rho), NoiseKey(SECRET)
+    cells, counts, nodes = refine(table, method, use, key, parts=1)
+    for many, parts in ((1 << 16, 2), (1 << 16, 7), (1, 7), (1, 0)):
+        monkeypatch.setattr("geodp.mechanisms.descent.MANY", many)  # 1: with threads
+        again = refine(table, method, use, key, parts=parts)
+        assert (again[0] == cells).all()
+        assert (again[1] == counts).all()
+        assert again[2] == nodes
+    every = refine_dense(table, method, use, key)
+    assert (np.flatnonzero(every) == cells.astype(np.int64)).all()
+    assert (every[every > 0] == counts).all()
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_total_of_nobody_ends_it(parts):
+    grid = geodp.Grid.regular((16, 16))
+    table = geodp.CountTable.from_dense(np.zeros((16, 16), int), grid)
+    method = Pyramid()
+    use = spent(method, grid, "1/100")
+    found = [refine(table, method, use, NoiseKey(bytes([i] * 32)), parts)[2] for i in range(20)]
+    assert min(found) == 1
+    assert max(found) > 1
+
+
+def test_the_dense_twin_has_an_end():
+    grid = geodp.Grid.regular((4096, 2048))
+    table = geodp.CountTable.from_keys(grid, np.array([5], np.uint64), np.array([3]))
+    with pytest.raises(UsageError, match="too large for the dense form"):
+        refine_dense(table, Pyramid(), spent("pyramid", grid, "1"), NoiseKey(SECRET))
+
+
+@pytest.mark.parametrize("rho", [None, Fraction(1, 2000)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("settings", ["setting=R", "setting=fine", "setting=flat,passes=1"])
+def test_isolated_cell_is_that_of_releases(settings, rho):
+    """Bias and error of releases of one occupied cell, other keys and another place."""
+    grid, method, trials = geodp.Grid.regular((64, 64)), Pyramid().with_settings(settings), 150
+    use = spent(method, grid, "1/50", rho)
+    truth, place = 10_000_000, 777
+    table = geodp.CountTable.from_keys(grid, np.array([place], np.uint64), np.array([truth]))
+    errors = np.empty(trials)
+    for trial in range(trials):
+        key = NoiseKey((10_000 + trial).to_bytes(32, "little"))
+        cells, counts, _ = refine(table, method, use, key)
+        errors[trial] = counts[cells == place].sum() - truth
+    stated = method.isolated_cell(grid, use)
+    spread = errors.std()
+    assert stated["bias"] == pytest.approx(errors.mean(), abs=4 * spread / np.sqrt(trials))
+    assert stated["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.15)
+    assert stated["bias"] < 0
+
+
+@pytest.mark.parametrize("bits", [1, 40, 62])
+def test_isolated_cell_of_any_tree(bits):
+    grid = geodp.Grid.regular((1 << bits,))
+    stated = Pyramid().isolated_cell(grid, spent("pyramid", grid, "1"))
+    assert stated["bias"] < 0 < stated["rmse"]
+
+
+def test_the_card_names_the_shares_of_the_noise_that_was_used():
+    grid = geodp.Grid.regular((64, 64))
+    method = Pyramid()
+    laplace, gaussian = spent(method, grid, "1"), spent(method, grid, None, Fraction(1))
+    for use in (laplace, gaussian):
+        shares = method.levels(grid, gaussian=use.rho is not None).shares
+        words = method.sensitivity_words(grid, use)
+        assert words.endswith(": " + ", ".join(str(share) for share in shares))
+    assert method.sensitivity_words(grid, laplace) != method.sensitivity_words(grid, gaussian)
+
+
+@pytest.mark.parametrize("settings", ["", "passes=1", "setting=flat"])
+@pytest.mark.parametrize("name", ["mask", "attribute", "edges"])
+def test_variances_bound_every_block_of_a_domain_with_edges(name, settings):
+    """Exact weighted least squares (two passes) or the closed form of a region (one)."""
+    grid = geodp.Grid.regular((11, 6)) if name == "edges" else WORLDS[name].grid
+    method = Pyramid().with_settings(settings)
+    use = spent(method, grid, "1")
+    tree, stated = method.tree_variance(grid, use), method.variances(grid, use)
+    key = np.arange(1 << grid.bits, dtype=np.uint64)
+    key = key[grid.contains_keys(key)]
+    for i, most in enumerate(stated):
+        block = key >> np.uint64(grid.bits - i)
+        found = [tree.region(key[block == b], grid) for b in np.unique(block)[:40]]
+        found += [tree.region(key[block == b], grid) for b in np.unique(block)[-40:]]
+        assert max(found) <= most * (1 + 1e-9)
+        if name == "edges":
+            assert max(found) == pytest.approx(most)
+
+
+@pytest.mark.parametrize("rho", [None, Fraction(1, 2000)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_a_tree_of_one_split_loses_what_one_split_takes(passes, rho):
+    """Of 16 cells 4 are occupied; more or fewer lose less, so what is stated is no less."""
+    grid, method = geodp.Grid.regular((16,)), Pyramid(chain="4", shares="1-2", passes=passes)
+    use = spent(method, grid, "1/50", rho)
+    people = np.where(np.arange(16) < 4, 1_000_000, 0)
+    table = geodp.CountTable.from_dense(people, grid)
+    lost = []
+    for trial in range(400):
+        key = NoiseKey((5000 + trial).to_bytes(32, "little"))
+        lost.append(people.sum() - refine_dense(table, method, use, key)[:4].sum())
+    ((mean, spread),) = method.clamp_losses(grid, use)
+    assert np.mean(lost) - 4 * spread / 20 < mean < 1.5 * np.mean(lost)
+    assert spread == pytest.approx(np.std(lost), rel=0.25)
+    assert mean > -method.isolated_cell(grid, use)["bias"]
+
+
+@pytest.mark.parametrize("rho", [None, Fraction(10**9)], ids=["laplace", "gaussian"])
+def test_a_huge_budget_leaves_the_counts_as_they_are(rho):
+    """Noise whose variance is 0 to the precision of a float."""
+    table, method = WORLDS["mask"], Pyramid()
+    use = spent(method, table.grid, 10**9, rho)
+    cells, counts, _ = refine(table, method, use, NoiseKey(SECRET))
+    assert (cells == table.key).all()
+    assert (counts == table.count).all()
+    assert method.variances(table.grid, use)[-1] < 1e-6
+    assert method.isolated_cell(table.grid, use) == {"bias": 0, "rmse": 0}
+    assert max(mean for mean, _ in method.clamp_losses(table.grid, use)) == 0

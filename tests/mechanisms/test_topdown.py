@@ -237,6 +237,18 @@ def test_isolated_cell_follows_its_recursion():
     assert errors.std() == pytest.approx(0.857, rel=0.08)
 
 
+@pytest.mark.parametrize("rho", [None, Fraction(1, 2000)], ids=["laplace", "gaussian"])
+def test_a_tree_of_one_split_loses_what_one_split_takes(rho):
+    grid = Grid.regular((2,))
+    epsilon = Fraction(1, 50) if rho is None else None
+    spent = event("topdown", epsilon, "add-remove-one", 1, False, 2, "person", "fixed", rho)
+    alone, losses = TopDown().isolated_cell(grid, spent), TopDown().clamp_losses(grid, spent)
+    assert len(losses) == 1
+    assert losses[0][0] == pytest.approx(-alone["bias"], rel=0.02)
+    spread = math.sqrt(alone["rmse"] ** 2 - alone["bias"] ** 2)
+    assert losses[0][1] == pytest.approx(spread, rel=0.02)
+
+
 def test_continuous_form_has_the_papers_error():
     grid = Grid.regular((16, 16))
     table = CountTable.from_dense(np.full((16, 16), 10_000_000), grid)

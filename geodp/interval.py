@@ -1,0 +1,291 @@
+"""Released sums that hold a region's true sum from above and from below.
+
+Where a method clamps at 0, people move between cells of a node: empty cells take what occupied
+ones lose. What a region lost lies in parts of its nodes that were released as little or nothing,
+and counts are not negative. So the region together with all such parts around it, its **hull**,
+truly holds at least as many people, and lost nothing to a clamp; the region without its own such
+parts, its **core**, truly holds at most as many, and got nothing from a clamp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot, inf, log, prod, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid import Grid
+from geodp.table import ReleasedTable
+from geodp.tree import overlaps
+from geodp.variance import TreeVariance
+
+MOST_CHILDREN = 1 << 20
+"""Children that are looked at together."""
+
+PLAIN, HULL, CORE = range(3)
+
+Floats = NDArray[np.float64]
+
+
+Z = 1.96
+"""Half of a 95 % interval, in standard errors."""
+
+LAPLACE_Z = 2.118
+"""The same of Laplace noise."""
+
+SKEWED_Z = 2.33
+"""The same to the side to which the error of an isolated cell is skewed."""
+
+RISK = 0.1
+"""Of taking a child that holds nobody for one with people, in all children around a region."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Released sums and their variances, where nothing is clamped.
+
+    Attributes
+    ----------
+    count, variance, fourth : float64[3]
+        Of the region, its hull and its core: released sum, variance and fourth cumulant.
+    losing, gaining : int64[levels]
+        Nodes that hold people, that the region cuts, and that have a child outside (losing) or
+        inside (gaining) which was released as 0; by level, the root's first.
+    is_path : bool
+        Whether every node that the region cuts has one child that the region touches.
+    total_clamped : bool
+        Whether nobody at all was released, so that the region's true sum may have been lost above.
+    """
+
+    count: Floats
+    variance: Floats
+    fourth: Floats
+    losing: NDArray[np.int64]
+    gaining: NDArray[np.int64]
+    is_path: bool = True
+    total_clamped: bool = False
+
+    @property
+    def clamped(self) -> bool:
+        """Whether a clamp may have moved people into or out of the region."""
+        return self.total_clamped or bool(self.losing.any() or self.gaining.any())
+
+    def interval(
+        self,
+        alone: dict[str, float] | None = None,
+        losses: list[tuple[float, float]] | None = None,
+    ) -> tuple[float, float]:
+        """Low and high ends of a 95 % interval.
+
+        Parameters
+        ----------
+        alone : dict, optional
+            ``bias`` and ``rmse`` of an isolated cell: no cell or node alone loses more.
+        losses : list of (mean, standard deviation), optional
+            Of what the clamp takes in one node of each level, the root's first.
+        """
+        variance = np.maximum(self.variance, 1e-12)
+        excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
+        margin = (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
+        ends = self.count - margin, self.count + margin
+        low, high = (float(end[PLAIN]) for end in ends)
+        if self.gaining.any():
+            moved = self._moved(self.gaining, float(margin[PLAIN]), None, losses)
+            low = max(float(ends[0][CORE]), float(self.count[PLAIN]) - moved)
+        if self.losing.any() or self.total_clamped:
+            moved = self._moved(self.losing, float(margin[PLAIN]), alone, losses)
+            high = min(float(ends[1][HULL]), float(self.count[PLAIN]) + moved)
+        return max(low, 0.0), high
+
+    def _moved(
+        self,
+        nodes: NDArray[np.int64],
+        margin: float,
+        alone: dict[str, float] | None,
+        losses: list[tuple[float, float]] | None,
+    ) -> float:
+        """How far the clamp at some nodes and the noise together move the region's sum."""
+        found = inf
+        if alone is not None and self.is_path:
+            spread = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
+            found = max(margin, SKEWED_Z * spread) - alone["bias"]
+        if losses is not None and not self.total_clamped:
+            mean, spread = (np.array(losses).T[i] for i in range(2))
+            lost = sqrt(float(nodes @ spread**2)) * SKEWED_Z
+            found = min(found, float(nodes @ mean) + hypot(margin, lost))
+        return found
+
+
+def strength(tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool) -> float:
+    """Standard deviations that noise alone does not reach in any child around a region.
+
+    Parameters
+    ----------
+    tree, key
+        As for :func:`reach`.
+    gaussian : bool
+        The noise's law; otherwise Laplace, which reaches further.
+    """
+    node, children = key, 1
+    for fanout in reversed(tree.fanouts):
+        node = _parents(node, fanout)[0] if node.size else node
+        children += fanout * node.size
+    chance = RISK / children
+    return NormalDist().inv_cdf(1 - chance) if gaussian else log(0.5 / chance) / sqrt(2)
+
+
+def reach(
+    tree: TreeVariance,
+    table: ReleasedTable,
+    key: NDArray[np.uint64],
+    strong: float,
+    grid: Grid | None = None,
+) -> Reach:
+    """Sums over a region, its hull and its core.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+    table : ReleasedTable
+        Without negative counts.
+    key : uint64[n]
+        Of the region's cells, strictly increasing.
+    strong : float
+        A node with fewer people than so many standard deviations of what was measured of it may
+        hold nobody.
+    grid : Grid, optional
+        As for :meth:`geodp.variance.TreeVariance.region`.
+    """
+    if not key.size:
+        nowhere = np.zeros(len(tree.fanouts), np.int64)
+        return Reach(np.zeros(3), np.zeros(3), np.zeros(3), nowhere, nowhere)
+    if grid is not None and grid.size == prod(tree.fanouts):
+        grid = None
+    sums = _Sums(table)
+    node, whole = key, np.ones(key.size, np.bool_)
+    part = np.ones((3, key.size))
+    count = np.repeat(sums.of(key, 1)[None], 3, axis=0)
+    variance, fourth, stride = np.zeros(3), np.zeros(3), 1
+    losing, gaining, is_path = [], [], True
+    fourths = tree.fourths or (0.0,) * len(tree.variances)
+    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
+    for fanout, own, tail in steps:
+        least = strong * sqrt(own)
+        here = sums.of(node, stride)
+        weak = here < least
+        part[HULL, weak], count[HULL, weak] = 1, here[weak]
+        part[CORE, weak], count[CORE, weak] = 0, 0
+        above, first, inverse = _parents(node, fanout)
+        around = _around(above, node, inverse, fanout, stride, grid, sums, least)
+        held = sums.of(above, stride * fanout)
+        possible = around.possible
+        cut = np.add.reduceat(whole.astype(np.int64), first) < possible
+        risky = cut & (held > 0)
+        touched = np.diff(np.append(first, node.size))
+        is_path &= bool((touched[cut] == 1).all())
+        losing.append(int((risky & around.empty).sum()))
+        gaining.append(int((risky & np.logical_or.reduceat(here == 0, first)).sum()))
+        added = np.array([[0], [1], [0]]) * around.weak  # whole children around the hull
+        total = np.add.reduceat(part, first, axis=1) + added
+        squares = np.add.reduceat(part**2, first, axis=1) + added
+        mean = total / possible
+        powers = np.add.reduceat((part - mean[:, inverse]) ** 4, first, axis=1)
+        outside = possible - touched - added
+        powers += added * (1 - mean) ** 4 + outside * mean**4
+        sum_ = np.add.reduceat(count, first, axis=1)
+        sum_[HULL] += around.count
+        variance += own * ((squares - total * mean) * cut).sum(axis=1)
+        fourth += tail * (powers * cut).sum(axis=1)
+        stride *= fanout
+        part = np.where(cut, mean, 1)
+        count = np.where(cut, sum_, held)
+        node, whole = above, ~cut
+    nobody = not table.key.size and not bool(whole[0])
+    if nobody:
+        part[HULL] = 1
+    variance += tree.variances[0] * part[:, 0] ** 2
+    fourth += fourths[0] * part[:, 0] ** 4
+    levels = (np.array(losing[::-1]), np.array(gaining[::-1]))
+    return Reach(count[:, 0], variance, fourth, *levels, is_path, nobody)
+
+
+def _parents(
+    node: NDArray[np.uint64], fanout: int
+) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.intp]]:
+    """Parents of nodes in key order, each's first node, and each node's parent by number."""
+    above = node // np.uint64(fanout)
+    is_first = np.append(True, above[1:] != above[:-1])
+    first = np.flatnonzero(is_first)
+    return above[first], first, np.cumsum(is_first) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """Children of nodes that a region does not touch.
+
+    Attributes
+    ----------
+    possible : float64[n]
+        All children that overlap the domain, touched or not.
+    weak, count : float64[n]
+        How many untouched ones may hold nobody, and how many people were released there.
+    empty : bool[n]
+        Whether an untouched one was released as 0.
+    """
+
+    possible: Floats
+    weak: Floats
+    count: Floats
+    empty: NDArray[np.bool_]
+
+
+def _around(
+    above: NDArray[np.uint64],
+    node: NDArray[np.uint64],
+    parent: NDArray[np.intp],
+    fanout: int,
+    stride: int,
+    grid: Grid | None,
+    sums: _Sums,
+    least: float,
+) -> _Around:
+    n = above.size
+    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.bool_))
+    step = max(1, MOST_CHILDREN // fanout)
+    for start in range(0, above.size, step):
+        some = slice(start, min(start + step, above.size))
+        first = above[some, None] * np.uint64(fanout)
+        child = np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64)
+        inside = np.ones(child.shape, np.bool_)
+        if grid is not None:
+            inside = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
+        found.possible[some] = inside.sum(axis=1)
+        own = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
+        inside[parent[own] - start, (node[own] % np.uint64(fanout)).astype(np.intp)] = False
+        held = sums.of(child.reshape(-1), stride).reshape(child.shape)
+        weak = inside & (held < least)
+        found.weak[some] = weak.sum(axis=1)
+        found.count[some] = (held * weak).sum(axis=1)
+        found.empty[some] = (inside & (held == 0)).any(axis=1)
+    return found
+
+
+class _Sums:
+    """Released sums of nodes by prefix sums."""
+
+    def __init__(self, table: ReleasedTable) -> None:
+        self._key = table.key
+        self._sum = np.concatenate([np.zeros(1), np.cumsum(table.count, dtype=np.float64)])
+
+    def of(self, prefix: NDArray[np.uint64], stride: int) -> Floats:
+        """Of nodes that cover ``stride`` keys each."""
+        first = prefix * np.uint64(stride)
+        last = first + np.uint64(stride - 1)
+        ends = (
+            np.searchsorted(self._key, first, "left"),
+            np.searchsorted(self._key, last, "right"),
+        )
+        found: Floats = self._sum[ends[1]] - self._sum[ends[0]]
+        return found

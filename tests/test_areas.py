@@ -1,0 +1,170 @@
+"""Sums and errors of official areas and regions, against explicit covariance matrices."""
+
+import numpy as np
+import pandas
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from geodp import CountTable, Grid, NoiseKey, publish
+from geodp.areas import areas_of, levels_above
+from geodp.errors import UsageError
+from geodp.io.arealevels import file_names
+from geodp.io.verification import verify
+from geodp.regions import Regions
+from tests.reference.blocks import largest_variances
+
+EDGES = (139.0125, 35.0125, 139.40625, 35.3)
+
+
+def grids():
+    half = Grid.mesh("jis:half", bounds=EDGES)
+    sexes = half.with_attribute("sex", ["male", "female"])
+    cell = np.array(np.nonzero(np.ones(half.shape)))
+    row, col = cell
+    table = {
+        "prefecture": (row // 20).astype(str),
+        "city": ((row // 7) * 10 + col // 9).astype(str),
+    }
+    regions = Regions.of_cells(
+        cell[:, row + col > 5], {k: v[row + col > 5] for k, v in table.items()}, "x"
+    )
+    return {
+        "official": half.with_official_order(),
+        "below": sexes.with_official_order(),
+        "above": sexes.with_official_order("above"),
+        "under": sexes.with_official_order("jis:secondary"),
+        "regions": half.with_regions(regions),
+        "regions and sexes": sexes.with_regions(regions, "prefecture"),
+    }
+
+
+@pytest.fixture(params=list(grids()))
+def grid(request):
+    return grids()[request.param]
+
+
+def released(grid, method="pyramid"):
+    index = grid.decode(np.unique(grid.encode(_all(grid))))
+    counts = np.random.default_rng(0).poisson(60, index.shape[1])
+    table = CountTable.from_index(grid, index, counts)
+    return publish(table, method=method, epsilon=1, key=NoiseKey(bytes(32)))
+
+
+def _all(grid):
+    index = np.array(np.nonzero(np.ones(grid.shape, np.bool_)))
+    return index[:, grid.contains(index)]
+
+
+def test_every_level_adds_up(grid):
+    release = released(grid)
+    found = list(release.areas())
+    assert [areas.level for areas in found] == [name for name, _ in levels_above(grid)]
+    for areas in found:
+        assert areas.count.sum() == release.table.total
+        index = grid.decode(release.table.key)
+        if areas.table is not None:
+            own = areas.table.grid
+            codes = own.places[0].format(*own.decode(areas.table.key)[:2])
+            fine = grid.places[0].format(*index[:2])
+            long = len(codes[0])
+            if areas.level == "jis:5km":
+                continue  # its codes are no piece of finer ones
+            for code in set(codes):
+                assert (
+                    areas.count[codes == code].sum()
+                    == release.table.count[
+                        np.char.startswith(fine, code) if long < len(fine[0]) else fine == code
+                    ].sum()
+                )
+        else:
+            at = grid.regions.levels.index(areas.level)
+            number = np.searchsorted(grid.regions.number, grid.regions.number_of(index[:2]))
+            names = np.array(grid.regions.codes[at])[grid.regions.region[at, number]]
+            for code in set(areas.texts[areas.level]):
+                here = np.array(areas.texts[areas.level]) == code
+                assert areas.count[here].sum() == release.table.count[names == code].sum()
+
+
+@pytest.mark.parametrize("method", ["pyramid", "pyramid:setting=R", "pyramid:passes=1"])
+def test_the_error_of_an_area_is_that_of_its_region(grid, method):
+    release = released(grid, method)
+    tree = release.method.tree_variance(grid, release.event)
+    cells = grid.encode(_all(grid))
+    for areas, (_, digits) in zip(release.areas(), levels_above(grid), strict=True):
+        stride = int(np.prod(grid.order.radices[digits:], dtype=np.int64))
+        node = np.unique(release.table.key // np.uint64(stride))
+        for at in np.random.default_rng(1).choice(node.size, min(5, node.size), replace=False):
+            key = np.sort(cells[cells // np.uint64(stride) == node[at]])
+            if areas.standard_error is None:
+                assert grid.regions is not None
+                assert method == "pyramid:setting=R"
+            else:
+                assert areas.standard_error[at] ** 2 == pytest.approx(tree.region(key, grid))
+
+
+def test_the_largest_error_is_that_of_some_block(grid):
+    release = released(grid)
+    tree = release.method.tree_variance(grid, release.event)
+    found, exact = tree.largest(grid), largest_variances(tree, grid)
+    if grid.regions is None:
+        assert found == pytest.approx(exact)
+        return
+    radices, cells = grid.order.radices, np.sort(grid.encode(_all(grid)))
+    nodes = np.cumprod([1, *tree.fanouts])
+    for digits, largest in enumerate(found):
+        if np.prod(radices[:digits], dtype=np.int64) in nodes:
+            assert largest == pytest.approx(exact[digits])
+        block = cells // np.uint64(np.prod(radices[digits:], dtype=np.int64))
+        for one in np.random.default_rng(2).choice(np.unique(block), 20):
+            assert tree.region(cells[block == one], grid) <= largest * (1 + 1e-9)
+
+
+def test_no_levels_in_morton_order():
+    grid = Grid.mesh("jis:half", bounds=EDGES)
+    assert levels_above(grid) == ()
+    assert list(areas_of(released(grid).table, None)) == []
+
+
+def test_a_written_release_has_a_table_for_every_level(grid, tmp_path):
+    release = released(grid)
+    release.write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    card = release.card()
+    checks = verify(tmp_path / "out")
+    assert [check for check in checks if not check.ok] == []
+    stems = file_names(grid, "population")
+    assert set(stems) == {name for name, _ in levels_above(grid)}
+    for areas, stated in zip(release.areas(), card["expected_error"]["areas"], strict=True):
+        rows = pandas.read_csv(public / f"{stems[areas.level]}.csv")
+        assert rows["population"].tolist() == areas.count.tolist()
+        assert rows["standard_error"].to_numpy() == pytest.approx(areas.standard_error, rel=1e-5)
+        assert rows["standard_error"].max() <= stated["standard_error"]
+    cells = card["expected_error"]["blocks"][0]
+    assert cells["cells"] == 1
+    assert cells["standard_error"] > 0
+
+
+def test_a_changed_level_is_found(tmp_path):
+    grid = grids()["official"]
+    released(grid).write(tmp_path / "out")
+    path = tmp_path / "out" / "public" / "population-basic.parquet"
+    rows = pyarrow.parquet.read_table(path)
+    count = rows["population"].to_numpy().copy()
+    count[:2] += [1, -1]
+    at = rows.schema.names.index("population")
+    pyarrow.parquet.write_table(rows.set_column(at, "population", pyarrow.array(count)), path)
+    failed = {check.name: check.detail for check in verify(tmp_path / "out") if not check.ok}
+    assert failed["areas"] == "population-basic has other sums than its cells."
+
+
+def test_two_levels_with_one_file_are_refused():
+    half = Grid.mesh("jis:half", bounds=EDGES)
+    codes = ["1"] * 4
+    regions = Regions.of_cells([[0, 0, 1, 1], [0, 1, 0, 1]], {"a b": codes, "a/b": codes}, "x")
+    assert levels_above(half.with_regions(regions)) == ()  # one region of each is the total
+    regions = Regions.of_cells(
+        [[0, 0, 1, 1, 2], [0, 1, 0, 1, 0]], {"a b": list("11222"), "a/b": list("12233")}, "x"
+    )
+    with pytest.raises(UsageError, match="one file"):
+        file_names(half.with_regions(regions), "population")
