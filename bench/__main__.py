@@ -15,6 +15,7 @@ BENCHMARKS = {
     "noise": "cost of exact noise against floating-point noise",
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
+    "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
 """Modules of this package. Each has ``TITLE``, ``measure(...)``, whose keywords are its options

@@ -12,9 +12,22 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.mechanisms import mechanism
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
-from bench import accuracy, contenders, cost, data, methods, peers, rectangles, tables
+from bench import (
+    accuracy,
+    contenders,
+    cost,
+    data,
+    evidence,
+    methods,
+    peers,
+    public,
+    pyramid,
+    rectangles,
+    tables,
+)
 
 ROOT = Path(__file__).parents[1]
 NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
@@ -38,6 +51,19 @@ RECTANGLES = {
     "required": ["shape", "scale", "method", "error", "errors", "mae", "best", "competitive"],
     "properties": {"errors": NUMBERS, "best": {"type": "boolean"}},
 }
+AREAS = {"areas": NUMBERS, "ratio": NUMBERS, "ratio_se": NUMBERS}
+PYRAMID = {
+    "kanto": {"required": ["method", "areas", "mae", "mae_se", "closed_form", "output"]},
+    "sizes": {"required": ["area", "trials", "mae", "ratio", "ratio_se", "closed_ratio"]},
+    "domains": {"required": ["bits", "largest", "at"]},
+    "ratios": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
+    "large": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
+    "gaussian": {"required": ["method", "budget", "trials", *AREAS], "properties": AREAS},
+    "gains": {"required": ["bits", "over_paper", "over_pyramid", "wide_over_quadtree"]},
+    "dominance": {"required": ["bits", "other"]},
+    "planned": {"required": ["spec", "trials", *AREAS], "properties": AREAS},
+}
+DATA = ROOT.parent / "shared" / "data"
 
 
 def saved(name: str) -> dict:
@@ -230,3 +256,82 @@ def test_the_document_shows_the_committed_rectangles():
     start, end = rectangles.MARKS
     kept = rectangles.section(saved("rectangles")).strip()
     assert text.split(start)[1].split(end)[0].strip() == kept
+
+
+def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):
+    with pytest.raises(UsageError, match="--data DIR"):
+        pyramid.measure(parts=["kanto"])
+    with pytest.raises(UsageError, match="no directory"):
+        pyramid.measure(tmp_path / "nowhere", ["ratios"])
+    with pytest.raises(UsageError, match="estat-2020-500m"):
+        pyramid.measure(tmp_path)
+    with pytest.raises(UsageError, match="parts are of"):
+        pyramid.measure(parts=["cantons"])
+
+
+def test_errors_beside_plans_are_measured():
+    for rows in (evidence.gaussian(2, side=8), evidence.planned(2, side=8)):
+        for row in rows:
+            jsonschema.validate(row, {"required": list(AREAS), "properties": AREAS})
+            assert row["ratio"][0] == pytest.approx(1, abs=0.6)
+    for seed in range(50):
+        spec = evidence.random_plan(np.random.default_rng(seed), 18)
+        chain = mechanism(spec).levels(geodp.Grid.regular((512, 512)))
+        assert np.prod(chain.fanouts) == 2**18
+        assert min(chain.shares) >= Fraction(2, 100)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not beside the project")
+def test_the_pyramid_beside_the_paper_on_a_small_table(monkeypatch):
+    monkeypatch.setattr(evidence, "TABLES", ("hiroshima-2020",))
+    found = pyramid.measure(DATA, ["ratios", "gains"], trials=4)
+    assert [row["epsilon"] for row in found["ratios"]] == ["0.1", "1"]
+    for row in found["ratios"]:
+        jsonschema.validate(row, PYRAMID["ratios"])
+        assert max(row["ratio"][:5]) < 1
+        assert row["occupied"] == 13_975
+    assert "Hiroshima" in pyramid.show(found)
+
+
+def test_the_committed_figures_of_the_pyramid_are_whole():
+    found = saved("pyramid")
+    for part, schema in PYRAMID.items():
+        assert found[part]
+        for row in found[part]:
+            jsonschema.validate(row, schema)
+    assert set(public.SOURCES) == {row["data"] for row in found["ratios"] + found["large"]}
+
+
+def test_the_committed_figures_show_what_is_claimed():
+    found = saved("pyramid")
+    by_method = {row["method"]: row for row in found["kanto"]}
+    ours, paper = by_method["pyramid"], by_method["topdown"]
+    assert ours["trials"] == 100
+    measured = ours["mae"][:7] + ours["closed_form"][7:]
+    against = paper["mae"][:7] + paper["closed_form"][7:]
+    assert np.divide(measured, against).max() <= 0.85
+    assert by_method["pyramid:setting=fine"]["mae"][0] <= 0.9 * by_method["laplace"]["mae"][0]
+    for row in found["sizes"]:
+        assert row["closed_ratio"] < 1
+        assert row["area"] > evidence.LARGEST_MEASURED or row["ratio"] < 1
+    assert all(
+        (row["largest"] < 1) == (row["bits"] in (3, 4) or row["bits"] > 7)
+        for row in found["domains"]
+    )
+    for row in found["ratios"] + found["large"]:
+        few = sum(cells <= evidence.LARGEST_MEASURED for cells in row["areas"])
+        assert max(row["ratio"][:few]) < 1
+        assert max(row["closed_ratio"][few:], default=0) < 1
+    for row in found["gaussian"] + found["planned"]:
+        for ratio, error in zip(row["ratio"], row["ratio_se"], strict=True):
+            assert abs(ratio - 1) < (0.02 if error < pyramid.SURE else 5 * error)
+
+
+def test_the_document_shows_the_committed_figures_of_the_pyramid():
+    text = (ROOT / "docs" / "pyramid.md").read_text(encoding="utf-8")
+    found = saved("pyramid")
+    for part in pyramid.PARTS:
+        start, end = pyramid.marks(part)
+        shown = text.split(start)[1].split(end)[0].strip()
+        assert shown == tables.markdown(pyramid.LINES[part](found[part]))

@@ -1,0 +1,193 @@
+"""Public statistics to measure on: read in place, never kept in the project.
+
+All of it is published by its offices; ``docs/pyramid.md`` names them. The folders are those that
+``FOLDERS`` says, below one directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import geodp
+from geodp.errors import UsageError
+
+SEED = 20200401
+KANTO = (138.0, 35.0, 141.2, 37.1333333333)
+CENSUS = "estat-2020-500m"
+TOTAL = "人口（総数）"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be read.
+
+    Attributes
+    ----------
+    title : str
+        What it is, for people.
+    read : callable
+        Takes the directory; returns the table.
+    """
+
+    title: str
+    read: Callable[[Path], geodp.CountTable]
+
+
+def load(name: str, folder: Path | None) -> geodp.CountTable:
+    """One of ``SOURCES``; raises UsageError with a sentence where it is not there."""
+    if folder is None:
+        raise UsageError(
+            "This benchmark reads public statistics that are no part of the project: "
+            "--data DIR names their directory. docs/pyramid.md lists what it holds."
+        )
+    if not folder.is_dir():
+        raise UsageError(f"There is no directory {folder} with public statistics (--data).")
+    try:
+        return SOURCES[name].read(folder)
+    except geodp.GeodpError as error:
+        raise UsageError(f"{name} cannot be read below {folder}: {error}") from None
+
+
+def _census(folder: Path) -> list[str]:
+    paths = sorted(str(path) for path in (folder / CENSUS).glob("*.zip"))
+    if not paths:
+        raise UsageError(f"there are no zip files in {CENSUS}")
+    return paths
+
+
+def _kanto(folder: Path) -> geodp.CountTable:
+    return geodp.read_mesh(_census(folder), grid="jis:half", value=TOTAL, bounds=KANTO)
+
+
+def _japan(folder: Path) -> geodp.CountTable:
+    return geodp.read_mesh(_census(folder), grid="jis:half", value=TOTAL)
+
+
+def _germany(folder: Path) -> geodp.CountTable:
+    grid = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_600_000, 5_024_000, 3_624_000))
+    return geodp.read_table(
+        folder / "zensus-2011-1km" / "einwohner_1km.parquet",
+        grid=grid,
+        value="einwohner",
+        x="x",
+        y="y",
+        missing=[-1],
+    )
+
+
+def _europe(tile: str) -> Callable[[Path], geodp.CountTable]:
+    def read(folder: Path) -> geodp.CountTable:
+        _, tx, ty = map(int, tile.split("/"))
+        transform = (1000, 0, tx * 512_000, 0, 1000, ty * 512_000)
+        grid = geodp.Grid.regular((512, 512), crs="EPSG:3035", transform=transform)
+        path = folder / "geostat-1km" / f"{tile}.parquet"
+        return geodp.read_table(path, grid=grid, value="T", x="x", y="y", anchor="index")
+
+    return read
+
+
+def _hiroshima(file: str, value: str) -> Callable[[Path], geodp.CountTable]:
+    def read(folder: Path) -> geodp.CountTable:
+        bounds = (132.0, 34.0, 134.0, 35.3333333333)
+        path = folder / "estat-hiroshima-500m" / file
+        return geodp.read_mesh(path, grid="jis:half", value=value, bounds=bounds)
+
+    return read
+
+
+def _flow(attributes: bool) -> Callable[[Path], geodp.CountTable]:
+    def read(folder: Path) -> geodp.CountTable:
+        grid = geodp.Grid.mesh("jis:basic", bounds=(138.8, 35.4, 140.4, 35.9333333333))
+        path = folder / "jinryu" / "tokyo_mdp_mesh1km_2019-2021.csv.gz"
+        code, value = "mesh1kmid", "population"
+        if not attributes:
+            where = {"year": "2019", "month": "01", "dayflag": "2", "timezone": "2"}
+            return geodp.read_table(
+                path, grid=grid, code=code, value=value, where=where, outside="crop"
+            )
+        labels = {
+            "year": ["2019", "2020", "2021"],
+            "month": [f"{month:02d}" for month in range(1, 13)],
+            "dayflag": list("012"),
+            "timezone": list("012"),
+        }
+        for name, own in labels.items():
+            grid = grid.with_attribute(name, own)
+        columns = {name: name for name in labels}
+        return geodp.read_table(
+            path, grid=grid, code=code, value=value, columns=columns, outside="crop"
+        )
+
+    return read
+
+
+def _taxi(folder: Path) -> geodp.CountTable:
+    columns = {
+        "origin_row": "SLATCOL",
+        "origin_col": "SLONCOL",
+        "destination_row": "ELATCOL",
+        "destination_col": "ELONCOL",
+    }
+    path = folder / "od-taxi-500m" / "taxi_od_grid.csv.gz"
+    grid = geodp.Grid.regular((94, 168)).pairs()
+    return geodp.read_table(path, grid=grid, value="VehicleNum", columns=columns)
+
+
+def _samoa(folder: Path) -> geodp.CountTable:
+    return geodp.read_raster(folder / "samoa-100m" / "Samoa_Pop_Grid.tif", unit=1.039454)
+
+
+def _trips(folder: Path) -> geodp.CountTable:
+    """Made up: where people of the census live and where they might go, by two day types.
+
+    Origins are drawn by population. A trip's length is Pareto of exponent 1.5 from one cell on,
+    its direction uniform; it counts where it ends on an inhabited cell. Every third is of the
+    second day type.
+    """
+    homes = _kanto(folder)
+    draw = np.random.default_rng(SEED)
+    n = 20_000_000
+    people = homes.to_dense()
+    row, col = homes.grid.decode(homes.key)
+    at = draw.choice(homes.key.size, n, p=homes.count / homes.count.sum())
+    length, angle = draw.pareto(1.5, n) + 1, draw.uniform(0, 2 * np.pi, n)
+    there = np.stack([row[at] + length * np.sin(angle), col[at] + length * np.cos(angle)])
+    inside = ((there >= 0) & (there < 512)).all(axis=0)
+    at, end = at[inside], there[:, inside].astype(np.int64)
+    kept = people[end[0], end[1]] > 0
+    at, end = at[kept], end[:, kept]
+    day = np.arange(at.size) % 3 // 2
+    grid = geodp.Grid.regular((512, 512)).pairs().with_attribute("day", ["workday", "other"])
+    index = np.stack([row[at], col[at], *end, day])
+    return geodp.CountTable.from_index(grid, index, np.ones(at.size, np.int64))
+
+
+SOURCES = {
+    "kanto": Source("Kanto window, census 2020, 500 m", _kanto),
+    "germany-1km": Source("Germany, census 2011, 1 km", _germany),
+    "europe-2011-7-5": Source("Europe 2011, tile 7/5 (FR, BE, W-DE), 1 km", _europe("2011/7/5")),
+    "europe-2018-7-5": Source("Europe 2018, tile 7/5 (FR, BE, W-DE), 1 km", _europe("2018/7/5")),
+    "europe-2011-9-8": Source("Europe 2011, tile 9/8 (FI, SE), 1 km", _europe("2011/9/8")),
+    "europe-2018-9-8": Source("Europe 2018, tile 9/8 (FI, SE), 1 km", _europe("2018/9/8")),
+    "hiroshima-2010": Source(
+        "Hiroshima, census 2010, 500 m",
+        _hiroshima("merged_tblT000609H_2010.csv.gz", "人口総数"),
+    ),
+    "hiroshima-2020": Source(
+        "Hiroshima, census 2020, 500 m",
+        _hiroshima("tblT001101H34_2020.csv.gz", "T001101001"),
+    ),
+    "samoa-100m": Source("Samoa, population raster, 100 m", _samoa),
+    "flow": Source("Tokyo, people staying, one month, 1 km", _flow(False)),
+    "flow-attributes": Source(
+        "Tokyo, people staying, 1 km x year x month x day x time", _flow(True)
+    ),
+    "taxi": Source("Shenzhen, taxi trips, origin x destination, 500 m", _taxi),
+    "japan": Source("Kanto's census on all Japan's domain, 500 m", _japan),
+    "trips": Source("Kanto, made-up trips, origin x destination x day type", _trips),
+}
+"""Tables by name."""
