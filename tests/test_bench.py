@@ -315,10 +315,7 @@ def test_the_committed_figures_show_what_is_claimed():
     for row in found["sizes"]:
         assert row["closed_ratio"] < 1
         assert row["area"] > evidence.LARGEST_MEASURED or row["ratio"] < 1
-    assert all(
-        (row["largest"] < 1) == (row["bits"] in (3, 4) or row["bits"] > 7)
-        for row in found["domains"]
-    )
+    assert all((row["largest"] < 1) == (row["bits"] > 1) for row in found["domains"])
     for row in found["ratios"] + found["large"]:
         few = sum(cells <= evidence.LARGEST_MEASURED for cells in row["areas"])
         assert max(row["ratio"][:few]) < 1

@@ -23,6 +23,9 @@ from geodp.table import CountTable, ReleasedTable
 from geodp.uneven import UnevenTree
 from geodp.variance import TreeVariance, fourths_from_below, from_below
 
+SMALL = 1 << 10
+"""On fewer keys a heavy total costs the blocks below it more than it gives them."""
+
 
 @dataclass(frozen=True)
 class Pyramid(Mechanism):
@@ -126,7 +129,9 @@ class Pyramid(Mechanism):
             steps, weights = preset(auto if self.setting == "auto" else self.setting, radices)
         ends = [0, *accumulate(steps)]
         fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
-        weights = weights or [Fraction(2), *(Fraction(f.bit_length() - 1) for f in fanouts)]
+        if not weights:
+            root = 1 if prod(fanouts) < SMALL else 2
+            weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
         return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
 
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
