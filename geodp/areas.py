@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,15 @@ from geodp.accounting import Event
 from geodp.coarser import coarser_lattice
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.interval import Z
 from geodp.order import Order
 from geodp.regions import CELL, RegionOrder
 from geodp.table import Counts, ReleasedTable
 from geodp.uneven import UnevenTree
 from geodp.variance import TreeVariance, possible_children
+
+CHUNK = 1 << 18
+"""Cells whose errors are worked out together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +150,86 @@ def block_variances(
     return found
 
 
+@dataclass(frozen=True)
+class BlockError:
+    """Error of the aligned blocks of one size, or of the areas of one level.
+
+    Attributes
+    ----------
+    cells : int
+        Of a block; of regions, which differ, the median's.
+    standard_error : float
+        Of a block that lies inside the domain with all of its surroundings; of regions the median.
+    largest : float
+        Of any block, at the edges of the domain too; with a mask a bound.
+    """
+
+    cells: int
+    standard_error: float
+    largest: float
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values with six digits, for cards and plans."""
+        return {
+            "cells": self.cells,
+            "standard_error": float(f"{self.standard_error:.6g}"),
+            "margin_95": float(f"{Z * self.standard_error:.6g}"),
+            "largest": float(f"{self.largest:.6g}"),
+        }
+
+
+def errors_of_blocks(
+    largest: NDArray[np.float64], tree: TreeVariance | None, grid: Grid
+) -> tuple[BlockError, ...]:
+    """Errors of blocks whose keys share their first i digits, at index i.
+
+    Parameters
+    ----------
+    largest : float64[digits + 1]
+        Variances.
+    tree : TreeVariance, optional
+        As of :func:`areas_of`.
+    grid : Grid
+    """
+    radices = grid.order.radices
+    strides = [prod(radices[digits:]) for digits in range(len(radices) + 1)]
+    cells, inside = [min(stride, grid.size) for stride in strides], largest
+    if tree is not None and grid.regions is not None:
+        found = [_median_region(tree, grid, digits) for digits in range(len(radices) + 1)]
+        cells = [size for size, _ in found]
+        inside = np.array(
+            [top if v is None else v for (_, v), top in zip(found, largest, strict=True)]
+        )
+    elif tree is not None:
+        inside = np.minimum(tree.prefixes(radices), largest)
+    rows = zip(cells, np.sqrt(inside).tolist(), np.sqrt(largest).tolist(), strict=True)
+    return tuple(BlockError(*row) for row in rows)
+
+
+def _median_region(tree: TreeVariance, grid: Grid, digits: int) -> tuple[int, float | None]:
+    """Cells and variance of the median node that shares so many digits; None inside a level."""
+    regions, order = grid.regions, grid.order
+    assert regions is not None
+    index = np.zeros((len(grid.shape), regions.cells), np.int64)
+    index[:2] = regions.cell
+    stride = prod(order.radices[digits:])
+    node, count = np.unique(grid.encode(index) // np.uint64(stride), return_counts=True)
+    below = zip(order.axes[digits:], order.radices[digits:], strict=True)
+    cells = int(np.median(count)) * prod(radix for axis, radix in below if axis > 1)
+    if not _fits(tree, stride, grid):
+        return cells, None
+    return cells, float(np.median(block_variances(tree, node, stride, grid)))
+
+
+def cell_errors(tree: TreeVariance, table: ReleasedTable) -> NDArray[np.float64]:
+    """Standard error of every released cell, wherever it lies in the domain: float64[m]."""
+    found = np.empty(table.key.size)
+    for start in range(0, table.key.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        found[part] = np.sqrt(block_variances(tree, table.key[part], 1, table.grid))
+    return found
+
+
 def public_guess(people: float | None) -> float | None:
     """A guess of the sum of all counts as a number above 0; UsageError for anything else."""
     if people is None:
@@ -154,7 +239,7 @@ def public_guess(people: float | None) -> float | None:
     return float(people)
 
 
-def resolution_floor(errors: Mapping[int, float], people: float, cells: int) -> int | None:
+def resolution_floor(errors: Sequence[BlockError], people: float, cells: int) -> int | None:
     """Cells of the smallest block whose standard error is at most the people expected in it.
 
     Below that size a release carries no more signal than publishing zeros would. Expected is the
@@ -162,8 +247,8 @@ def resolution_floor(errors: Mapping[int, float], people: float, cells: int) -> 
 
     Parameters
     ----------
-    errors : mapping of int to float
-        Standard errors by cells of a block.
+    errors : sequence of BlockError
+        From all cells down to one.
     people : float
         A public guess of the sum of all counts; never taken from the data.
     cells : int
@@ -176,11 +261,12 @@ def resolution_floor(errors: Mapping[int, float], people: float, cells: int) -> 
 
     Examples
     --------
-    >>> resolution_floor({1: 70.0, 4: 120.0, 16: 66.0}, people=160, cells=16)
+    >>> blocks = [BlockError(n, e, e) for n, e in [(16, 66.0), (4, 120.0), (1, 70.0)]]
+    >>> resolution_floor(blocks, people=160, cells=16)
     16
     """
     each = people / cells
-    fine = (size for size in sorted(errors) if errors[size] <= each * min(size, cells))
+    fine = (e.cells for e in reversed(errors) if e.standard_error <= each * e.cells)
     return next(fine, None)
 
 

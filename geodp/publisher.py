@@ -29,6 +29,7 @@ def publish(
     contribution: int | None = None,
     unit: str = "person",
     people: float | None = None,
+    domain_is_public: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
@@ -58,6 +59,8 @@ def publish(
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
+    domain_is_public : bool
+        You vouch that a mask or regions of exactly the occupied cells were not made from the data.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid and all parameters: the same
@@ -104,7 +107,8 @@ def publish(
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = agreed_bound(table, contribution)
-    _require_public_mask(table)
+    if not domain_is_public:
+        _require_public_domain(table)
     guess = public_guess(people)
     amounts = budget(epsilon, rho, delta)
     if amounts["rho"] is not None and not chosen.gaussian:
@@ -181,15 +185,16 @@ def release_digest(table: CountTable, spent: Event) -> bytes:
     )
 
 
-def _require_public_mask(table: CountTable) -> None:
-    """Refuse a mask that holds exactly the occupied cells: it was made from the data."""
-    mask = table.grid.mask
-    if mask is None or not table.key.size:
+def _require_public_domain(table: CountTable) -> None:
+    """Refuse a mask or regions of exactly the occupied cells: they were made from the data."""
+    limited = table.grid.mask or table.grid.regions
+    if limited is None or not table.key.size:
         return
-    under = sum(1 for axis in table.grid.order.axes if axis > 1)
-    occupied = np.unique(table.key >> np.uint64(under))
-    if occupied.size == mask.cells:  # all occupied cells lie inside, so they are the mask
+    row, col = table.grid.decode(table.key)[:2]
+    if np.unique(row * table.grid.shape[1] + col).size == limited.cells:  # so they are the domain
+        what = "mask" if table.grid.mask else "table of regions"
         raise UsageError(
-            "The mask holds exactly the occupied cells, so it was made from the data and tells "
-            "them. A mask must come from a public source, such as a coastline."
+            f"The {what} holds exactly the occupied cells, so it seems to be made from the data, "
+            "and to tell them. It must come from a public source, such as a coastline; if it does, "
+            "vouch for it (--domain-is-public, domain_is_public=True)."
         )

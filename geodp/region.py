@@ -147,6 +147,8 @@ class Region:
         """
         _map_of(grid)
         index = np.array([row, col], np.int64)
+        if labels is not None and not isinstance(labels, Mapping):
+            raise UsageError('Labels are chosen by attribute: {"sex": "male"}.')
         chosen = dict(labels or {})
         for attribute in grid.attributes:
             names = chosen.pop(attribute.name, attribute.labels)
@@ -159,7 +161,14 @@ class Region:
             index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
         if chosen:
             raise UsageError(f"The grid has no attribute {next(iter(chosen))!r}.")
-        return cls(grid, np.unique(grid.encode(index[:, grid.contains(index)])))
+        inside = grid.contains(index)
+        if not inside.any():
+            west, south, east, north = (f"{edge:g}" for edge in grid.places[0].bounds)
+            raise UsageError(
+                f"The region holds no cell of the domain, which lies within west {west}, south "
+                f"{south}, east {east}, north {north}."
+            )
+        return cls(grid, np.unique(grid.encode(index[:, inside])))
 
 
 def cells_of_polygon(grid: Grid, shape: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

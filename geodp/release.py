@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp import __version__
 from geodp.accounting import Event
-from geodp.areas import Areas, areas_of, levels_above, resolution_floor
+from geodp.areas import (
+    Areas,
+    BlockError,
+    areas_of,
+    cell_errors,
+    levels_above,
+    resolution_floor,
+)
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.interval import reach, strength
+from geodp.interval import LAPLACE_Z, Z, reach, strength
 from geodp.io.publication import write_publication
 from geodp.io.staging import SCHEMA
 from geodp.ledger import Charge
@@ -110,9 +117,12 @@ class Release:
         error = self._region_error(cells)
         here = np.isin(self.table.key, cells.key, assume_unique=True)
         count: int | float = self.table.count[here].sum().item()
-        if not self.method.nonnegative:
-            return Estimate(count, error, count - 1.96 * error, count + 1.96 * error, False)
         tree, grid = self._tree(), self.grid if self.method.skips_outside else None
+        if not self.method.nonnegative:
+            # The sum of a few Laplace noises has longer tails than that of many.
+            tails = cells.cells if len(tree.fanouts) == 1 else 1
+            margin = (Z + (LAPLACE_Z - Z) / tails) * error
+            return Estimate(count, error, count - margin, count + margin, False)
         strong = strength(tree, cells.key, self.event.rho is not None)
         found = reach(tree, self.table, cells.key, strong, grid)
         alone = losses = None
@@ -141,17 +151,18 @@ class Release:
         It depends on public parameters only. For a method that clamps at 0 it holds where no count
         on the way is clamped, that is, where blocks are well above the noise. Empty cells among
         empty cells have a smaller error; an isolated occupied cell has a larger one, see
-        ``isolated_cell`` in the card. On a domain with edges or a mask it is the largest of all
-        such blocks.
+        ``isolated_cell`` in the card. Of a block it is that inside the domain; at the edges it can
+        be larger (``largest`` in the card), and a region has its own.
 
         Parameters
         ----------
         cells : int, array of int or region
-            A region is a :class:`geodp.region.Region`, a shapely polygon in the grid's CRS, or
-            codes of official areas: its error is that of its own cells, parents' shared noise
-            included. A number is that of the cells of a block, consecutive in key order; a power
-            of 4 is a square of a map. For a number that is no power of 2: a run from the beginning
-            of a block, and the sum of the standard errors of its blocks, which is an upper bound.
+            A region is a :class:`geodp.region.Region`, a shapely polygon in the grid's CRS, a
+            tuple west, south, east, north, or codes of official areas: its error is that of its own
+            cells, parents' shared noise included. A number, or a list of numbers, is that of the
+            cells of a block, consecutive in key order; a power of 4 is a square of a map. For a
+            number that is no block's: a run from the beginning of a block, and the sum of the
+            standard errors of its blocks.
 
         Returns
         -------
@@ -163,10 +174,8 @@ class Release:
         UsageError
             A block that the grid does not have, or a method whose error depends on the data.
         """
-        named = isinstance(cells, str) or (
-            isinstance(cells, list | tuple) and cells and isinstance(cells[0], str)
-        )
-        if named or isinstance(cells, Region) or hasattr(cells, "geom_type"):
+        named = isinstance(cells, list) and cells and isinstance(cells[0], str)
+        if named or isinstance(cells, str | tuple | Region) or hasattr(cells, "geom_type"):
             return self._region_error(Region.of(self.grid, cells))
         errors = self._block_errors()
         if errors is None:
@@ -175,15 +184,15 @@ class Release:
                 "depends on the data."
             )
         sizes = np.asarray(cells)
-        n = max(errors)
+        n = errors[0].cells
 
         def error(size: int) -> float:
             if not 1 <= size <= n:
                 raise UsageError(f"A block of this grid has 1 to {n} cells.")
             found = 0.0
-            for block, each in reversed(errors.items()):
-                found += size // block * each
-                size %= block
+            for block in errors:
+                found += size // block.cells * block.standard_error
+                size %= block.cells
             return found
 
         if sizes.dtype.kind not in "iu":
@@ -197,32 +206,21 @@ class Release:
         In an order of official areas, of blocks that share digits. Empty for a method whose error
         depends on the data.
         """
-        errors = list((self._block_errors() or {}).items())
+        errors = list(reversed(self._block_errors() or ()))
         if self.grid.order.is_binary:
             errors = errors[:-1:2] + errors[-1:]
-        return [{"cells": cells, **_stated(error)} for cells, error in errors]
+        return [error.describe() for error in errors]
 
-    def _block_errors(self) -> dict[int, float] | None:
-        """Largest standard error of blocks by their cells, 1 first; None without a closed form."""
-        radices = self.grid.order.radices
-        cells = [prod(radices[digits:]) for digits in range(len(radices) + 1)]
-        variances = self.method.variances(self.grid, self.event)
-        if variances is None and (tree := self._domain_tree()) is not None:
-            variances = tree.largest(self.grid)
-        if variances is None:
-            return None
-        return dict(zip(cells[::-1], np.sqrt(variances)[::-1].tolist(), strict=True))
+    def _block_errors(self) -> tuple[BlockError, ...] | None:
+        return self.method.block_errors(self.grid, self.event)
 
     def _area_errors(self) -> list[dict[str, Any]]:
-        """Largest standard error of every level of official areas or regions."""
-        radices, errors = self.grid.order.radices, self._block_errors()
+        """Errors of every level of official areas or regions, the coarsest first."""
+        errors = self._block_errors()
         if errors is None:
             return []
-        found = []
-        for level, digits in levels_above(self.grid):
-            cells = prod(radices[digits:])
-            found.append({"level": level, "cells": cells, **_stated(errors[cells])})
-        return found
+        levels = levels_above(self.grid)
+        return [{"level": level, **errors[digits].describe()} for level, digits in levels]
 
     def _floor(self) -> dict[str, Any] | None:
         """The resolution floor, if somebody guessed the people."""
@@ -236,6 +234,16 @@ class Release:
             "people": self.people,
             "cells": resolution_floor(errors, self.people, self.grid.size),
         }
+
+    def _cell_errors(self) -> float | NDArray[np.float64] | None:
+        """Standard error of every released cell, one number where all have the same."""
+        errors, tree = self._block_errors(), self._domain_tree()
+        if errors is None:
+            return None
+        cell = errors[-1].describe()
+        if tree is None or cell["largest"] == cell["standard_error"]:
+            return errors[-1].standard_error
+        return cell_errors(tree, self.table)
 
     def _domain_tree(self) -> TreeVariance | None:
         """The method's tree, if its nodes share out among children in the domain only."""
@@ -309,7 +317,8 @@ class Release:
             holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
             meaning = (
                 f"closed form for an aligned block of cells {holds}; independent of the data; "
-                "margin_95 = 1.96 standard errors"
+                "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the "
+                "domain too, with a mask a bound"
             )
             if alone is not None:
                 holds += "; isolated cells are pulled down"
@@ -372,25 +381,16 @@ class Release:
             The disk is full or the folder cannot be written; nothing is left behind.
         """
         card = self.card()
-        blocks = card["expected_error"]["blocks"]
         return write_publication(
             self.table,
             card,
             path,
             name=name,
-            standard_error=None if blocks is None else blocks[0]["standard_error"],
+            standard_error=self._cell_errors(),
             areas=self.areas(),
             overwrite=overwrite,
             restricted=restricted or {},
         )
-
-
-def _stated(error: float) -> dict[str, float]:
-    """A standard error as the card has it."""
-    return {
-        "standard_error": float(f"{error:.6g}"),
-        "margin_95": float(f"{1.96 * error:.6g}"),
-    }
 
 
 def _plain(setting: Any) -> bool | int | str:

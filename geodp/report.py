@@ -173,6 +173,16 @@ def markdown(card: Mapping[str, Any]) -> str:
         [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
         for row in error["blocks"] or ()
     ]
+    levels = [
+        [
+            row["level"],
+            f"{row['cells']:,}",
+            f"{row['standard_error']:g}",
+            f"±{row['margin_95']:g}",
+            f"{row['largest']:g}",
+        ]
+        for row in error["areas"]
+    ]
     parts = [
         title,
         "## Guarantee",
@@ -197,6 +207,9 @@ def markdown(card: Mapping[str, Any]) -> str:
         "## Expected error",
         _sentence(error["meaning"]),
         _table(["cells in the block", "standard error", "95 % margin"], lines) if lines else "",
+        _table(["level", "cells", "standard error", "95 % margin", "largest"], levels)
+        if levels
+        else "",
         _floor_in_words(error["floor"]),
         *(
             [

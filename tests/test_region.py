@@ -99,3 +99,22 @@ def test_one_cell_of_a_padded_domain_has_at_most_the_stated_error(method):
         for col in range(3)
     ]
     assert max(errors) == pytest.approx(release.standard_error(1))
+
+
+@pytest.mark.parametrize("given", [(35.2, 139.2, 35.5, 139.5), (0.0, 0.0, 1.0, 1.0)])
+def test_a_region_without_a_cell_is_refused(given):
+    with pytest.raises(UsageError, match="no cell of the domain"):
+        Region.of(GRID, given)
+
+
+def test_labels_are_a_mapping():
+    with pytest.raises(UsageError, match="by attribute"):
+        Region.of(GRID, "523960", "m")
+
+
+def test_laplace_noise_of_few_cells_has_long_tails():
+    table = CountTable.from_dense(np.full(GRID.shape, 50), GRID)
+    release = publish(table, method="laplace", epsilon=1, key=NoiseKey(bytes(32)))
+    one, area = release.estimate(np.array([[5], [5]])), release.estimate("523960")
+    assert (one.high - one.count) / one.standard_error == pytest.approx(2.118)
+    assert (area.high - area.count) / area.standard_error == pytest.approx(1.96, abs=0.001)

@@ -60,7 +60,9 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--cell", type=float, help="Cell size of a regular grid in units of its CRS."),
     click.option(
-        "--domain-is-public", is_flag=True, help="You vouch that like:INPUT may be public."
+        "--domain-is-public",
+        is_flag=True,
+        help="You vouch that like:INPUT may be public, or a mask or regions of all occupied cells.",
     ),
     click.option("--pairs", is_flag=True, help="Origin-destination table on the grid."),
     click.option("--value", multiple=True, help="Label or name of the count's column; repeatable."),

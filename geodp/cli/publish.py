@@ -131,6 +131,7 @@ def _publish(options: dict[str, Any]) -> None:
             contribution=options["contribution"],
             unit=options["unit"],
             people=options["people"],
+            domain_is_public=options["domain_is_public"],
             key=key,
             ledger=ledger,
             dataset=options["dataset"],

@@ -82,8 +82,10 @@ def area_rows(areas: Areas, name: str) -> Any:
     return pa.table([*arrays, pa.array(areas.count)], names=[*areas.texts, name])
 
 
-def six_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def six_digits(values: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
     """Values with six significant digits, as the card has them."""
+    if isinstance(values, float):
+        return float(f"{values:.6g}")
     once, back = np.unique(values, return_inverse=True)
     return np.array([float(f"{value:.6g}") for value in once.tolist()], np.float64)[back]
 

@@ -16,7 +16,7 @@ from geodp.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import cog, style, tables
-from geodp.io.arealevels import file_names, write_areas
+from geodp.io.arealevels import file_names, six_digits, write_areas
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staging import CARD, require_free, staged
@@ -55,7 +55,7 @@ def write_publication(
     path: str | Path,
     *,
     name: str,
-    standard_error: float | None,
+    standard_error: tables.Errors,
     areas: Iterable[Areas] = (),
     overwrite: bool,
     restricted: dict[str, Any],
@@ -76,9 +76,9 @@ def write_publication(
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str
         Of the count: a file name of letters, digits, ``_`` and ``-``.
-    standard_error : float or None
-        Of one cell, in persons; written with six significant digits. None where the error
-        depends on the data.
+    standard_error : float, float64[n] or None
+        Of one cell, or of every cell, in persons; written with six significant digits. None where
+        the error depends on the data.
     areas : iterable of Areas
         Sums of official areas and regions, a level each.
     overwrite : bool
@@ -99,7 +99,7 @@ def write_publication(
     """
     tables.require_released(table)
     check_publication(table.grid, path, name=name, overwrite=overwrite)
-    error = None if standard_error is None else float(f"{standard_error:.6g}")
+    error = None if standard_error is None else six_digits(standard_error)
     with staged(path, overwrite=overwrite) as folder:
         public, hidden = folder / "public", folder / "restricted"
         public.mkdir()
@@ -157,7 +157,7 @@ def _write_public(
     card: dict[str, Any],
     folder: Path,
     name: str,
-    error: float | None,
+    error: tables.Errors,
     areas: Iterable[Areas],
 ) -> None:
     files = _Files(folder)
@@ -181,7 +181,7 @@ def _write_public(
 
 
 def _write_tables(
-    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: float | None
+    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: tables.Errors
 ) -> str:
     """Write the CSV and the Parquet file; returns the id of CSV and card."""
     grid, folder = table.grid, files.folder
@@ -293,7 +293,7 @@ def _write_raster(
     card: dict[str, Any],
     files: _Files,
     name: str,
-    error: float | None,
+    error: tables.Errors,
     identity: str,
 ) -> None:
     reason = cog.why_no_raster(table)
@@ -312,7 +312,9 @@ def _write_raster(
         "GEODP_REPORT": CARD,
     }
     path = files.folder / f"{name}.tif"
-    cog.write_cog(table, path, name=name, standard_error=error, tags=tags)
+    blocks = card["expected_error"]["blocks"]
+    largest = None if blocks is None else blocks[0]["largest"]
+    cog.write_cog(table, path, name=name, standard_error=largest, tags=tags)
     bands = [f"{name} {labels}".strip() for labels in cog.combinations(table.grid)]
     files.add(
         path.name,

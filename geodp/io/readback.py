@@ -165,7 +165,7 @@ def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
 def standard_error_of(card: dict[str, Any]) -> float | None:
     """The standard error of a cell; None where the error depends on the data."""
     blocks = card["expected_error"]["blocks"]
-    return None if blocks is None else float(blocks[0]["standard_error"])
+    return None if blocks is None else float(blocks[0]["largest"])
 
 
 def kind_of(card: dict[str, Any]) -> tuple[bool, bool]:

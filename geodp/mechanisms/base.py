@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accounting import PURE as PURE
 from geodp.accounting import Event, Guarantee
+from geodp.areas import BlockError, errors_of_blocks
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.noise import DiscreteLaplace, NodeNoise
@@ -112,6 +114,19 @@ class Mechanism(ABC):
         are bounds.
         """
         return None
+
+    def block_errors(self, grid: Grid, event: Event) -> tuple[BlockError, ...] | None:
+        """Errors of blocks whose keys share their first i digits, at index i.
+
+        None where the error depends on the data.
+        """
+        tree, radices = self.tree_variance(grid, event), grid.order.radices
+        largest = self.variances(grid, event)
+        if largest is None and tree is not None and prod(tree.fanouts) == prod(radices):
+            largest = tree.largest(grid) if self.skips_outside else tree.prefixes(radices)
+        if largest is None:
+            return None
+        return errors_of_blocks(largest, tree if self.skips_outside else None, grid)
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float] | None:
         """``bias`` and ``rmse`` of a populous cell in an empty region, if the method has one."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Self
 
+from geodp.areas import BlockError
 from geodp.grid import Grid
+from geodp.interval import Z
 
 
 @dataclass(frozen=True)
@@ -20,17 +22,25 @@ class Planned:
     cells : int
     standard_error : float or None
         In counts, where nothing is clamped; None where there is no closed form for it, or the
-        area has too many cells to look at.
+        area has too many cells to look at. Of blocks inside the domain.
+    largest : float, optional
+        Of a block anywhere, at the edges of the domain too.
     """
 
     name: str
     cells: int
     standard_error: float | None
+    largest: float | None = None
+
+    @classmethod
+    def of(cls, error: BlockError, name: str = "") -> Self:
+        """Of blocks of one size."""
+        return cls(name, error.cells, error.standard_error, error.largest)
 
     @property
     def margin_95(self) -> float | None:
         """Half the width of a 95 % interval: 1.96 standard errors."""
-        return None if self.standard_error is None else 1.96 * self.standard_error
+        return None if self.standard_error is None else Z * self.standard_error
 
     @property
     def title(self) -> str:
@@ -45,6 +55,7 @@ class Planned:
             "cells": self.cells,
             "standard_error": self.standard_error,
             "margin_95": self.margin_95,
+            "largest": self.largest,
         }
 
     def at_most(self, error: float) -> bool:

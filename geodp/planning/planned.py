@@ -14,6 +14,7 @@ from geodp.accounting import ADD_REMOVE, Budget, Event, budget, event, rational
 from geodp.areas import public_guess, resolution_floor
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.interval import Z
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.planning.areas import Planned, nodes_of
 from geodp.planning.written import Settings, digest_of
@@ -77,19 +78,10 @@ class Plan:
     def blocks(self) -> tuple[Planned, ...]:
         """Blocks of keys that share their first digits, the cells first; 1, 2, 4 ... on bits.
 
-        Each with the largest error of its size. Empty where the error depends on the data.
+        Empty where the error depends on the data.
         """
-        radices = self.grid.order.radices
-        if self.grid.order.is_binary:
-            variances = self.method.variances(self.grid, self.event)
-        else:
-            variances = None if self._tree is None else self._tree.largest(self.grid)
-        if variances is None:
-            return ()
-        sizes = [prod(radices[i:]) for i in range(len(radices) + 1)]
-        errors = np.sqrt(variances).tolist()
-        found = [Planned("", n, e) for n, e in zip(sizes, errors, strict=True)]
-        return tuple(found[::-1])
+        errors = self.method.block_errors(self.grid, self.event) or ()
+        return tuple(Planned.of(error) for error in reversed(errors))
 
     @cached_property
     def areas(self) -> tuple[Planned, ...]:
@@ -110,7 +102,7 @@ class Plan:
         for name, side in places[0].system.areas:
             cells = side**2 * prod(len(a.labels) for a in self.grid.attributes)
             if name in nodes:
-                found.append(Planned(name, cells, self.blocks[-1 - nodes[name]].standard_error))
+                found.append(replace(self.blocks[-1 - nodes[name]], name=name))
             elif cells > MOST_KEYS:
                 found.append(Planned(name, cells, None))
             elif errors := self._at_places(side, max(1, min(PLACES, FEW_KEYS // cells))):
@@ -157,14 +149,14 @@ class Plan:
         """See :func:`geodp.areas.resolution_floor`; None without a guess of the people too."""
         if self.people is None:
             return None
-        errors = {b.cells: b.standard_error for b in self.blocks if b.standard_error is not None}
+        errors = self.method.block_errors(self.grid, self.event) or ()
         return resolution_floor(errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
         """The smallest block or area whose 95 % margin is at most so many % of a population."""
         if not (isfinite(population) and isfinite(percent) and min(population, percent) > 0):
             raise UsageError("A population and a percentage are numbers above 0.")
-        most = population * percent / 100 / 1.96
+        most = population * percent / 100 / Z
         fine = [area for area in (*self.areas, *self.blocks) if area.at_most(most)]
         return min(fine, key=lambda area: area.cells, default=None)
 
@@ -216,6 +208,11 @@ class Plan:
                 f"Nodes have up to {widest:,} children: where most are empty, the sum of many of "
                 "them, but not of all, loses what is clamped; errors up to 3.5 times these were "
                 "measured."
+            )
+        if any((b.largest or 0) > 1.05 * (b.standard_error or 0) for b in self.blocks):
+            found.append(
+                "At the edges of the domain, where nodes have fewer children, errors can be larger "
+                "(largest, with --json)."
             )
         if self._tree is None and (nodes_of(self.grid) or self.wanted):
             found.append(f"{self.name} has no closed form for areas that are no blocks of keys.")

@@ -147,7 +147,8 @@ def released(folder, attributes="below"):
     index = np.argwhere(np.ones(grid.shape)).T
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, np.full(index.shape[1], 70))
-    release = geodp.publish(table, method="pyramid", epsilon=1, key=geodp.NoiseKey(bytes(32)))
+    given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "domain_is_public": True}
+    release = geodp.publish(table, **given)
     release.write(folder / "out")
     return release, folder / "out" / "public"
 

@@ -49,7 +49,8 @@ def test_raster_is_the_table(tmp_path, name):
             assert raster.crs == place.crs
     assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
     assert (np.isnan(error) == ~inside).all()
-    assert error[inside] == pytest.approx(release.standard_error(1), rel=1e-5)
+    largest = release.card()["expected_error"]["blocks"][0]["largest"]
+    assert error[inside] == pytest.approx(largest, rel=1e-5)
 
 
 def test_raster_has_a_band_for_every_combination(tmp_path):
