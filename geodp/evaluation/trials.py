@@ -155,10 +155,9 @@ def _apart(
     )
     waiting: dict[Future[dict[str, Any]], int] = {}
     try:
-        with _interrupts_held():
-            executor.submit(int)  # starts the processes
         for job, (key, (run, _)) in enumerate(zip(keys, jobs, strict=True)):
-            waiting[executor.submit(_trial, run, key.words(), key.origin)] = job
+            with _interrupts_held():  # any of the first may start a process
+                waiting[executor.submit(_trial, run, key.words(), key.origin)] = job
             key.forget()
             if len(waiting) >= AHEAD * processes:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
