@@ -262,6 +262,7 @@ class TestCommandLine:
         call += ["--axis", f"month={','.join(months)}", "--axis", "day=0,1,2"]
         call += ["--column", "day=dayflag", "--axis", "hours=0,1,2", "--column", "hours=timezone"]
         call += ["--regions", cities(tmp_path), "--regions-source", "the codes of the table itself"]
+        call += ["--domain-is-public"]
         release, card = self.publish(tmp_path, *call, "--attributes", "above")
         assert card["domain"]["order"]["regions"]["levels"]["prefcode"] == 1
         own = geodp.Grid.mesh("jis:basic", bounds=TOKYO)
