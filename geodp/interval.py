@@ -19,10 +19,7 @@ from numpy.typing import NDArray
 from geodp.grid import Grid
 from geodp.table import ReleasedTable
 from geodp.tree import overlaps
-from geodp.variance import TreeVariance
-
-MOST_CHILDREN = 1 << 20
-"""Children that are looked at together."""
+from geodp.variance import MOST_CHILDREN, TreeVariance
 
 PLAIN, HULL, CORE = range(3)
 

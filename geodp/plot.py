@@ -93,16 +93,23 @@ def plot_errors(
 
 def _frame(axes: Any, evaluation: Evaluation, title: str) -> None:
     """Axes, ticks at the areas, a quiet grid."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator
 
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     step = -(-len(evaluation.areas) // 10)
     axes.xaxis.set_major_locator(FixedLocator(list(evaluation.areas[::step])))
+    dress(axes, title, "area of a block, in cells")
+
+
+def dress(axes: Any, title: str, label: str) -> None:
+    """Powers of two along the x axis, plain numbers along the y axis, a quiet grid."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"$2^{{{round(math.log2(x))}}}$"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
-    axes.set_xlabel("area of a block, in cells")
+    axes.set_xlabel(label)
     axes.set_title(title, fontsize=10, loc="left", color=INK)
     axes.grid(which="major", color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)

@@ -6,7 +6,7 @@ import math
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from geodp.plot import COLOURS, FAINT, INK, MARKERS
+from geodp.plot import COLOURS, INK, MARKERS, dress
 
 if TYPE_CHECKING:
     from geodp.planning import Comparison
@@ -82,23 +82,13 @@ def plot_plans(
 
 def _frame(axes: Any, sizes: list[int]) -> None:
     """Ticks at powers of two, a quiet grid."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator, NullLocator
 
     top = math.log2(max(sizes, default=1))
     step = max(1, math.ceil(top / 12))
     axes.xaxis.set_major_locator(FixedLocator([2.0**i for i in range(0, int(top) + 1, step)]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"$2^{{{round(math.log2(x))}}}$"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
+    dress(axes, "Standard error of a block, in counts", "size of a block, in cells")
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("size of a block, in cells")
-    axes.set_title("Standard error of a block, in counts", fontsize=10, loc="left", color=INK)
-    axes.grid(which="major", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=0, labelsize=8.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color("#999999")
 
 
 def _folded(name: str) -> str:

@@ -6,7 +6,7 @@ import secrets
 
 import numpy as np
 
-from geodp.accounting import ADD_REMOVE, Budget, Event, budget, event
+from geodp.accounting import ADD_REMOVE, Budget, Event, budget
 from geodp.areas import public_guess
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
@@ -110,21 +110,14 @@ def publish(
     if not domain_is_public:
         _require_public_domain(table)
     guess = public_guess(people)
-    amounts = budget(epsilon, rho, delta)
-    if amounts["rho"] is not None and not chosen.gaussian:
-        raise UsageError(f"{chosen.name} has Laplace noise only: give epsilon alone.")
-    origin = "entropy" if key is None else key.origin
-    spent = event(
-        chosen.spec,
-        amounts["epsilon"],
+    spent = chosen.event(
+        table.grid,
+        budget(epsilon, rho, delta),
         neighbours,
         most,
-        enforced,
-        chosen.sensitivity(table.grid),
-        unit,
-        origin,
-        amounts["rho"],
-        amounts["delta"],
+        enforced=enforced,
+        unit=unit,
+        key_origin="entropy" if key is None else key.origin,
     )
     if overload := chosen.overload(table.grid, spent):
         raise UsageError(overload)

@@ -80,7 +80,20 @@ class Region:
             return cls.of_areas(grid, given, labels)
         if isinstance(given, Sequence):
             return cls.of_rectangle(grid, given, labels)
-        return cls.of_map(grid, *cells_of_polygon(grid, given), labels)
+        return cls._of_polygon(grid, given, labels)
+
+    @classmethod
+    def _of_polygon(cls, grid: Grid, shape: Any, labels: Labels | None) -> Self:
+        import shapely
+
+        if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+            raise UsageError("A region is a polygon, four bounds, codes of areas, indices or keys.")
+        place = _map_of(grid)
+        if place.transform is None:
+            raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+        box = box_of_polygon(place, shape)
+        _require_few(box[0].size * box[1].size)
+        return cls.of_map(grid, *cells_of_polygon(place, shape, box), labels)
 
     @classmethod
     def _of_cells(cls, grid: Grid, given: Any) -> Self:
@@ -171,30 +184,31 @@ class Region:
         return cls(grid, np.unique(grid.encode(index[:, inside])))
 
 
-def cells_of_polygon(grid: Grid, shape: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns (int64[n] each) of the cells whose centre lies inside a polygon.
+def box_of_polygon(place: Lattice, shape: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns (int64[.] each) of the cells that a polygon's bounding box overlaps.
 
     Parameters
     ----------
-    grid : Grid
-        Of one map with a place on the Earth.
+    place : Lattice
+        With a transform.
     shape : shapely Polygon or MultiPolygon
-        In the grid's CRS.
+        In the lattice's CRS.
     """
-    import shapely
-
-    if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
-        raise UsageError("A region is a polygon, four bounds, codes of areas, indices or keys.")
-    place = _map_of(grid)
-    if place.transform is None:
-        raise UsageError("Polygons need a grid of one map with a place on the Earth.")
     if shape.is_empty:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    a, _, c, _, e, f = place.transform
+    a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     west, south, east, north = shape.bounds
     cols = _inside(np.sort([(west - c) / a, (east - c) / a]), place.cols)
-    rows = _inside(np.sort([(south - f) / e, (north - f) / e]), place.rows)
-    _require_few(cols.size * rows.size)
+    return _inside(np.sort([(south - f) / e, (north - f) / e]), place.rows), cols
+
+
+def cells_of_polygon(
+    place: Lattice, shape: Any, box: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns (int64[n] each) of the cells of a box whose centre lies inside a polygon."""
+    import shapely
+
+    rows, cols = box
     col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
     left, lower, right, upper = place.edges_at(row, col)
     shapely.prepare(shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ class Release:
         named = isinstance(cells, list) and cells and isinstance(cells[0], str)
         if named or isinstance(cells, str | tuple | Region) or hasattr(cells, "geom_type"):
             return self._region_error(Region.of(self.grid, cells))
-        errors = self._block_errors()
+        errors = self._block_errors
         if errors is None:
             raise UsageError(
                 f"{self.event.mechanism} has no closed form of its standard error: the error "
@@ -206,17 +207,18 @@ class Release:
         In an order of official areas, of blocks that share digits. Empty for a method whose error
         depends on the data.
         """
-        errors = list(reversed(self._block_errors() or ()))
+        errors = list(reversed(self._block_errors or ()))
         if self.grid.order.is_binary:
             errors = errors[:-1:2] + errors[-1:]
         return [error.describe() for error in errors]
 
+    @cached_property
     def _block_errors(self) -> tuple[BlockError, ...] | None:
         return self.method.block_errors(self.grid, self.event)
 
     def _area_errors(self) -> list[dict[str, Any]]:
         """Errors of every level of official areas or regions, the coarsest first."""
-        errors = self._block_errors()
+        errors = self._block_errors
         if errors is None:
             return []
         levels = levels_above(self.grid)
@@ -224,7 +226,7 @@ class Release:
 
     def _floor(self) -> dict[str, Any] | None:
         """The resolution floor, if somebody guessed the people."""
-        errors = self._block_errors()
+        errors = self._block_errors
         if self.people is None or errors is None:
             return None
         return {
@@ -237,7 +239,7 @@ class Release:
 
     def _cell_errors(self) -> float | NDArray[np.float64] | None:
         """Standard error of every released cell, one number where all have the same."""
-        errors, tree = self._block_errors(), self._domain_tree()
+        errors, tree = self._block_errors, self._domain_tree()
         if errors is None:
             return None
         cell = errors[-1].describe()

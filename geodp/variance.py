@@ -75,20 +75,14 @@ class TreeVariance:
     def blocks(self) -> NDArray[np.float64]:
         """Variance of an aligned block of ``2**(bits - i)`` keys at index i: float64[bits + 1].
 
-        For fan-outs that are powers of two. k of a node's b children have the variance
-        ``k V (1 - k/b) + (k/b)**2 Var(node)``.
+        For fan-outs that are powers of two.
         """
-        found = [self.variances[0]]
-        above = self.variances[0]
-        for fanout, own, node in self.levels():
-            k = fanout
-            while (k := k // 2) > 0:
-                found.append(_of_children(k, fanout, own, above))
-            above = node
-        return np.array(found)
+        return self.prefixes((2,) * (prod(self.fanouts).bit_length() - 1))
 
     def prefixes(self, radices: Sequence[int]) -> NDArray[np.float64]:
         """Variance of the keys that share their first i digits, at index i: float64[digits + 1].
+
+        k of a node's b children have the variance ``k V (1 - k/b) + (k/b)**2 Var(node)``.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.accounting import ADD_REMOVE, Budget, budget, event
+from geodp.accounting import ADD_REMOVE, Budget, budget
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
 from geodp.evaluation.regions import Polygons, Rectangles
@@ -116,18 +116,7 @@ def evaluate(
     runs = tuple(
         (
             method,
-            event(
-                method.spec,
-                amounts["epsilon"],
-                neighbours,
-                most,
-                enforced,
-                method.sensitivity(grid),
-                "person",
-                origin,
-                amounts["rho"],
-                amounts["delta"],
-            ),
+            method.event(grid, amounts, neighbours, most, enforced=enforced, key_origin=origin),
         )
         for method in chosen
     )

@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.evaluation.blocks import MOST_KEYS, Keys, coarser
 from geodp.grid import Grid
 from geodp.kernels import rectangles as kernels
+from geodp.region import box_of_polygon, cells_of_polygon
 
 MOST_AXES = 4
 """Axes of the grids on which rectangles are drawn."""
@@ -140,29 +141,18 @@ class Polygons:
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
             raise UsageError("Polygons need a grid in Morton order.")
         place = grid.places[0]
-        a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
         members: list[NDArray[np.uint64]] = []
         cells = 0
         for name, shape in shapes.items():
             if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
                 raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")
-            if shape.is_empty:
-                members.append(np.empty(0, np.uint64))
-                continue
-            west, south, east, north = shape.bounds
-            across = np.sort([(west - c) / a, (east - c) / a])
-            along = np.sort([(south - f) / e, (north - f) / e])
-            cols = _inside(across, place.cols)
-            rows = _inside(along, place.rows)
+            rows, cols = box_of_polygon(place, shape)
             cells += cols.size * rows.size
             if cells > MOST_KEYS:
                 raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
-            col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
-            west_, south_, east_, north_ = place.edges_at(row, col)
-            shapely.prepare(shape)
-            hit = shapely.contains_xy(shape, (west_ + east_) / 2, (south_ + north_) / 2)
-            index = np.zeros((len(grid.shape), int(hit.sum())), np.int64)
-            index[0], index[1] = row[hit], col[hit]
+            row, col = cells_of_polygon(place, shape, (rows, cols))
+            index = np.zeros((len(grid.shape), row.size), np.int64)
+            index[0], index[1] = row, col
             members.append(grid.order.encode(index) >> np.uint64(under))
         number = np.repeat(np.arange(len(members)), [part.size for part in members])
         keys = np.concatenate([np.empty(0, np.uint64), *members])
@@ -185,9 +175,3 @@ class Polygons:
             found = np.zeros(self.place.size)
         weights = found.astype(np.float64)
         return np.bincount(self.polygon, weights, len(self.names)).astype(np.float64)
-
-
-def _inside(ends: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Indices from 0 to ``size - 1`` of the cells that an interval, in cells, overlaps."""
-    low, high = np.clip(np.floor(ends), [0, -1], [size, size - 1]).astype(np.int64)
-    return np.arange(low, high + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import prod
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accounting import PURE as PURE
-from geodp.accounting import Event, Guarantee
+from geodp.accounting import Event, Guarantee, event
 from geodp.areas import BlockError, errors_of_blocks
 from geodp.errors import UsageError
 from geodp.grid import Grid
@@ -88,6 +89,36 @@ class Mechanism(ABC):
     def overload(self, grid: Grid, event: Event) -> str | None:
         """Why the noise of an event would be too much for a grid; asked before any charge."""
         return None
+
+    def event(
+        self,
+        grid: Grid,
+        amounts: Mapping[str, Fraction | None],
+        neighbours: str,
+        contribution: int,
+        *,
+        enforced: bool = False,
+        unit: str = "person",
+        key_origin: str = "entropy",
+    ) -> Event:
+        """What a release on a grid spends: parameters of :func:`geodp.accounting.event`.
+
+        Raises UsageError for Gaussian noise where the method has none.
+        """
+        if amounts["rho"] is not None and not self.gaussian:
+            raise UsageError(f"{self.name} has Laplace noise only: give epsilon alone.")
+        return event(
+            self.spec,
+            amounts["epsilon"],
+            neighbours,
+            contribution,
+            enforced,
+            self.sensitivity(grid),
+            unit,
+            key_origin,
+            amounts["rho"],
+            amounts["delta"],
+        )
 
     def sensitivity(self, grid: Grid) -> int:
         """L1 change of the measured vector when one person is added, once, to one cell.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from geodp.accounting import ADD_REMOVE, Budget, Event, budget, event, rational
-from geodp.areas import public_guess, resolution_floor
+from geodp.accounting import ADD_REMOVE, Budget, Event, budget, rational
+from geodp.areas import BlockError, public_guess, resolution_floor
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import Z
@@ -75,13 +75,16 @@ class Plan:
         return self.method.tree_variance(self.grid, self.event)
 
     @cached_property
+    def _errors(self) -> tuple[BlockError, ...]:
+        return self.method.block_errors(self.grid, self.event) or ()
+
+    @cached_property
     def blocks(self) -> tuple[Planned, ...]:
         """Blocks of keys that share their first digits, the cells first; 1, 2, 4 ... on bits.
 
         Empty where the error depends on the data.
         """
-        errors = self.method.block_errors(self.grid, self.event) or ()
-        return tuple(Planned.of(error) for error in reversed(errors))
+        return tuple(Planned.of(error) for error in reversed(self._errors))
 
     @cached_property
     def areas(self) -> tuple[Planned, ...]:
@@ -149,8 +152,7 @@ class Plan:
         """See :func:`geodp.areas.resolution_floor`; None without a guess of the people too."""
         if self.people is None:
             return None
-        errors = self.method.block_errors(self.grid, self.event) or ()
-        return resolution_floor(errors, self.people, self.grid.size)
+        return resolution_floor(self._errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
         """The smallest block or area whose 95 % margin is at most so many % of a population."""
@@ -319,21 +321,8 @@ def plan(
     if refusal := chosen.refusal(grid):
         raise UsageError(refusal)
     people = public_guess(people)
-    amounts = budget(epsilon, rho, delta)
-    if amounts["rho"] is not None and not chosen.gaussian:
-        raise UsageError(f"{chosen.name} has Laplace noise only: give epsilon alone.")
-    planned = event(
-        chosen.spec,
-        amounts["epsilon"],
-        neighbours,
-        1 if contribution is None else contribution,
-        False,
-        chosen.sensitivity(grid),
-        unit,
-        "entropy",
-        amounts["rho"],
-        amounts["delta"],
-    )
+    most = 1 if contribution is None else contribution
+    planned = chosen.event(grid, budget(epsilon, rho, delta), neighbours, most, unit=unit)
     if overload := chosen.overload(grid, planned):
         raise UsageError(overload)
     given = {"epsilon": epsilon, "rho": rho, "delta": delta}
