@@ -28,7 +28,7 @@ from geodp.lattice import Lattice
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable
 
-HELD = 120
+HELD = 224
 """Bytes beside the person's name that a record takes while persons are bounded."""
 
 TOO_MANY_RECORDS = (

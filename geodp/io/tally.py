@@ -12,7 +12,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid import OUTSIDE, Grid
 from geodp.io.columns import Rows, Table
 from geodp.io.runs import Runs
-from geodp.io.scratch import bytes_of
+from geodp.io.scratch import LEAST_MEMORY, bytes_of
 from geodp.io.sources import FilePath
 from geodp.table import CountTable
 
@@ -62,7 +62,7 @@ class Tally:
         share = bytes_of(memory)
         self._file: Runs | None = None
         if duplicates == "sum" and not within:  # every file by itself first
-            share //= 2
+            share = max(share // 2, LEAST_MEMORY)
             self._file = Runs(share, scratch, recorded=True)
         self._of_file = share, scratch
         self._whole = Runs(share, scratch, recorded=duplicates == "error")

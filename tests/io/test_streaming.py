@@ -20,6 +20,7 @@ from geodp.cli import geodp
 from geodp.errors import CodeError, InputError, OutputError, UsageError
 from geodp.grid import Grid
 from geodp.io import runs as module
+from geodp.io.mesh import read_mesh
 from geodp.io.points import read_points
 from geodp.io.runs import Runs
 from geodp.io.scratch import Spill, bytes_of
@@ -183,6 +184,25 @@ def test_tables_spill_and_name_the_row_that_repeats_a_cell(duplicates, tmp_path)
             read(memory)
         assert caught.value.row == 250_002
         assert caught.value.file == str(path)
+
+
+def test_official_files_spill_and_a_cell_twice_in_one_is_found(tmp_path, monkeypatch):
+    small(monkeypatch, pending=50, block=8)
+    head = "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001\r\n,,,,total\r\n"
+    cells = [f"5339{a}{b}{c}{d}1" for a in range(8) for b in range(8) for c in "39" for d in "27"]
+    paths = [tmp_path / f"{name}.txt" for name in "ab"]
+    rng = np.random.default_rng(1)
+
+    def read(*repeated):
+        for path in paths:
+            order = [*rng.permutation(cells).tolist(), *repeated]
+            path.write_text(head + "".join(f"{c},0,,,2\r\n" for c in order), newline="")
+        return read_mesh(paths, grid="jis:half", duplicates="sum", memory="1MiB")
+
+    assert read().count.tolist() == [4] * len(cells)
+    with pytest.raises(InputError, match="in this file already") as caught:
+        read(cells[7], cells[3])
+    assert (caught.value.file, caught.value.row) == (str(paths[0]), len(cells) + 3)
 
 
 def test_a_bad_row_after_much_was_spilled_leaves_nothing(tmp_path):
