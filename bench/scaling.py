@@ -64,6 +64,7 @@ def measure(
     """A row for each method, size and number of occupied cells; exponents of each method."""
     threads = threads or [1, 2]
     sizes = [(b, m) for b in bits or BITS for m in occupied or OCCUPIED if 4 * m <= 1 << b]
+    _rows(towns(14, 1000), epsilon, threads, 1)  # compiles
     rows = [row for b, m in sizes for row in _rows(towns(b, m), epsilon, threads, rounds)]
     exponents = []
     for name in ("topdown", "pyramid"):
