@@ -16,6 +16,7 @@ BENCHMARKS = {
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
+    "scaling": "time of both tree methods against m+ log2 n, to 2^62 cells",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
 """Modules of this package. Each has ``TITLE``, ``measure(...)``, whose keywords are its options

@@ -12,13 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.accounting import Event
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid import Grid
-from geodp.kernels import coo
+from geodp.kernels import coo, radix
 
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 """Whole counts, or the real numbers that linear estimators release."""
+
+CHECKED = 1 << 18
+"""Keys whose cells are looked up at once."""
 
 LARGEST_DENSE = 1 << 28
 """Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
@@ -110,14 +113,37 @@ class CountTable(Cells):
     enforced: bool = False
 
     def __post_init__(self) -> None:
+        self._require_canonical()
+        _require_cells(self.grid, self.key)
+
+    def _require_canonical(self) -> None:
         super().__post_init__()
         if self.count.dtype != np.int64 or not (self.count > 0).all():
             raise UsageError(
                 "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
             )
-        _require(self.grid.contains_keys(self.key), "The key is no cell of the grid's domain.")
         if float(self.count.sum(dtype=np.float64)) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
+
+    @classmethod
+    def of_cells(
+        cls,
+        grid: Grid,
+        key: NDArray[np.uint64],
+        count: NDArray[np.int64],
+        *,
+        bound: int | None = 1,
+        enforced: bool = False,
+    ) -> Self:
+        """A table in canonical form whose keys the caller has looked up in the domain already."""
+        table = object.__new__(cls)
+        for name, value in (
+            *(("grid", grid), ("key", key), ("count", count)),
+            *(("bound", bound), ("enforced", enforced)),
+        ):
+            object.__setattr__(table, name, value)
+        table._require_canonical()
+        return table
 
     @classmethod
     def from_keys(
@@ -156,15 +182,11 @@ class CountTable(Cells):
         counts = whole_counts(count)
         if keys.shape != counts.shape or keys.ndim != 1:
             raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
-        _require(grid.contains_keys(keys), "The key is no cell of the grid's domain.")
+        _require_cells(grid, keys)
         if float(counts.sum(dtype=np.float64)) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
-        if keys.size and not (keys[1:] > keys[:-1]).all():
-            order = np.argsort(keys, kind="stable")
-            keys, counts = keys[order], counts[order]
-        out_key, out_count = np.empty_like(keys), np.empty_like(counts)
-        n = coo.coalesce(keys, counts, out_key, out_count)
-        return cls(grid, out_key[:n].copy(), out_count[:n].copy(), bound, enforced)
+        keys, counts = coalesced(keys, counts)
+        return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced)
 
     @classmethod
     def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:
@@ -226,6 +248,30 @@ class ReleasedTable(Cells):
 TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
 
 
+def coalesced(
+    key: NDArray[np.uint64], count: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Keys in order, with the sums of their counts, but for those whose sum is 0.
+
+    Parameters
+    ----------
+    key : uint64[n], count : int64[n]
+        Not negative; not changed.
+
+    Examples
+    --------
+    >>> key, count = coalesced(np.array([7, 2, 7, 4], np.uint64), np.array([1, 2, 3, 0]))
+    >>> key.tolist(), count.tolist()
+    ([2, 7], [2, 4])
+    """
+    if (key[1:] > key[:-1]).all():
+        out_key, out_count = np.empty_like(key), np.empty_like(count)
+    else:
+        key, count, out_key, out_count = radix.sorted_pairs(key, count)
+    n = coo.coalesce(key, count, out_key, out_count)
+    return out_key[:n].copy(), out_count[:n].copy()
+
+
 def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
     """Counts as int64, checked; raises CodeError with the first bad one's position."""
     rule = "A count must be a whole number, not negative and below 2**60."
@@ -245,6 +291,12 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
     return array
 
 
-def _require(good: NDArray[np.bool_], rule: str) -> None:
+def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
+    for start in range(0, key.size, CHECKED):
+        good = grid.contains_keys(key[start : start + CHECKED])
+        _require(good, "The key is no cell of the grid's domain.", start)
+
+
+def _require(good: NDArray[np.bool_], rule: str, before: int = 0) -> None:
     if not good.all():
-        raise CodeError(int(good.argmin()), rule)
+        raise CodeError(before + int(good.argmin()), rule)

@@ -107,3 +107,20 @@ def test_a_dense_array_of_a_huge_grid_is_refused():
     grid = geodp.Grid.regular((2**20, 2**20))
     with pytest.raises(UsageError, match="too large"):
         geodp.CountTable.from_keys(grid, [5], [1]).to_dense()
+
+
+def test_the_domain_is_looked_up_once_and_some_keys_at_a_time(monkeypatch):
+    looked = []
+    contains = geodp.Grid.contains_keys
+
+    def counted(grid, key):
+        looked.append(key.size)
+        return contains(grid, key)
+
+    monkeypatch.setattr(geodp.Grid, "contains_keys", counted)
+    monkeypatch.setattr("geodp.table.CHECKED", 4)
+    geodp.CountTable.from_keys(GRID, [5, 3, 3, 1, 2, 9], [1] * 6)
+    assert looked == [4, 2]
+    with pytest.raises(CodeError) as caught:
+        geodp.CountTable.from_keys(GRID, [5, 3, 3, 1, 2, 16], [1] * 6)
+    assert caught.value.position == 5

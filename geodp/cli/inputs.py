@@ -98,6 +98,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
     kind = kind_of_input(options)
     columns = named(options["columns"], "--column") or None
     where = named(options["where"], "--where") or None
+    limits = {"memory": options["memory"], "scratch": options["scratch"]}
     if kind == "points":
         from geodp.io.points import read_points
 
@@ -118,6 +119,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
             allow_ballpark=options["allow_ballpark"],
             delimiter=options["delimiter"],
             encoding=options["encoding"],
+            **limits,
         )
     if kind == "a raster":
         from geodp.io.raster import read_raster
@@ -131,6 +133,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
             band=options["band"],
             missing=_numbers(options["missing"]),
             outside=_outside(options),
+            **limits,
         )
     if kind == "a table":
         from geodp.io.tabular import read_table
@@ -152,6 +155,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
             outside=_outside(options),
             delimiter=options["delimiter"],
             encoding=options["encoding"],
+            **limits,
         )
     from geodp.io.mesh import read_mesh
 
@@ -163,6 +167,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
         duplicates=options["duplicates"],
         suppressed=options["suppressed"],
         outside=_outside(options),
+        **limits,
     )
 
 

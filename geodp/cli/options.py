@@ -104,6 +104,17 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(["error", "crop", "drop"]),
         help="Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
     ),
+    click.option(
+        "--memory",
+        help="Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. The "
+        "table (16 bytes an occupied cell) comes on top.  [default: half the machine's]",
+    ),
+    click.option(
+        "--scratch",
+        type=click.Path(path_type=Path),
+        help="Folder for that, on a disk where confidential data may lie; its files have no names "
+        "and go with the process.  [default: the system's]",
+    ),
 )
 
 

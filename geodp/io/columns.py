@@ -25,6 +25,9 @@ from geodp.io.sources import FilePath, Source, guard, sources
 BATCH = 1 << 18
 """Rows of Parquet that are in memory at once."""
 
+BUFFER = 1 << 20
+"""Bytes of a column of Parquet that are read at once."""
+
 MOST_NAMES = 20
 """Names of columns that an error lists."""
 
@@ -62,6 +65,10 @@ class Rows:
         """The rows where a mask is true."""
         kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
         return Rows(self.table, self.first, kept)
+
+    def records(self, n: int) -> NDArray[np.int64]:
+        """Numbers in the table of these n rows, from 0: int64[n], rising."""
+        return self.first + (np.arange(n) if self.kept is None else self.kept)
 
     def error(self, position: int, rule: str) -> InputError:
         """An InputError at one of these rows."""
@@ -169,7 +176,9 @@ class ParquetTable:
     @classmethod
     def open(cls, source: Source) -> ParquetTable:
         """Read the schema."""
-        return cls(source, guard(source.name, lambda: pq.ParquetFile(source.name, memory_map=True)))
+        # Streams: a map would count as memory, and whole chunks of columns may not fit.
+        options = {"buffer_size": BUFFER, "pre_buffer": False}
+        return cls(source, guard(source.name, lambda: pq.ParquetFile(source.name, **options)))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""

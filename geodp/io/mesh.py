@@ -58,6 +58,8 @@ def read_mesh(
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
 ) -> CountTable:
     """Read official mesh files: zip, gzip or text, CP932 or UTF-8.
 
@@ -90,6 +92,12 @@ def read_mesh(
         For rows outside the domain: "crop" drops those outside the grid's extent, but refuses
         those that a mask excludes. Default: "drop" with `primary`, "crop" with `bounds`, else
         "error".
+    memory : int or str, optional
+        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
+        occupied cell) and the reader's buffers come on top. Default: half the machine's.
+    scratch : path, optional
+        Folder for what goes beyond: confidential, in files without names that go when the
+        process ends. Default: the system's folder for temporary files.
 
     Returns
     -------
@@ -107,7 +115,15 @@ def read_mesh(
     public = _domain(grid, bounds, primary, attribute, values)
     cropping: Outside = "drop" if primary is not None else "crop" if bounds is not None else "error"
     bound = None if _overlap(values or ()) else 1
-    tally = Tally(public, outside or cropping, duplicates, within=False, bound=bound)
+    tally = Tally(
+        public,
+        outside or cropping,
+        duplicates,
+        within=False,
+        bound=bound,
+        memory=memory,
+        scratch=scratch,
+    )
     zero = (NONE, *MARKS) if suppressed == "zero" else (NONE,)
     for table in open_tables(paths, labelled=True):
         if not isinstance(table, TextTable):

@@ -15,10 +15,12 @@ from pyproj.exceptions import CRSError
 from pyproj.transformer import AreaOfInterest, TransformerGroup
 
 from geodp.contribution import Truncation, truncate
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 from geodp.grid import Grid
 from geodp.io import fields
 from geodp.io.columns import Rows, batches, find_column, open_tables
+from geodp.io.runs import Runs
+from geodp.io.scratch import bytes_of
 from geodp.io.sources import FilePath
 from geodp.io.tabular import Locator, axis_locators, locate, require_axes
 from geodp.io.tally import OUTSIDE_RULES, Outside, one_of, place
@@ -26,8 +28,13 @@ from geodp.lattice import Lattice
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable
 
-PENDING = 1 << 22
-"""Records that are held as keys before equal keys are added up."""
+HELD = 224
+"""Bytes beside the person's name that a record takes while persons are bounded."""
+
+TOO_MANY_RECORDS = (
+    "Bounding what a person adds holds all records in memory, and they go beyond the limit; raise "
+    "it (--memory, memory=), or bound persons before and vouch for it (--contribution)."
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -51,13 +58,16 @@ def read_points(
     allow_ballpark: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
 ) -> CountTable:
     """Count records per cell: CSV (plain, gzip, zip) and Parquet, read in batches.
 
     With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
-    records in each; the table then carries the bound that it keeps, ``cells * per_cell``, and all
-    records are held in memory (16 bytes each). Without one nothing bounds how often a person is
-    counted, and :func:`geodp.publish` asks for a contribution to vouch for.
+    records in each; the table then carries the bound that it keeps, ``cells * per_cell``. All
+    records are then held in memory, and more than fit into the limit are refused. Without one
+    nothing bounds how often a person is counted, and :func:`geodp.publish` asks for a contribution
+    to vouch for.
 
     Parameters
     ----------
@@ -83,6 +93,12 @@ def read_points(
         installed: the points of the Tokyo datum then move by some 450 m.
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.
+    memory : int or str, optional
+        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
+        occupied cell) and the reader's buffers come on top. Default: half the machine's.
+    scratch : path, optional
+        Folder for what goes beyond: confidential, in files without names that go when the
+        process ends. Default: the system's folder for temporary files.
 
     Returns
     -------
@@ -107,27 +123,29 @@ def read_points(
     names = [name for locator in locators for name in locator.columns]
     names += [] if person is None else [person]
     filters = dict(where or {})
-    empty = np.empty(0, np.uint64), np.empty(0, np.int64)
-    counted = CountTable.from_keys(public, *empty, bound=None)
+    runs = Runs(memory, scratch)
+    limit, held = bytes_of(memory), 0
     people: list[pa.Array] = []
-    pending: list[NDArray[np.uint64]] = []
+    keys: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
         chosen = [find_column(table, name, names) for name in names]
         wanted = {find_column(table, name, names): filters[name] for name in filters}
         for rows, arrays in batches(table, chosen, wanted):
             index = locate(public, rows, locators, arrays)
             rows_inside, key, inside = place(public, rows, index, policy)
-            pending.append(key)
-            if person is not None:
-                people.append(_people(rows_inside, person, arrays[-1], inside))
-            elif sum(key.size for key in pending) > PENDING:
-                counted, pending = _merged(counted, pending), []
+            if person is None:
+                runs.add(key)
+                continue
+            keys.append(key)
+            people.append(_people(rows_inside, person, arrays[-1], inside))
+            held += people[-1].nbytes + HELD * key.size
+            if held > limit:
+                raise InputError(TOO_MANY_RECORDS, file=table.name)
     if person is None:
-        return _merged(counted, pending)
-    keys = np.concatenate([empty[0], *pending])
+        return CountTable.of_cells(public, *runs.arrays(), bound=None)
     kept, counts = truncate(
         _numbered(people),
-        keys,
+        np.concatenate(keys),
         cells=cells,
         per_cell=per_cell,
         truncation=truncation,
@@ -155,13 +173,6 @@ def _numbered(people: Sequence[pa.Array]) -> NDArray[np.int64]:
     encoded = pa.chunked_array(people).combine_chunks().dictionary_encode()
     numbers: NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
     return numbers
-
-
-def _merged(counted: CountTable, pending: Sequence[NDArray[np.uint64]]) -> CountTable:
-    """The counts and one more for every pending key."""
-    keys = np.concatenate([counted.key, *pending])
-    counts = np.concatenate([counted.count, np.ones(keys.size - counted.key.size, np.int64)])
-    return CountTable.from_keys(counted.grid, keys, counts, bound=None)
 
 
 def _point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locator:

@@ -45,6 +45,8 @@ def read_raster(
     band: int | None = None,
     missing: Sequence[float] = (),
     outside: Outside = "error",
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
 ) -> CountTable:
     """Read a raster of counts.
 
@@ -65,6 +67,12 @@ def read_raster(
         Values that mean nobody besides nodata, such as -200.
     outside : {"error", "drop"}
         For people outside the domain.
+    memory : int or str, optional
+        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
+        occupied cell) and the reader's buffers come on top. Default: half the machine's.
+    scratch : path, optional
+        Folder for what goes beyond: confidential, in files without names that go when the
+        process ends. Default: the system's folder for temporary files.
 
     Returns
     -------
@@ -82,13 +90,13 @@ def read_raster(
     public = grid_like(path) if grid is None else grid
     if len(public.shape) != 2 or len(public.places) != 1:
         raise UsageError("A raster needs a grid of one map without attributes.")
-    tally = Tally(public, outside, "error")
+    tally = Tally(public, outside, "error", memory=memory, scratch=scratch)
     for part in aligned_parts(path, public.places[0], band):
         values, valid = part.values, part.valid
         for value in missing:
             valid &= values != value
         row, col = np.nonzero(valid & (values != 0))
-        rows = Rows(part, part.first, np.ravel_multi_index((row, col), values.shape))
+        rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
         with rows.named():
             count = _whole(values[row, col], unit)
         tally.add(rows, np.stack([part.rows[row], part.cols[col]]), count)
@@ -108,28 +116,11 @@ def grid_like(path: FilePath) -> Grid:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some lines of a raster on a lattice.
-
-    Attributes
-    ----------
-    name : str
-        The file.
-    first : int
-        Pixels before.
-    rows, cols : int64[n], int64[m]
-        The lattice's indices of lines and columns, possibly outside.
-    values : ndarray[n, m]
-    valid : bool[n, m]
-        Neither nodata nor NaN.
-    """
+class Lines:
+    """Where the pixels of a raster stand, as a table without columns."""
 
     name: str
-    first: int
-    rows: NDArray[np.int64]
-    cols: NDArray[np.int64]
-    values: NDArray[Any]
-    valid: NDArray[np.bool_]
+    width: int
 
     columns: tuple[str, ...] = ()
 
@@ -139,7 +130,32 @@ class Part:
 
     def line(self, record: int) -> int:
         """Line, counted from 1, of a pixel counted from 0."""
-        return record // self.cols.size + 1
+        return record // self.width + 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some lines of a raster on a lattice.
+
+    Attributes
+    ----------
+    lines : Lines
+        Of the whole raster.
+    first : int
+        Pixels before.
+    rows, cols : int64[n], int64[m]
+        The lattice's indices of lines and columns, possibly outside.
+    values : ndarray[n, m]
+    valid : bool[n, m]
+        Neither nodata nor NaN.
+    """
+
+    lines: Lines
+    first: int
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+    values: NDArray[Any]
+    valid: NDArray[np.bool_]
 
 
 def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> Iterator[Part]:
@@ -159,6 +175,7 @@ def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> 
         if np.dtype(raster.dtypes[(band or 1) - 1]).kind not in "iuf":
             raise InputError("The raster's values must be real numbers.", file=name)
         rows, cols = _align(raster, lattice, name)
+        lines = Lines(name, raster.width)
         step = max(1, PIXELS // raster.width)
         for line in range(0, raster.height, step):
             height = min(step, raster.height - line)
@@ -169,7 +186,7 @@ def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> 
             values, valid = read.data, ~np.ma.getmaskarray(read)
             if values.dtype.kind == "f":
                 valid &= ~np.isnan(values)
-            yield Part(name, line * raster.width, rows[line : line + height], cols, values, valid)
+            yield Part(lines, line * raster.width, rows[line : line + height], cols, values, valid)
 
 
 @contextmanager

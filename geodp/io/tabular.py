@@ -41,6 +41,8 @@ def read_table(
     outside: Outside | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
 ) -> CountTable:
     """Read tables with one row a cell: CSV (plain, gzip, zip) and Parquet.
 
@@ -74,6 +76,12 @@ def read_table(
         For rows outside the domain. Default: "error".
     delimiter, encoding : str, optional
         Default: as found in the header; UTF-8 or CP932.
+    memory : int or str, optional
+        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
+        occupied cell) and the reader's buffers come on top. Default: half the machine's.
+    scratch : path, optional
+        Folder for what goes beyond: confidential, in files without names that go when the
+        process ends. Default: the system's folder for temporary files.
 
     Returns
     -------
@@ -94,7 +102,8 @@ def read_table(
     filters = dict(where or {})
     # A person may make many trips, so that nothing bounds a table of pairs.
     bound = None if len(public.places) == 2 else 1
-    tally = Tally(public, outside or "error", duplicates, bound=bound)
+    policy = outside or "error"
+    tally = Tally(public, policy, duplicates, bound=bound, memory=memory, scratch=scratch)
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
         chosen = [find_column(table, name, names) for name in names]
         wanted = {find_column(table, name, names): filters[name] for name in filters}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 from geodp.grid import OUTSIDE, Grid
-from geodp.io.columns import Rows
+from geodp.io.columns import Rows, Table
+from geodp.io.runs import Runs
+from geodp.io.scratch import LEAST_MEMORY, bytes_of
+from geodp.io.sources import FilePath
 from geodp.table import CountTable
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
@@ -34,6 +38,8 @@ class Tally:
         Whether "sum" also holds for a cell that is twice in one file.
     bound : int or None
         Of the table, see ``CountTable``.
+    memory, scratch
+        See :class:`geodp.io.runs.Runs`.
     """
 
     def __init__(
@@ -44,74 +50,86 @@ class Tally:
         *,
         within: bool = True,
         bound: int | None = 1,
+        memory: int | str | None = None,
+        scratch: FilePath | None = None,
     ) -> None:
         one_of("outside", outside, OUTSIDE_RULES)
         one_of("duplicates", duplicates, ("error", "sum"))
         self.grid = grid
         self._outside = outside
-        self._duplicates = duplicates
         self._within = within
         self._bound = bound
-        self._rows: list[Rows] = []
-        self._keys: list[NDArray[np.uint64]] = []
-        self._counts: list[NDArray[np.int64]] = []
+        share = bytes_of(memory)
+        self._file: Runs | None = None
+        if duplicates == "sum" and not within:  # every file by itself first
+            share = max(share // 2, LEAST_MEMORY)
+            self._file = Runs(share, scratch, recorded=True)
+        self._of_file = share, scratch
+        self._whole = Runs(share, scratch, recorded=duplicates == "error")
+        self._tables: list[Table] = []
+        self._starts: list[int] = []
+        self._next = 0
 
     def add(self, rows: Rows, index: NDArray[np.int64], count: NDArray[np.int64]) -> None:
         """Take in rows: cell indices int64[d, n] and counts int64[n].
 
-        Raises InputError for a cell outside the domain, where those are not dropped.
+        Raises InputError for a cell outside the domain, where those are not dropped, and for a
+        duplicate inside an earlier file, where there must be none.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
-        self._rows.append(rows)
-        self._keys.append(key)
-        self._counts.append(count if inside is None else count[inside])
+        count = count if inside is None else count[inside]
+        if not self._tables or rows.table is not self._tables[-1]:
+            if self._tables and rows.table.name != self._tables[-1].name:
+                self._end_file()
+            self._tables.append(rows.table)
+            self._starts.append(self._next)
+        if not key.size:
+            return
+        record = self._starts[-1] + rows.records(key.size)
+        self._next = int(record[-1]) + 1
+        (self._file or self._whole).add(key, count, record)
 
     def table(self) -> CountTable:
-        """The table of all rows.
+        """The table of all rows; once only.
 
         Raises InputError for a duplicate that is not to be summed, at its second row.
         """
-        key = np.concatenate([np.empty(0, np.uint64), *self._keys])
-        count = np.concatenate([np.empty(0, np.int64), *self._counts])
-        if not (key[1:] > key[:-1]).all():
-            order = np.argsort(key, kind="stable")
-            key, count = key[order], count[order]
-            again = order[1:][key[1:] == key[:-1]]
-            before = order[:-1][key[1:] == key[:-1]]
-            if again.size:
-                self._check(before, again)
-        return CountTable.from_keys(self.grid, key, count, bound=self._bound)
+        self._end_file()
+        key, count = self._whole.arrays()
+        self._check(self._whole)
+        return CountTable.of_cells(self.grid, key, count, bound=self._bound)
 
-    def _check(self, before: NDArray[np.int64], again: NDArray[np.int64]) -> None:
-        """Refuse duplicates: positions of the former and the latter of each pair."""
-        starts = np.cumsum([0, *(key.size for key in self._keys)])
-        names = [rows.table.name for rows in self._rows]
-        file = np.unique(names, return_inverse=True)[1].reshape(-1)
-
-        def batch(position: NDArray[np.int64]) -> NDArray[np.int64]:
-            return np.searchsorted(starts, position, side="right") - 1
-
-        same = file[batch(before)] == file[batch(again)]
-        refused = again
-        if self._duplicates == "sum":
-            refused = again[same & (not self._within)]
-        if not refused.size:
+    def _end_file(self) -> None:
+        """Add up what was there of one file."""
+        if self._file is None:
             return
-        first = refused.min()
+        for key, count in self._file.blocks():
+            self._whole.add(key, count)
+        self._check(self._file)
+        share, scratch = self._of_file
+        self._file = Runs(share, scratch, recorded=True)
+
+    def _check(self, runs: Runs) -> None:
+        """Refuse duplicates."""
+        if runs.again is None:
+            return
+        before, again = (bisect_right(self._starts, record) - 1 for record in runs.again)
+        same = self._tables[before].name == self._tables[again].name
         rule = (
             "The cell is in this file already; a file lists a cell once."
-            if same[again == first].any()
+            if same
             else "The cell is in an earlier file already; if the files hold shares of the same "
             "cell, as files of prefectures do, choose --duplicates sum "
             '(duplicates="sum").'
         )
-        if self._within and self._duplicates == "error":
+        if self._within:
             rule = (
                 "The cell is there already; if its counts add up, choose --duplicates sum "
                 '(duplicates="sum").'
             )
-        number = int(batch(first))
-        raise self._rows[number].error(int(first - starts[number]), rule)
+        table = self._tables[again]
+        row = table.line(runs.again[1] - self._starts[again])
+        raise InputError(rule, file=table.name, row=row)
 
 
 def place(

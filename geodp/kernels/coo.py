@@ -43,3 +43,59 @@ def coalesce(
             out_count[written] = total
             written += 1
     return written
+
+
+@kernel
+def coalesce_recorded(
+    key: NDArray[np.uint64],
+    order: NDArray[np.int64],
+    count: NDArray[np.int64],
+    record: NDArray[np.int64],
+    out_key: NDArray[np.uint64],
+    out_count: NDArray[np.int64],
+    out_record: NDArray[np.int64],
+    again: NDArray[np.int64],
+) -> int:
+    """Sum the counts of equal keys, keep their first records, and note the first repetition.
+
+    Parameters
+    ----------
+    key : uint64[n]
+        Sorted.
+    order : int64[n]
+        Where each key's count and record are.
+    count : int64[n]
+        Not negative; their sum fits int64.
+    record : int64[n]
+        Numbers of records; equal keys have different ones.
+    out_key : uint64[n], out_count, out_record : int64[n], written
+    again : int64[2], changed
+        Of all records that repeat a key, here or before, the first; and before it in ``again``
+        the first record of that key.
+
+    Returns
+    -------
+    int
+        Number of keys written, those that count 0 among them.
+    """
+    written = 0
+    i = 0
+    while i < key.size:
+        current = key[i]
+        total = count[order[i]]
+        first = record[order[i]]
+        i += 1
+        while i < key.size and key[i] == current:
+            total += count[order[i]]
+            other = record[order[i]]
+            i += 1
+            later = max(first, other)
+            first = min(first, other)
+            if later < again[1]:
+                again[1] = later
+                again[0] = first
+        out_key[written] = current
+        out_count[written] = total
+        out_record[written] = first
+        written += 1
+    return written

@@ -37,6 +37,16 @@ def _above(
     return low
 
 
+@inlined
+def _shift(buckets: int) -> np.uint64:
+    """Digits of U below those that number its bucket of the guide."""
+    shift = np.uint64(UNIFORM_BITS)
+    while buckets > 1:
+        buckets >>= 1
+        shift -= np.uint64(1)
+    return shift
+
+
 @kernel
 def draw(
     words: NDArray[np.uint64],
@@ -76,11 +86,7 @@ def draw(
     one = np.uint64(1)
     size = np.uint64(threshold.size)
     last = words[7]
-    shift = np.uint64(UNIFORM_BITS)
-    buckets = guide.size
-    while buckets > 1:
-        buckets >>= 1
-        shift -= one
+    shift = _shift(guide.size)
     undecided = 0
     for n in range(group.size):
         i, s, g = np.uint64(n), np.uint64(slot[n]), np.uint64(group[n])
@@ -94,6 +100,50 @@ def draw(
         else:
             sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
             noise[i] = (np.int64(above) ^ sign) - sign
+    return undecided
+
+
+@kernel
+def draw_children(
+    words: NDArray[np.uint64],
+    fanout: int,
+    threshold: NDArray[np.uint64],
+    guide: NDArray[np.uint32],
+    noise: NDArray[np.float64],
+) -> int:
+    """Draws for the children of n nodes, ``ceil(fanout / 7)`` blocks a node.
+
+    Child j takes word ``j % 7`` of the node's block ``j // 7``; see :func:`draw`.
+
+    Parameters
+    ----------
+    words : uint64[8, n * ceil(fanout / 7)]
+    threshold, guide : uint64[t], uint32[2**b + 1]
+    noise : float64[n * fanout], written
+        NaN where a draw is undecided.
+
+    Returns
+    -------
+    int
+        Number of undecided draws.
+    """
+    size = np.uint64(threshold.size)
+    shift = _shift(guide.size)
+    column, undecided, first = np.uint64(0), 0, np.uint64(0)
+    for _ in range(noise.size // fanout):
+        for part in range(0, fanout, 7):
+            for slot in range(min(fanout - part, 7)):
+                word = words[np.uint64(slot), column]
+                u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
+                above = _above(u, shift, threshold, guide)
+                sign = -np.int64(word >> np.uint64(63))
+                drawn = np.float64((np.int64(above) ^ sign) - sign)
+                if above == size or u == threshold[above]:
+                    drawn = np.float64(np.nan)
+                    undecided += 1
+                noise[first + np.uint64(slot)] = drawn
+            first += np.uint64(min(fanout - part, 7))
+            column += np.uint64(1)
     return undecided
 
 

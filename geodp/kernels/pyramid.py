@@ -10,10 +10,10 @@ from geodp._jit import inlined, kernel
 
 @kernel
 def measure(
-    child: NDArray[np.uint64],
+    prefix: NDArray[np.uint64],
     stride: np.uint64,
     fanout: int,
-    span: NDArray[np.int64],
+    span: tuple[NDArray[np.int64], NDArray[np.int64]],
     key: NDArray[np.uint64],
     cumulative: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -23,33 +23,80 @@ def measure(
 
     Parameters
     ----------
-    child : uint64[n * fanout]
-        Prefixes: the child covers ``stride`` keys from ``child * stride`` on.
-    span : int64[2, n]
+    prefix : uint64[n]
+        Of the nodes: child j covers ``stride`` keys from ``(prefix * fanout + j) * stride`` on.
+    span : int64[n], int64[n]
         First and one past the last of the node's data in ``key``.
     key : uint64[m], cumulative : int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
-    start : int64[n * fanout + 1], written
+    start : int64[n * fanout], written
         First of each child's data; the last child's ends where its node's does.
     measured : float64[n * fanout]
         Noise, to which the counts are added.
     """
-    for node in range(span.shape[1]):
-        low, stop = span[0, node], span[1, node]
+    for node in range(prefix.size):
+        low, stop = span[0][node], span[1][node]
+        child = prefix[node] * np.uint64(fanout)
         for i in range(node * fanout, (node + 1) * fanout):
             start[i] = low
-            if low == stop:
-                continue
-            end = child[i] * stride + (stride - np.uint64(1))
-            left, right = low, stop
-            while left < right:
-                probe = (left + right) // 2
-                if key[probe] <= end:
-                    left = probe + 1
-                else:
-                    right = probe
-            measured[i] += cumulative[left] - cumulative[low]
-            low = left
+            if low < stop:
+                end = child * stride + (stride - np.uint64(1))
+                left, right = low, stop
+                while left < right:
+                    probe = (left + right) // 2
+                    if key[probe] <= end:
+                        left = probe + 1
+                    else:
+                        right = probe
+                measured[i] += cumulative[left] - cumulative[low]
+                low = left
+                child += np.uint64(1)
+
+
+@kernel
+def opened(
+    prefix: NDArray[np.uint64],
+    fanout: int,
+    stop: NDArray[np.int64],
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+    members: NDArray[np.int64],
+) -> tuple[
+    NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
+]:
+    """The children with a count: their places, prefixes, first and past their last data, counts.
+
+    Parameters
+    ----------
+    prefix, stop : uint64[n], int64[n]
+        Of the nodes, and one past the last of their data.
+    start, count : int64[n * fanout]
+        Of the children.
+    members : int64[n], written
+        How many children of each node have a count.
+    """
+    some = 0
+    for i in range(count.size):
+        some += count[i] > 0
+    place, child = np.empty(some, np.int64), np.empty(some, np.uint64)
+    first, after, held = (
+        np.empty(some, np.int64),
+        np.empty(some, np.int64),
+        np.empty(some, np.int64),
+    )
+    written = 0
+    for node in range(prefix.size):
+        before = written
+        for j in range(fanout):
+            i = node * fanout + j
+            if count[i] > 0:
+                place[written] = i
+                child[written] = prefix[node] * np.uint64(fanout) + np.uint64(j)
+                first[written], held[written] = start[i], count[i]
+                after[written] = start[i + 1] if j + 1 < fanout else stop[node]
+                written += 1
+        members[node] = written - before
+    return place, child, first, after, held
 
 
 @kernel
@@ -91,33 +138,31 @@ def combine(
 def _project(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
-    first: int,
     total: float,
-    active: NDArray[np.bool_],
-) -> float:
-    """The tau of :func:`share`; ``active`` is cut down to the children above 0."""
-    tau = 0.0
-    again = True
-    while again:
+    at: NDArray[np.uint64],
+    active: np.uint64,
+) -> tuple[float, np.uint64]:
+    """The tau of :func:`share`; the first ``active`` of ``at`` are cut down to those above 0."""
+    while True:
         above, spread = 0.0, 0.0
-        for j in range(active.size):
-            if active[j]:
-                above += z[first + j]
-                spread += variance[first + j]
-        tau = (above - total) / spread
-        again = False
-        for j in range(active.size):
-            if active[j] and z[first + j] <= tau * variance[first + j]:
-                active[j] = False
-                again = True
-    return tau
+        for j in range(active):
+            i = at[np.uint64(j)]
+            above += z[i]
+            spread += variance[i]
+        tau, before, active = (above - total) / spread, active, np.uint64(0)
+        for j in range(before):  # kept ones move up; no branch on a random number
+            i = at[np.uint64(j)]
+            at[active] = i
+            active += np.uint64(z[i] > tau * variance[i])
+        if active == before:
+            return tau, active
 
 
 @kernel
 def share(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
-    fanout: int,
+    members: NDArray[np.int64],
     total: NDArray[np.int64],
     uniform: NDArray[np.float64],
     least: float,
@@ -132,44 +177,49 @@ def share(
 
     Parameters
     ----------
-    z, variance : float64[n * fanout]
-        Variance 0: the child is closed and gets 0. A node with a total has an open child.
+    z, variance : float64[.]
+        Of all nodes' children. Variance 0: the child is closed and gets 0. A node with a total
+        has an open child.
+    members : int64[n]
+        Children of each node.
     total : int64[n]
         0 or above.
     uniform : float64[n]
         In [0, 1).
     least : float
         Children below it are dropped, but for the largest, and the rest is shared out again.
-    out : int64[n * fanout], written
+    out : int64[.], written
     """
-    active = np.empty(fanout, np.bool_)
+    at = np.empty(max(members.max(), 1) if members.size else 1, np.uint64)
+    after = 0
     for node in range(total.size):
-        first = node * fanout
-        for j in range(fanout):
-            out[first + j] = 0
-            active[j] = variance[first + j] > 0
+        first, after = after, after + members[node]
+        active = np.uint64(0)
+        for j in range(first, after):  # unsigned indices spare the test for negative ones
+            i = np.uint64(j)
+            out[i] = 0
+            if variance[i] > 0:
+                at[active] = i
+                active += np.uint64(1)
         if total[node] == 0:
             continue
         goal = float(total[node])
-        tau = _project(z, variance, first, goal, active)
+        tau, active = _project(z, variance, goal, at, active)
         if least > 0:
-            largest = 0.0
-            for j in range(fanout):
-                if active[j]:
-                    largest = max(largest, z[first + j] - tau * variance[first + j])
-            for j in range(fanout):
-                x = z[first + j] - tau * variance[first + j]
-                active[j] = active[j] and (x >= least or x == largest)
-            tau = _project(z, variance, first, goal, active)
-        last = 0
-        for j in range(fanout):
-            if active[j]:
-                last = j
-        reached, before = uniform[node], 0
-        for j in range(last):
-            if active[j]:
-                reached += z[first + j] - tau * variance[first + j]
-                upto = min(int(np.floor(reached)), total[node])
-                out[first + j] = upto - before
-                before = upto
-        out[first + last] = total[node] - before
+            largest, before, active = 0.0, active, np.uint64(0)
+            for j in range(before):
+                largest = max(largest, z[at[j]] - tau * variance[at[j]])
+            for j in range(before):
+                i = at[j]
+                x = z[i] - tau * variance[i]
+                at[active] = i
+                active += np.uint64(x >= least or x == largest)
+            tau, active = _project(z, variance, goal, at, active)
+        reached, shared = uniform[node], 0
+        for j in range(np.int64(active) - 1):
+            i = at[np.uint64(j)]
+            reached += z[i] - tau * variance[i]
+            upto = min(int(np.floor(reached)), total[node])
+            out[i] = upto - shared
+            shared = upto
+        out[at[active - np.uint64(1)]] = total[node] - shared

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +14,22 @@ from geodp.accounting import Event
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
+from geodp.mechanisms import subtrees
 from geodp.mechanisms.levels import Chain
 from geodp.noise import Law, NodeNoise
-from geodp.noise.node import SLOTS
+from geodp.noise.node import numbered
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import CountTable
 from geodp.tree import overlaps
 
-MANY = 1 << 16
-"""Children of a level from which on its pieces are worked on side by side."""
+CHILDREN = 1 << 15
+"""Most nodes that are measured together: they and their noise stay in the cache."""
 
 LARGEST_DENSE = 1 << 22
 """Most keys of a domain that the dense twin takes."""
 
 LEAST_VARIANCE = 1e-12
 """Noise of less is as good as none; a variance of 0 is that of a child that cannot be."""
-
-T = TypeVar("T")
 
 
 def variance_of(law: Law) -> float:
@@ -62,6 +59,11 @@ class Descent:
     least: tuple[float, ...]
     passes: int
 
+    @cached_property
+    def variances(self) -> tuple[float, ...]:
+        """Of the measurements of every level."""
+        return tuple(variance_of(law) for law in self.laws)
+
     @classmethod
     def of(cls, chain: Chain, event: Event, prune: float, passes: int) -> Descent:
         """With an event's noise; ``prune`` in noise scales."""
@@ -72,59 +74,58 @@ class Descent:
 
 @dataclass(eq=False)
 class Level:
-    """The children of the open nodes above, each node's side by side.
+    """The children of some nodes, each node's side by side.
 
     Attributes
     ----------
     fanout : int
-    prefix : uint64[n * fanout]
     z : float64[n * fanout]
         Noisy counts; with two passes later the estimates from below.
     variance : float64[n * fanout]
-        Of z; 0 where the domain ends and, later, where a child is closed.
+        Of z; 0 where the domain ends.
     uniform : float64[n]
         The parents' random numbers.
-    open : int64[.]
-        Children with a count above 0, which are looked into.
-    count : int64[.]
-        Their counts.
     """
 
     fanout: int
-    prefix: NDArray[np.uint64]
     z: NDArray[np.float64]
     variance: NDArray[np.float64]
     uniform: NDArray[np.float64]
-    open: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    count: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def shared(
-        self, total: NDArray[np.int64], least: float, nodes: slice = slice(None)
-    ) -> NDArray[np.int64]:
-        """Counts of the children of some nodes, which add up to their parents' totals."""
-        first, stop, _ = nodes.indices(self.uniform.size)
-        children = slice(first * self.fanout, stop * self.fanout)
-        z, variance = self.z[children], self.variance[children]
-        out = np.empty(z.size, np.int64)
-        kernels.share(z, variance, self.fanout, total[nodes], self.uniform[nodes], least, out)
-        return out
 
     @classmethod
-    def joined(cls, pieces: list[Level]) -> Level:
-        """One level of the pieces of its nodes."""
-        if len(pieces) == 1:
-            return pieces[0]
-        before = np.cumsum([0, *(piece.z.size for piece in pieces)])
-        opened = [piece.open + first for piece, first in zip(pieces, before, strict=False)]
-        return cls(
-            pieces[0].fanout,
-            np.concatenate([piece.prefix for piece in pieces]),
-            np.concatenate([piece.z for piece in pieces]),
-            np.concatenate([piece.variance for piece in pieces]),
-            np.concatenate([piece.uniform for piece in pieces]),
-            np.concatenate(opened),
-            np.concatenate([piece.count for piece in pieces]),
-        )
+    def of(
+        cls,
+        grid: Grid,
+        above: NDArray[np.uint64],
+        fanout: int,
+        stride: int,
+        noise: NodeNoise,
+        own: float,
+    ) -> Level:
+        """Noise alone, below the nodes ``above``; a child covers ``stride`` keys."""
+        z, uniform = noise.children(above, fanout)
+        variance = np.full(z.size, own)
+        if grid.size < prod(grid.order.radices):
+            variance[~overlaps(grid, numbered(above, fanout), stride)] = 0
+        return cls(fanout, z, variance, uniform)
+
+    def shared(self, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+        """Counts of the children, which add up to their parents' totals."""
+        members = np.full(self.uniform.size, self.fanout)
+        return _shared(self.z, self.variance, members, total, self.uniform, least)
+
+
+def _shared(
+    z: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    members: NDArray[np.int64],
+    total: NDArray[np.int64],
+    uniform: NDArray[np.float64],
+    least: float,
+) -> NDArray[np.int64]:
+    out = np.empty(z.size, np.int64)
+    kernels.share(z, variance, members, total, uniform, least, out)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,74 +135,155 @@ class Frontier:
     Attributes
     ----------
     prefix : uint64[n]
-    span : int64[2, n]
+    span : int64[n], int64[n]
         First and one past the last of each node's data.
     count : int64[n]
         What is shared out below; empty above the root.
     """
 
     prefix: NDArray[np.uint64]
-    span: NDArray[np.int64]
+    span: tuple[NDArray[np.int64], NDArray[np.int64]]
     count: NDArray[np.int64]
 
     def piece(self, nodes: slice) -> Frontier:
         """Some neighbouring nodes."""
-        return Frontier(self.prefix[nodes], self.span[:, nodes], self.count[nodes])
-
-    @classmethod
-    def joined(cls, pieces: list[Frontier]) -> Frontier:
-        """One frontier of its pieces."""
-        if len(pieces) == 1:
-            return pieces[0]
-        return cls(
-            np.concatenate([piece.prefix for piece in pieces]),
-            np.concatenate([piece.span for piece in pieces], axis=1),
-            np.concatenate([piece.count for piece in pieces]),
-        )
+        first, stop = self.span
+        return Frontier(self.prefix[nodes], (first[nodes], stop[nodes]), self.count[nodes])
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """Into how many runs of nodes the work on every level is cut.
-
-    A node's result depends on the node alone, so the cuts and the threads do not show.
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What the second pass needs of the open children of a block of nodes.
 
     Attributes
     ----------
-    parts : int
-        0: as many as there are processors, where a level has many children.
+    members : int64[n]
+        Open children of each node.
+    uniform : float64[n]
+        The nodes' random numbers.
+    z, variance : float64[.]
+        The children's best estimates; empty with one pass.
+    below : list of (slice, Opened)
+        Runs of the children, and what is below them.
+    prefix, count : uint64[.], int64[.]
+        The children, if they are cells, and their counts by the first pass; otherwise empty.
+    nodes : int
+        That were measured, here and below.
     """
 
-    parts: int = 0
+    members: NDArray[np.int64]
+    uniform: NDArray[np.float64]
+    z: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    below: list[tuple[slice, Opened]]
+    prefix: NDArray[np.uint64]
+    count: NDArray[np.int64]
+    nodes: int
 
-    def of(self, nodes: int, fanout: int) -> list[slice]:
-        """Runs of nodes, none empty but a lone one."""
-        many = nodes * fanout >= MANY
-        parts = self.parts or ((os.cpu_count() or 1) if many else 1)
-        ends = [nodes * i // parts for i in range(parts + 1)]
-        return [slice(a, b) for a, b in pairwise(ends) if b > a] or [slice(0, nodes)]
 
-    def each(self, work: Callable[[slice], T], nodes: int, fanout: int) -> list[T]:
-        """Results of some work on every run, in order."""
-        runs = self.of(nodes, fanout)
-        if len(runs) == 1 or nodes * fanout < MANY:
-            return [work(run) for run in runs]
-        with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
-            return list(pool.map(work, runs))
+Cells = list[tuple[NDArray[np.uint64], NDArray[np.int64]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Two passes over the nodes below some roots, block by block depth first.
+
+    A block's noise and measurements stay in the cache, and are forgotten when it is done: kept
+    are the open nodes only. A node's result depends on the node alone, so neither blocks nor
+    threads show.
+    """
+
+    table: CountTable
+    cumulative: NDArray[np.int64]
+    descent: Descent
+    noise: tuple[NodeNoise, ...]
+    parts: int
+    threads: int
+
+    def measured(
+        self, i: int, frontier: Frontier, above: Level | None, at: NDArray[np.int64], threads: int
+    ) -> Opened:
+        """The first pass: measure level i under a block, and go on below counts above 0.
+
+        With two passes the block's own estimates, at ``at`` of the level above, are improved.
+        """
+        descent = self.descent
+        noise = self.noise[i]
+        level, members, opened, frontier = _below(
+            self.table, descent, i, self.cumulative, frontier, noise
+        )
+        last, two = i == len(descent.laws) - 1, descent.passes == 2
+        below: list[tuple[slice, Opened]] = []
+        if not last:
+
+            def work(run: slice, threads: int = 1) -> list[tuple[slice, Opened]]:
+                most = max(CHILDREN // descent.fanouts[i], 1)
+                blocks = -(-(run.stop - run.start) // most)
+                cuts = [run.start + (run.stop - run.start) * b // blocks for b in range(blocks + 1)]
+                pieces = [slice(a, b) for a, b in pairwise(cuts)]
+                return [
+                    (p, self.measured(i + 1, frontier.piece(p), level, opened[p], threads))
+                    for p in pieces
+                ]
+
+            if threads != 1 and opened.size >= subtrees.MANY:
+                parts = self.parts or subtrees.PARTS * subtrees.processors(threads)
+                done = subtrees.each(work, subtrees.runs(frontier.count, parts), threads)
+                below = [found for part in done for found in part]
+            elif opened.size:
+                below = work(slice(0, opened.size), threads)
+        if two and above is not None:
+            own = descent.variances[i - 1]
+            kernels.combine(level.z, level.variance, level.fanout, own, at, above.z, above.variance)
+        kept, cells = opened if two else opened[:0], slice(None) if last else slice(0)
+        return Opened(
+            members,
+            level.uniform,
+            level.z[kept],
+            level.variance[kept],
+            below,
+            frontier.prefix[cells],
+            frontier.count[cells],
+            level.z.size + sum(found.nodes for _, found in below),
+        )
+
+    def shared(self, i: int, block: Opened, total: NDArray[np.int64], threads: int) -> Cells:
+        """The second pass: share out totals of a block's nodes among the open children."""
+        if self.descent.passes == 1:
+            count = block.count
+        elif i == 0:
+            count = np.maximum(np.floor(block.z + block.uniform[block.members > 0]), 0)
+            count = count.astype(np.int64)
+        else:
+            least = self.descent.least[i]
+            count = _shared(block.z, block.variance, block.members, total, block.uniform, least)
+        if block.prefix.size:
+            some = count > 0
+            return [(block.prefix[some], count[some])]
+        many = threads != 1 and block.members.sum() >= subtrees.MANY
+
+        def work(piece: tuple[slice, Opened]) -> Cells:
+            run, below = piece
+            return self.shared(i + 1, below, count[run], 1 if many else threads)
+
+        done = subtrees.each(work, block.below, threads if many else 1)
+        return [cells for part in done for cells in part]
 
 
 def refined(
-    table: CountTable, descent: Descent, key: NoiseKey, parts: int = 0
+    table: CountTable, descent: Descent, key: NoiseKey, parts: int = 0, threads: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """Cells above 0 and their counts in key order, and the number of nodes measured.
 
     Parameters
     ----------
     parts : int
-        Runs of nodes that every level is cut into; 0: a run for every processor.
+        Runs of subtrees that are worked on side by side, where there are many nodes; 0: some for
+        every thread.
+    threads : int
+        0: one for every processor.
     """
-    root = np.zeros(1, np.uint64)
-    return descended(table, descent, key, root, Pieces(parts))
+    return descended(table, descent, key, np.zeros(1, np.uint64), parts, threads)
 
 
 def descended(
@@ -209,83 +291,21 @@ def descended(
     descent: Descent,
     key: NoiseKey,
     roots: NDArray[np.uint64],
-    pieces: Pieces,
+    parts: int = 0,
+    threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """The same under several roots side by side: each has ``strides[0]`` keys."""
-    levels = _expanded(table, descent, key, roots, pieces)
-    if descent.passes == 2:
-        _combined(levels, descent, pieces)
-        root = levels[0]
-        root.count = _rounded(root)[root.open]
-        for above, level, few in zip(levels, levels[1:], descent.least[1:], strict=False):
-            closed = np.ones(level.z.size, np.bool_)
-            closed[level.open] = False
-            level.variance[closed] = 0
-            level.count = _shared(level, above.count, few, pieces)[level.open]
-    last = levels[-1]
-    some = last.count > 0
-    nodes = sum(level.z.size for level in levels)
-    return last.prefix[last.open][some], last.count[some], nodes
-
-
-def _rounded(root: Level) -> NDArray[np.int64]:
-    """Totals from estimates of the roots."""
-    return np.maximum(np.floor(root.z + root.uniform), 0).astype(np.int64)
-
-
-def _shared(
-    level: Level, total: NDArray[np.int64], least: float, pieces: Pieces
-) -> NDArray[np.int64]:
-    def work(run: slice) -> NDArray[np.int64]:
-        return level.shared(total, least, run)
-
-    return np.concatenate(pieces.each(work, level.uniform.size, level.fanout))
-
-
-def _combined(levels: list[Level], descent: Descent, pieces: Pieces) -> None:
-    """Estimates from below, level by level up to the root; they overwrite z and variance."""
-    steps: Iterable[tuple[Level, Level, Law]] = zip(
-        levels[-2::-1], levels[:0:-1], descent.laws[-2::-1], strict=True
-    )
-    for above, level, law in steps:
-        fanout, own = level.fanout, variance_of(law)
-
-        def work(run: slice, above: Level = above, level: Level = level, own: float = own) -> None:
-            children = slice(run.start * level.fanout, run.stop * level.fanout)
-            z, variance = level.z[children], level.variance[children]
-            at = above.open[run]
-            kernels.combine(z, variance, level.fanout, own, at, above.z, above.variance)
-
-        pieces.each(work, level.uniform.size, fanout)
-
-
-def _expanded(
-    table: CountTable,
-    descent: Descent,
-    key: NoiseKey,
-    roots: NDArray[np.uint64],
-    pieces: Pieces,
-) -> list[Level]:
-    """The first pass: measure level by level, below nodes with a count above 0 only."""
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
     ends = roots * np.uint64(descent.strides[0]) + np.uint64(descent.strides[0] - 1)
     stop = np.searchsorted(table.key, ends, "right")
-    span = np.stack([np.concatenate([[0], stop[:-1]]), stop])
-    frontier = Frontier(roots, span, np.zeros(roots.size, np.int64))
-    levels: list[Level] = []
-    for i, law in enumerate(descent.laws):
-        noise = NodeNoise(key, Stream.PYRAMID + i, law)
-
-        def work(
-            run: slice, frontier: Frontier = frontier, noise: NodeNoise = noise, i: int = i
-        ) -> tuple[Level, Frontier]:
-            return _below(table, descent, i, cumulative, frontier.piece(run), noise)
-
-        fanout = (1, *descent.fanouts)[i]
-        found = pieces.each(work, frontier.prefix.size, fanout)
-        levels.append(Level.joined([level for level, _ in found]))
-        frontier = Frontier.joined([below for _, below in found])
-    return levels
+    span = np.concatenate([[0], stop[:-1]]), stop
+    nobody = np.zeros(roots.size, np.int64)
+    noise = tuple(NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
+    walk = Walk(table, cumulative, descent, noise, parts, threads)
+    root = walk.measured(0, Frontier(roots, span, nobody), None, nobody, threads)
+    cells = walk.shared(0, root, nobody, threads) or [(root.prefix, root.count)]
+    keys, counts = zip(*cells, strict=True)
+    return np.concatenate(keys), np.concatenate(counts), root.nodes
 
 
 def _below(
@@ -295,30 +315,22 @@ def _below(
     cumulative: NDArray[np.int64],
     frontier: Frontier,
     noise: NodeNoise,
-) -> tuple[Level, Frontier]:
-    """Level i, measured under a frontier, and the frontier of its own open nodes.
-
-    A node's result depends on nothing but the node: a frontier may be cut anywhere.
-    """
+) -> tuple[Level, NDArray[np.int64], NDArray[np.int64], Frontier]:
+    """Level i, measured under a frontier; its open nodes, by node and all, as the next frontier."""
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
-    child = _numbered(frontier.prefix, fanout)
-    z, uniform = _noise(noise, frontier.prefix, child, fanout)
-    span = frontier.span
-    start = np.empty(child.size + 1, np.int64)
-    start[-1] = span[1, -1] if span.size else 0
-    kernels.measure(child, np.uint64(stride), fanout, span, table.key, cumulative, start, z)
-    variance = np.where(overlaps(table.grid, child, stride), variance_of(noise.law), 0.0)
-    level = Level(fanout, child, z, variance, uniform)
+    level = Level.of(table.grid, frontier.prefix, fanout, stride, noise, descent.variances[i])
+    start = np.empty(level.z.size, np.int64)
+    span, step = frontier.span, np.uint64(stride)
+    kernels.measure(frontier.prefix, step, fanout, span, table.key, cumulative, start, level.z)
     if i:
         shared = level.shared(frontier.count, descent.least[i])
     else:
-        shared = np.maximum(z, 0).astype(np.int64)
-    level.open = np.flatnonzero(shared)
-    level.count = shared[level.open]
-    # The last child's data end where its node's do; elsewhere where the next child's begin.
-    is_last = level.open % fanout == fanout - 1
-    stop = np.where(is_last, span[1, level.open // fanout], start[level.open + 1])
-    return level, Frontier(child[level.open], np.stack([start[level.open], stop]), level.count)
+        shared = np.maximum(level.z, 0).astype(np.int64)
+    members = np.empty(frontier.prefix.size, np.int64)
+    place, prefix, first, after, count = kernels.opened(
+        frontier.prefix, fanout, span[1], start, shared, members
+    )
+    return level, members, place, Frontier(prefix, (first, after), count)
 
 
 def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
@@ -349,11 +361,13 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
         above, level = levels[i], levels[i + 1]
         at = np.arange(above.z.size)
         z, variance = above.z.copy(), above.variance.copy()
-        own = variance_of(descent.laws[i])
+        own = descent.variances[i]
         kernels.combine(level.z, level.variance, level.fanout, own, at, z, variance)
         above.z = np.where(opened[i], z, above.z)
         above.variance = np.where(opened[i], variance, above.variance)
-    held = np.where(opened[0], _rounded(levels[0]), 0)
+    held = np.where(
+        opened[0], np.maximum(np.floor(levels[0].z + levels[0].uniform), 0).astype(np.int64), 0
+    )
     for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
         level.variance = np.where(some, level.variance, 0.0)
         held = level.shared(held, few)
@@ -366,32 +380,6 @@ def _every(
     """All nodes of level i."""
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
     above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
-    child = _numbered(above, fanout)
-    drawn, uniform = _noise(noise, above, child, fanout)
-    z = truth.reshape(-1, stride).sum(axis=1) + drawn
-    variance = np.where(overlaps(grid, child, stride), variance_of(noise.law), 0.0)
-    return Level(fanout, child, z, variance, uniform)
-
-
-def _noise(
-    noise: NodeNoise, above: NDArray[np.uint64], child: NDArray[np.uint64], fanout: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Noise of all children of nodes, and a number in [0, 1) for each node.
-
-    A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7 of
-    the first one is the node's own.
-    """
-    parts = -(-fanout // SLOTS)
-    words = noise.blocks(_numbered(above, parts))
-    place = np.arange(fanout)
-    group = (np.arange(above.size)[:, None] * parts + place // SLOTS).ravel()
-    slot = np.tile(place % SLOTS, above.size)
-    drawn, _ = noise.draw(words, group, slot, child)
-    uniform = (words[7, ::parts] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return drawn.astype(np.float64), uniform
-
-
-def _numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
-    """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
-    first = above[:, None] * np.uint64(fanout)
-    return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
+    level = Level.of(grid, above, fanout, stride, noise, descent.variances[i])
+    level.z += truth.reshape(-1, stride).sum(axis=1)
+    return level

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
-from geodp.mechanisms.descent import Descent, Pieces, descended, variance_of
+from geodp.mechanisms.descent import Descent, descended, variance_of
 from geodp.noise import Law, NodeNoise
 from geodp.order import KEY_BITS, Order
 from geodp.randomness import NoiseKey
@@ -64,7 +64,7 @@ def _errors(
     visited = 0
     while visited < MOST_NODES and len(found) * trees < MOST_TREES:
         public = NoiseKey(len(found).to_bytes(32, "little"))
-        key, count, nodes = descended(table, descent, public, roots, Pieces(1))
+        key, count, nodes = descended(table, descent, public, roots, threads=1)
         error = np.full(trees, -float(PEOPLE))
         at = np.searchsorted(key, occupied)
         error[: at.size] = count[at] - PEOPLE
@@ -98,12 +98,13 @@ def split(law: Law, fanout: int, shrunk: float, above: float, least: float) -> t
     own = np.rint(above / sqrt(variance_of(law)) * drawn[:trials]).astype(np.int64)
     uniform = (np.arange(trials) + 0.5) / trials
     z, equal = shrunk * drawn[trials:].reshape(trials, fanout), np.ones(trials * fanout)
+    members = np.full(trials, fanout)
     found, occupied = (0.0, 0.0), 1
     while occupied < fanout:
         people = np.where(np.arange(fanout) < occupied, PEOPLE, 0)
         out = np.empty(z.size, np.int64)
         total = occupied * PEOPLE + own
-        kernels.share((z + people).reshape(-1), equal, fanout, total, uniform, least, out)
+        kernels.share((z + people).reshape(-1), equal, members, total, uniform, least, out)
         lost = occupied * PEOPLE - out.reshape(trials, fanout)[:, :occupied].sum(axis=1)
         found = max(found, (float(lost.mean()), float(lost.std())))
         occupied *= 2

@@ -200,17 +200,24 @@ class Pyramid(Mechanism):
 
 
 def refine(
-    table: CountTable, method: Pyramid, event: Event, key: NoiseKey, parts: int = 0
+    table: CountTable,
+    method: Pyramid,
+    event: Event,
+    key: NoiseKey,
+    parts: int = 0,
+    threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """Cells above 0 and their counts in key order, and the number of nodes measured.
 
     Parameters
     ----------
     parts : int
-        Runs of nodes that every level is cut into, worked on side by side where they are many;
-        0: one for every processor. They do not show in the result.
+        Runs of subtrees that are worked on side by side, where there are many nodes; 0: some for
+        every thread. They do not show in the result.
+    threads : int
+        0: one for every processor.
     """
-    return descent.refined(table, method._descent(table.grid, event), key, parts)
+    return descent.refined(table, method._descent(table.grid, event), key, parts, threads)
 
 
 def refine_dense(

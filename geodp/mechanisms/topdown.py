@@ -10,39 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accounting import Event, Guarantee
-from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.kernels import haar, tree
-from geodp.kernels import topdown as kernels
+from geodp.mechanisms import refinement
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
-from geodp.noise import NodeNoise
-from geodp.randomness import NoiseKey, Stream, blocks
-from geodp.table import LARGEST_DENSE, CountTable, ReleasedTable
+from geodp.mechanisms.refinement import Noise, binary, refine
+from geodp.randomness import NoiseKey
+from geodp.table import CountTable, ReleasedTable
 from geodp.tree import worst_paths
 from geodp.variance import TreeVariance
-
-ROOT = np.array([1], np.uint64)
-
-
-@dataclass(frozen=True)
-class Noise:
-    """The two noises of one run: of the total, and of every node's detail."""
-
-    total: NodeNoise
-    detail: NodeNoise
-
-    @classmethod
-    def of(cls, event: Event, key: NoiseKey) -> Noise:
-        """Both of the event's scale, in streams of their own."""
-        law = event.law()
-        return cls(
-            NodeNoise(key, Stream.TOPDOWN_TOTAL, law), NodeNoise(key, Stream.TOPDOWN_DETAIL, law)
-        )
-
-    def refined_total(self, total: int) -> int:
-        """``max(S(root) + noise, 0)``."""
-        drawn, _ = self.total.at(ROOT, 0)
-        return max(total + int(drawn[0]), 0)
 
 
 @dataclass(frozen=True)
@@ -84,9 +59,7 @@ class TopDown(Mechanism):
 
     def refusal(self, grid: Grid) -> str | None:
         """Any size; but every node must split in two."""
-        if not grid.order.is_binary:
-            return "topdown needs a grid whose order splits every node in two."
-        return None
+        return None if grid.order.is_binary else refinement.REFUSAL
 
     def sensitivity(self, grid: Grid) -> int:
         """``1 + k``: the total, and one detail on each of the k levels.
@@ -95,7 +68,7 @@ class TopDown(Mechanism):
         one possible child the detail is the node's sum or its negative, so it is not measured,
         and one person changes only the details of the branching nodes above their cell.
         """
-        paths = worst_paths(_binary(grid), 0, lambda count: count + 1, lambda count: count)
+        paths = worst_paths(binary(grid), 0, lambda count: count + 1, lambda count: count)
         return 1 + int(paths[-1])
 
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
@@ -139,7 +112,7 @@ class TopDown(Mechanism):
             From the root to the cells.
         """
         sigma2 = event.law().variance
-        return sigma2 * worst_paths(_binary(grid), 1, lambda v: (v + 1) / 4, lambda v: v)
+        return sigma2 * worst_paths(binary(grid), 1, lambda v: (v + 1) / 4, lambda v: v)
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """Halves with the variance ``sigma**2 / 2`` each: a detail's noise, halved, to and fro."""
@@ -194,134 +167,6 @@ def _isolated(levels: int, gaussian: bool) -> tuple[float, float]:
         moved[:-1] += half[1::2] / 2
         error = error * above + moved
     return float(error @ value), float(np.sqrt(error @ value**2))
-
-
-def refine(table: CountTable, noise: Noise) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
-    """T2: refine level by level from the root, visiting only nodes that hold somebody.
-
-    The sum of a node is a difference of two prefix sums over the sorted keys, so no Haar
-    coefficient is stored.
-
-    Returns
-    -------
-    key : uint64[m+], count : int64[m+]
-        The refined cells above 0, in key order.
-    visited : int
-        Nodes that were split.
-    """
-    grid = _binary(table.grid)
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    masks, limits, domain = grid.domain_tests()
-    total = noise.refined_total(int(cumulative[-1]))
-    frontier = np.array([[0], [total], [0], [table.key.size], [0]], np.int64)[:, : min(total, 1)]
-    visited = 0
-    words = np.empty((8, 0), np.uint64)
-    for level in range(grid.bits):
-        n = frontier.shape[1]
-        visited += n
-        node = (np.uint64(1) << np.uint64(level)) | frontier[0].astype(np.uint64)
-        if level % 3 == 0:  # three levels share the blocks of the uppermost
-            words = noise.detail.blocks(node)
-            frontier[4] = np.arange(n)
-        depth = level % 3
-        slot = (1 << depth) - 1 + (frontier[0] & ((1 << depth) - 1))
-        drawn, rounding = noise.detail.draw(words, frontier[4], slot, node)
-        branch = np.empty(n, np.int64)
-        height = grid.bits - level
-        tree.branches(frontier[0], height, masks[level], limits[level], domain, branch)
-        children = np.empty((5, 2 * n), np.int64)
-        written = kernels.expand(
-            frontier, height, branch, drawn, rounding, table.key, cumulative, children
-        )
-        frontier = children[:, :written]
-    return frontier[0].astype(np.uint64), frontier[1].copy(), visited
-
-
-def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
-    """T1, the dense form in three passes, ``O(n)``: bit for bit the result of :func:`refine`.
-
-    Returns
-    -------
-    int64[2**bits]
-        Counts in key order. Raises UsageError for more than 2**28 keys.
-    """
-    grid = _binary(table.grid)
-    n = _dense_size(grid)
-    sums = np.zeros(2 * n, np.int64)
-    sums[n + table.key.astype(np.int64)] = table.count
-    detail = np.zeros(n, np.int64)
-    haar.forward_dense(sums, detail)
-    drawn, rounding = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    branch = np.zeros(n, np.int64)
-    masks, limits, domain = grid.domain_tests()
-    for level in range(grid.bits):
-        here = slice(1 << level, 2 << level)
-        node = np.arange(1 << level, 2 << level, dtype=np.uint64)
-        drawn[here], rounding[here] = noise.detail.at(node, level)
-        prefix = np.arange(1 << level)
-        height = grid.bits - level
-        tree.branches(prefix, height, masks[level], limits[level], domain, branch[here])
-    sums[1] = noise.refined_total(int(sums[1]))
-    kernels.refine_dense(sums[1], detail, drawn, rounding, branch)
-    haar.inverse_dense(detail, sums)
-    return sums[n:].copy()
-
-
-def refine_continuous(table: CountTable, scale: float, key: NoiseKey) -> NDArray[np.float64]:
-    """The paper's own form on real numbers, dense: for reproducing its figures only.
-
-    Laplace noise by the inverse distribution function in floating point. It is NOT hardened
-    against the leak of floating-point noise (Mironov 2012): never publish its result.
-
-    Parameters
-    ----------
-    table : CountTable
-        On a grid that fills its keys: all sizes powers of two, no mask.
-    scale : float
-    key : NoiseKey
-
-    Returns
-    -------
-    float64[2**bits]
-        Refined counts in key order, not negative.
-    """
-    grid = _binary(table.grid)
-    n = _dense_size(grid)
-    if grid.size != n:
-        raise UsageError("The continuous form needs axes whose sizes are powers of two.")
-    leaves = np.zeros(n)
-    leaves[table.key.astype(np.int64)] = table.count
-    levels = [leaves]
-    while levels[-1].size > 1:
-        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    refined = np.maximum(levels.pop() + _continuous(key, np.array([0]), scale), 0)
-    for sums in reversed(levels):
-        halves = sums.reshape(-1, 2)
-        node = np.arange(refined.size) + refined.size
-        detail = halves[:, 0] - halves[:, 1] + _continuous(key, node, scale)
-        detail = np.clip(detail, -refined, refined)
-        refined = np.stack([refined + detail, refined - detail], axis=1).reshape(-1) / 2
-    return refined
-
-
-def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray[np.float64]:
-    """Laplace noise of nodes by the inverse distribution function at 52-bit midpoints."""
-    word = blocks(key, Stream.CONTINUOUS, node.astype(np.uint64))[0]
-    uniform = ((word >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52 - 0.5
-    noise: NDArray[np.float64] = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
-    return noise
-
-
-def _binary(grid: Grid) -> Grid:
-    if refusal := TopDown().refusal(grid):
-        raise UsageError(refusal)
-    return grid
-
-
-def _dense_size(grid: Grid) -> int:
-    if 1 << grid.bits > LARGEST_DENSE:
-        raise UsageError("The grid is too large for the dense form; use the sparse one.")
-    return 1 << grid.bits
 
 
 METHODS = (TopDown(),)

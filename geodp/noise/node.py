@@ -19,6 +19,12 @@ SEQUENCE = SLOTS << 16
 """Items of a list that are drawn together."""
 
 
+def numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
+    """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
+    first = above[:, None] * np.uint64(fanout)
+    return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class NodeNoise:
     """Noise of a law and a rounding bit for every node of a binary tree.
@@ -68,11 +74,44 @@ class NodeNoise:
         law = self.law
         if kernels.draw(words, group, slot, law.threshold, law.guide, noise, rounding):
             for i in np.flatnonzero(noise == kernels.UNDECIDED):
-                word = int(words[slot[i], group[i]])
-                uniform = word & ((1 << DIGITS) - 1)
-                magnitude = law.magnitude(uniform, DIGITS, self._digits(node[i]))
-                noise[i] = -magnitude if word >> DIGITS else magnitude
+                noise[i] = self._decided(int(words[slot[i], group[i]]), node[i])
         return noise, rounding
+
+    def children(
+        self, above: NDArray[np.uint64], fanout: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Noise of all children of nodes, and a number in [0, 1) for each node.
+
+        A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7
+        of the first one is the node's own.
+
+        Parameters
+        ----------
+        above : uint64[n]
+            The nodes; child j of one has the number ``above * fanout + j``.
+
+        Returns
+        -------
+        noise, uniform : float64[n * fanout], float64[n]
+            Whole numbers; numbers in [0, 1).
+        """
+        parts = -(-fanout // SLOTS)
+        words, law = self.blocks(numbered(above, parts)), self.law
+        noise = np.empty(above.size * fanout)
+        if kernels.draw_children(words, fanout, law.threshold, law.guide, noise):
+            for i in np.flatnonzero(np.isnan(noise)):
+                node, child = divmod(int(i), fanout)
+                word = words[child % SLOTS, node * parts + child // SLOTS]
+                number = above[node] * np.uint64(fanout) + np.uint64(child)
+                noise[i] = self._decided(int(word), number)
+        uniform = (words[7, ::parts] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return noise, uniform
+
+    def _decided(self, word: int, node: np.uint64) -> int:
+        """A draw that the table leaves open."""
+        uniform = word & ((1 << DIGITS) - 1)
+        magnitude = self.law.magnitude(uniform, DIGITS, self._digits(node))
+        return -magnitude if word >> DIGITS else magnitude
 
     def at(
         self, node: NDArray[np.uint64], level: int

@@ -58,7 +58,7 @@ def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
 
 
 def test_points_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodp.io.points.PENDING", 1000)
+    monkeypatch.setattr("geodp.io.runs.PENDING", 1000)
     n = 300_000
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"x": np.arange(n) % 7 + 0.5, "y": np.zeros(n) + 0.5}), path)

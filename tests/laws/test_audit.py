@@ -10,7 +10,8 @@ import geodp
 from geodp.accounting import NEIGHBOURS
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.loss import epsilon_for
-from geodp.mechanisms.topdown import Noise, TopDown, refine
+from geodp.mechanisms.refinement import Noise, refine
+from geodp.mechanisms.topdown import TopDown
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import ReleasedTable

@@ -11,6 +11,7 @@ from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.pyramid import Pyramid, refine, refine_dense
+from geodp.noise import DiscreteLaplace, Law
 from geodp.order import Order
 from geodp.randomness import NoiseKey
 from tests.reference import pyramid as reference
@@ -198,9 +199,10 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     table, method = WORLDS[name], Pyramid().with_settings(settings)
     use, key = spent(method, table.grid, "1/2", rho), NoiseKey(SECRET)
     cells, counts, nodes = refine(table, method, use, key, parts=1)
-    for many, parts in ((1 << 16, 2), (1 << 16, 7), (1, 7), (1, 0)):
-        monkeypatch.setattr("geodp.mechanisms.descent.MANY", many)  # 1: with threads
-        again = refine(table, method, use, key, parts=parts)
+    monkeypatch.setattr("geodp.mechanisms.subtrees.MANY", 8)
+    for children, parts, threads in ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3)):
+        monkeypatch.setattr("geodp.mechanisms.descent.CHILDREN", children)
+        again = refine(table, method, use, key, parts, threads)
         assert (again[0] == cells).all()
         assert (again[1] == counts).all()
         assert again[2] == nodes
@@ -313,3 +315,33 @@ def test_a_huge_budget_leaves_the_counts_as_they_are(rho):
     assert method.variances(table.grid, use)[-1] < 1e-6
     assert method.isolated_cell(table.grid, use) == {"bias": 0, "rmse": 0}
     assert max(mean for mean, _ in method.clamp_losses(table.grid, use)) == 0
+
+
+@pytest.mark.parametrize("cells", [160, 1600])
+@pytest.mark.parametrize("bits", [18, 38, 62])
+def test_measured_nodes_grow_as_output_cells_times_levels(bits, cells):
+    """Sixteen nodes for every level above a cell, and some more that the second pass empties."""
+    draw = np.random.default_rng(bits)
+    first = draw.integers(0, 1 << bits, cells // 16, dtype=np.uint64) & np.uint64(2**63 - 16)
+    keys = np.unique(first[:, None] + np.arange(16, dtype=np.uint64))
+    grid = geodp.Grid.regular((1 << bits,))
+    table = geodp.CountTable.from_keys(grid, keys, draw.integers(1, 300, keys.size))
+    method = Pyramid()
+    out, _, nodes = refine(table, method, spent(method, grid, "1"), NoiseKey(SECRET))
+    levels = len(method.levels(grid).fanouts)
+    assert 1 < nodes / (out.size * levels) < 24
+
+
+def test_draws_that_the_table_leaves_open_are_decided_exactly(monkeypatch):
+    table, method = WORLDS["mask"], Pyramid()
+    use, key = spent(method, table.grid, "1/9"), NoiseKey(SECRET)
+    expected = refine(table, method, use, key)
+    complete = Law._table
+    monkeypatch.setattr(Law, "_table", lambda law: complete(law)[:20])
+    DiscreteLaplace.of_scale.cache_clear()
+    try:
+        found = refine(table, method, use, key)
+    finally:
+        DiscreteLaplace.of_scale.cache_clear()
+    for one, same in zip(found, expected, strict=True):
+        assert np.array_equal(one, same)

@@ -10,14 +10,10 @@ from geodp.accounting import event
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.mechanisms.topdown import (
-    Noise,
-    TopDown,
-    refine,
-    refine_continuous,
-    refine_dense,
-)
-from geodp.noise import DiscreteLaplace
+from geodp.mechanisms import refinement, subtrees
+from geodp.mechanisms.refinement import Noise, refine, refine_continuous, refine_dense
+from geodp.mechanisms.topdown import TopDown
+from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.order import Order
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
@@ -70,6 +66,49 @@ def test_t1_equals_t2_on_lines(table, secret, scale):
     dense = refine_dense(table, noise)
     assert (np.flatnonzero(dense) == key.astype(int)).all()
     assert (dense[dense > 0] == count).all()
+
+
+def scattered(bits: int, cells: int, most: int) -> CountTable:
+    """Cells in runs of sixteen at random places, with up to ``most`` people each."""
+    draw = np.random.default_rng(bits)
+    first = draw.integers(0, 1 << bits, cells // 16, dtype=np.uint64) & np.uint64(2**63 - 16)
+    keys = np.unique(first[:, None] + np.arange(16, dtype=np.uint64))
+    return CountTable.from_keys(Grid.regular((1 << bits,)), keys, draw.integers(1, most, keys.size))
+
+
+@pytest.mark.parametrize("bits", [11, 25, 62])
+def test_blocks_parts_and_threads_do_not_show(bits, monkeypatch):
+    table, noise = scattered(bits, 320, 300), noise_of(bytes(range(32)), Fraction(20))
+    key, count, visited = refine(table, noise)
+    monkeypatch.setattr(subtrees, "MANY", 8)
+    for block, parts, threads in ((1, 1, 1), (7, 3, 2), (64, 64, 4), (1 << 13, 0, 3)):
+        monkeypatch.setattr(refinement, "BLOCK", block)
+        again = refine(table, noise, parts, threads)
+        assert (again[0] == key).all()
+        assert (again[1] == count).all()
+        assert again[2] == visited
+
+
+class Short(DiscreteLaplace):
+    """The same law with most of its table missing, so that many draws are left undecided."""
+
+    def _table(self):
+        return super()._table()[:30]
+
+
+def test_draws_that_the_table_leaves_open_are_decided_exactly():
+    table, noise = scattered(30, 320, 300), noise_of(bytes(range(32)), Fraction(20))
+    detail = noise.detail
+    short = Noise(noise.total, NodeNoise(detail.key, detail.stream, Short(Fraction(20))))
+    for found, expected in zip(refine(table, short), refine(table, noise), strict=True):
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("cells", [160, 1600])
+@pytest.mark.parametrize("bits", [18, 37, 62])
+def test_visited_nodes_grow_as_output_cells_times_levels(bits, cells):
+    key, _, visited = refine(scattered(bits, cells, 300), noise_of(bytes(32), Fraction(1 + bits)))
+    assert 0.1 < visited / (key.size * bits) < 1
 
 
 @given(st.integers(1, 9), st.integers(1, 9), secrets, scales, st.data())
