@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, UsageError
 from geodp.kernels import chacha
 
-NOISE_FORMAT = "chacha20-inverse-1"
+NOISE_FORMAT = "chacha20-inverse-2"
 """Version of the map from (key, stream, node, law) to noise."""
 
 _EXTRACT_SALT = b"geodp release key"

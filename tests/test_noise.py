@@ -46,19 +46,20 @@ def tail_of(name, scale):
     return partial(reference.gaussian_tail, scale**2)
 
 
-@given(secrets, st.integers(0, 61), st.sampled_from(SMALL), st.data())
+@given(secrets, st.integers(0, 62), st.sampled_from(SMALL), st.data())
 @settings(max_examples=120)
-def test_noise_of_a_node_equals_the_definition(secret, level, kind, data):
+def test_noise_of_a_node_equals_the_definition(secret, leaves, kind, data):
+    level = data.draw(st.integers(0, leaves))
     nodes = data.draw(st.lists(st.integers(1 << level, (2 << level) - 1), min_size=1, max_size=5))
     noise = NodeNoise(NoiseKey(secret), 7, law_of(*kind))
-    drawn, rounding = noise.at(np.array(nodes, np.uint64), level)
-    expected = [reference.draw_from(secret, 7, node, tail_of(*kind)) for node in nodes]
+    drawn, rounding = noise.at(np.array(nodes, np.uint64), level, leaves)
+    expected = [reference.draw_from(secret, 7, node, leaves, tail_of(*kind)) for node in nodes]
     assert list(zip(drawn.tolist(), rounding.tolist(), strict=True)) == expected
 
 
 def test_a_change_of_the_noise_is_a_change_of_the_format():
     """Whoever must change these values gives ``NOISE_FORMAT`` another name in the same commit."""
-    assert NOISE_FORMAT == "chacha20-inverse-1"
+    assert NOISE_FORMAT == "chacha20-inverse-2"
     nodes = np.arange(32, 40, dtype=np.uint64)
     expected = {
         "laplace": [-13, -1, -18, -12, 53, -1, 31, 10],
@@ -66,7 +67,7 @@ def test_a_change_of_the_noise_is_a_change_of_the_format():
     }
     for name, values in expected.items():
         noise = NodeNoise(NoiseKey(bytes(range(32))), 2, law_of(name, Fraction(19)))
-        drawn, rounding = noise.at(nodes, 5)
+        drawn, rounding = noise.at(nodes, 5, 6)
         assert drawn.tolist() == values
         assert rounding.tolist() == [0, 1, 1, 0, 1, 1, 0, 1]
     listed = NodeNoise(NoiseKey(bytes(range(32))), Stream.STAGE, law_of("laplace", Fraction(19)))
@@ -240,7 +241,9 @@ def test_the_ends_of_the_range(scale):
     """Almost no noise, and the most; the sums of the largest Gaussian take seconds."""
     laws = [DiscreteLaplace(scale)] + ([DiscreteGaussian(scale**2)] if scale < 1 else [])
     for law in laws:
-        drawn, _ = NodeNoise(NoiseKey(bytes(32)), 7, law).at(np.arange(8, 16, dtype=np.uint64), 3)
+        drawn, _ = NodeNoise(NoiseKey(bytes(32)), 7, law).at(
+            np.arange(8, 16, dtype=np.uint64), 3, 6
+        )
         assert (drawn == 0).all() if scale < 1 else (np.abs(drawn) > 1).all()
         assert law.variance < 1e-9 if scale < 1 else law.variance > 1e10
 
@@ -256,7 +259,7 @@ for law in (DiscreteLaplace(Fraction(19)), DiscreteGaussian(Fraction(361))):
     noise = NodeNoise(NoiseKey(bytes(range(32))), 7, law)
     for level in (0, 1, 5, 62):
         node = np.uint64(1 << level) + np.arange(min(1 << level, 9), dtype=np.uint64)
-        result += [array.tolist() for array in noise.at(node, level)]
+        result += [array.tolist() for array in noise.at(node, level, 62)]
     words = np.full((8, 2), law.threshold[[3]], np.uint64)
     place = np.arange(2)
     result += [array.tolist() for array in noise.draw(words, place, place, place.astype("u8"))]

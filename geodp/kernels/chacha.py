@@ -103,6 +103,18 @@ def _lanes(
         state[i + np.uint64(15 * LANES)] = _add(s[15], high)
 
 
+@inlined
+def _addressed(
+    address: NDArray[np.uint64], first: int, count: int, state: NDArray[np.uint32]
+) -> None:
+    """Put the addresses of ``count`` blocks into ``state``."""
+    for n in range(count):
+        i = np.uint64(n)
+        one = address[np.uint64(first) + i]
+        state[i + np.uint64(14 * LANES)] = np.uint32(one & np.uint64(0xFFFFFFFF))
+        state[i + np.uint64(15 * LANES)] = np.uint32(one >> np.uint64(32))
+
+
 @kernel
 def blocks(
     key: NDArray[np.uint32],
@@ -126,12 +138,7 @@ def blocks(
     state = np.empty(16 * LANES, np.uint32)
     for start in range(0, address.size, LANES):
         count = min(LANES, address.size - start)
-        first = np.uint64(start)
-        for n in range(count):
-            i = np.uint64(n)
-            one = address[first + i]
-            state[i + np.uint64(14 * LANES)] = np.uint32(one & np.uint64(0xFFFFFFFF))
-            state[i + np.uint64(15 * LANES)] = np.uint32(one >> np.uint64(32))
+        _addressed(address, start, count, state)
         _lanes(key, stream, counter, count, state)
         for j in range(8):
             row = out[j]
@@ -139,4 +146,25 @@ def blocks(
             for n in range(count):
                 i = np.uint64(n)
                 upper = np.uint64(state[high + i]) << np.uint64(32)
-                row[first + i] = np.uint64(state[low + i]) | upper
+                row[np.uint64(start) + i] = np.uint64(state[low + i]) | upper
+
+
+@kernel
+def lines(
+    key: NDArray[np.uint32],
+    stream: np.uint32,
+    counter: np.uint32,
+    address: NDArray[np.uint64],
+    out: NDArray[np.uint64],
+) -> None:
+    """The same, a block's words side by side: ``out[8 * i + j]``, a line of the cache each."""
+    state = np.empty(16 * LANES, np.uint32)
+    for start in range(0, address.size, LANES):
+        count = min(LANES, address.size - start)
+        _addressed(address, start, count, state)
+        _lanes(key, stream, counter, count, state)
+        for n in range(count):
+            i, line = np.uint64(n), np.uint64(8 * (start + n))
+            for j in range(8):
+                upper = np.uint64(state[np.uint64((2 * j + 1) * LANES) + i]) << np.uint64(32)
+                out[line + np.uint64(j)] = np.uint64(state[np.uint64(2 * j * LANES) + i]) | upper

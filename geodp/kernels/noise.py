@@ -1,9 +1,11 @@
 """Noise of tree nodes as a pure function of (key, stream, node).
 
 A node's id is ``1 << level | prefix``, the root's is 1. Three levels of the tree share one
-ChaCha20 block: the block belongs to the ancestor-or-self at the nearest level divisible by
-three (the *group*); the nodes of its three-level subtree take its words 0 to 6 in heap order
-(the *slot*), and bit ``slot`` of word 7 is the node's rounding bit.
+ChaCha20 block: the block belongs to the ancestor-or-self (the *group*) on the nearest level that
+is a multiple of three above the leaves, or to the root; the nodes of its subtree of up to three
+levels take its words 0 to 6 in heap order (the *slot*), and bit ``slot`` of word 7 is the node's
+rounding bit. Counted from the leaves, no block serves less than three of the lowest levels, which
+have the most nodes.
 """
 
 from __future__ import annotations
@@ -21,30 +23,41 @@ UNDECIDED = np.iinfo(np.int64).min
 
 
 @inlined
-def _above(
-    u: np.uint64, shift: np.uint64, threshold: NDArray[np.uint64], guide: NDArray[np.uint32]
-) -> np.uint64:
-    """How many thresholds are above ``u``: the guide gives bounds, bisection the rest."""
-    one = np.uint64(1)
-    bucket = u >> shift
-    low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
-    while low < high:
-        middle = (low + high) >> one
-        if u < threshold[middle]:
-            low = middle + one
-        else:
-            high = middle
-    return low
-
-
-@inlined
-def _shift(buckets: int) -> np.uint64:
+def shift_of(guide: NDArray[np.uint32]) -> np.uint64:
     """Digits of U below those that number its bucket of the guide."""
-    shift = np.uint64(UNIFORM_BITS)
+    shift, buckets = np.uint64(UNIFORM_BITS), guide.size
     while buckets > 1:
         buckets >>= 1
         shift -= np.uint64(1)
     return shift
+
+
+@inlined
+def magnitude(
+    word: np.uint64, shift: np.uint64, threshold: NDArray[np.uint64], guide: NDArray[np.uint32]
+) -> np.int64:
+    """How many thresholds are above a word's 63 digits, or UNDECIDED.
+
+    The guide gives bounds. Most buckets hold one threshold or none, and one comparison without a
+    branch is enough; the others are searched, and so is the bucket 0. That is where the last
+    threshold lies, so that ``guide[bucket + 1]`` is an index.
+    """
+    one = np.uint64(1)
+    u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
+    bucket = u >> shift
+    low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
+    next_below = threshold[low]
+    if (high - low > one) | (u == next_below) | (bucket == np.uint64(0)):
+        while low < high:
+            middle = (low + high) >> one
+            if u < threshold[middle]:
+                low = middle + one
+            else:
+                high = middle
+        if low == np.uint64(threshold.size) or u == threshold[low]:
+            return np.int64(UNDECIDED)
+        return np.int64(low)
+    return np.int64(low + (high - low) * np.uint64(u < next_below))
 
 
 @kernel
@@ -83,23 +96,19 @@ def draw(
     int
         Number of undecided draws.
     """
-    one = np.uint64(1)
-    size = np.uint64(threshold.size)
     last = words[7]
-    shift = _shift(guide.size)
+    shift = shift_of(guide)
     undecided = 0
     for n in range(group.size):
         i, s, g = np.uint64(n), np.uint64(slot[n]), np.uint64(group[n])
         word = words[s, g]
-        rounding[i] = np.int64((last[g] >> s) & one)
-        u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
-        above = _above(u, shift, threshold, guide)
-        if above == size or u == threshold[above]:
+        rounding[i] = np.int64((last[g] >> s) & np.uint64(1))
+        above = magnitude(word, shift, threshold, guide)
+        sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
+        noise[i] = (above ^ sign) - sign
+        if above == UNDECIDED:
             noise[i] = UNDECIDED
             undecided += 1
-        else:
-            sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
-            noise[i] = (np.int64(above) ^ sign) - sign
     return undecided
 
 
@@ -127,18 +136,16 @@ def draw_children(
     int
         Number of undecided draws.
     """
-    size = np.uint64(threshold.size)
-    shift = _shift(guide.size)
+    shift = shift_of(guide)
     column, undecided, first = np.uint64(0), 0, np.uint64(0)
     for _ in range(noise.size // fanout):
         for part in range(0, fanout, 7):
             for slot in range(min(fanout - part, 7)):
                 word = words[np.uint64(slot), column]
-                u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
-                above = _above(u, shift, threshold, guide)
+                above = magnitude(word, shift, threshold, guide)
                 sign = -np.int64(word >> np.uint64(63))
-                drawn = np.float64((np.int64(above) ^ sign) - sign)
-                if above == size or u == threshold[above]:
+                drawn = np.float64((above ^ sign) - sign)
+                if above == UNDECIDED:
                     drawn = np.float64(np.nan)
                     undecided += 1
                 noise[first + np.uint64(slot)] = drawn
@@ -151,13 +158,13 @@ def draw_children(
 def locate(
     node: NDArray[np.uint64],
     level: int,
+    leaves: int,
     address: NDArray[np.uint64],
     slot: NDArray[np.int64],
 ) -> None:
-    """Write the group's id and the slot of nodes that all lie on one level."""
-    up = np.uint64(level % 3)
-    first = np.int64((1 << (level % 3)) - 1)
-    low = (np.uint64(1) << up) - np.uint64(1)
+    """Write the group's id and the slot of nodes that all lie on one level above the leaves'."""
+    up = np.uint64(min((level - leaves) % 3, level))
+    first = (np.uint64(1) << up) - np.uint64(1)
     for i in range(node.size):
         address[i] = node[i] >> up
-        slot[i] = first + np.int64(node[i] & low)
+        slot[i] = np.int64(first + (node[i] & first))

@@ -1,15 +1,86 @@
-"""Terada et al. (2015): the refinement on integers, sparse by levels (T2) and dense (T1)."""
+"""Terada et al. (2015): the refinement on integers, sparse in blocks (T2) and dense (T1)."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp._jit import inlined, kernel
-from geodp.kernels.noise import UNDECIDED, draw
+from geodp.kernels import chacha
+from geodp.kernels.noise import UNDECIDED, magnitude, shift_of
 from geodp.kernels.tree import BOTH, LEFT, branches
 
-Three = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+Rows = NDArray[np.int64]
+
+NODES, DATA, NODE, DATUM = range(4)
+"""Columns of a stack's fill: nodes, nodes with data, and the first of both not yet refined."""
+
+
+class Stack(NamedTuple):
+    """Nodes yet to be refined: a row for every level that a block of noise starts at.
+
+    Attributes
+    ----------
+    level : int64[g + 1]
+        Of every row; at last that of the nodes that are put out.
+    nodes : int64[g, 3, c]
+        Prefix, in key order; refined sum, above 0; the third row is not read.
+    data : int64[g, 3, c]
+        Of the nodes that hold data: index among the row's nodes; first and one past the last of
+        their data.
+    fill : int64[g, 4]
+        What of it is in use: ``NODES, DATA, NODE, DATUM``.
+    """
+
+    level: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    data: NDArray[np.int64]
+    fill: NDArray[np.int64]
+
+
+class Room(NamedTuple):
+    """Where blocks of at most b nodes are worked on.
+
+    Attributes
+    ----------
+    nodes, data : int64[2, 3, 4 * b + 1]
+        Of two levels: prefix, refined sum and place in the block; a stack's data.
+    words : uint64[8 * b]
+        The block's noise.
+    rows : int64[6, 4 * b + 1]
+    """
+
+    nodes: NDArray[np.int64]
+    data: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    """What the refinement looks up.
+
+    Attributes
+    ----------
+    key, cumulative : uint64[m], int64[m + 1]
+        Occupied keys, strictly increasing, and prefix sums of their counts.
+    masks, limits, domain : uint64[bits], uint64[bits], uint64[r, 2]
+        As :func:`geodp.kernels.tree.branches` takes them, for all levels.
+    threshold, guide : uint64[t], uint32[2**b + 1]
+        Of the noise, see :func:`geodp.kernels.noise.magnitude`.
+    known : int64[2, e]
+        Node ids whose draws the table cannot decide, and their noise.
+    """
+
+    key: NDArray[np.uint64]
+    cumulative: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+    limits: NDArray[np.uint64]
+    domain: NDArray[np.uint64]
+    threshold: NDArray[np.uint64]
+    guide: NDArray[np.uint32]
+    known: NDArray[np.int64]
 
 
 @inlined
@@ -26,143 +97,240 @@ def _split(total: int, noisy: int, rounding: int, branch: int) -> int:
 
 
 @kernel
-def _add_details(
-    data: Three,
-    prefix: NDArray[np.int64],
-    height: int,
-    table: tuple[NDArray[np.uint64], NDArray[np.int64]],
+def _draw(
+    nodes: Rows,
+    size: int,
+    depth: int,
+    words: NDArray[np.uint64],
+    tree: Tree,
     noisy: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Add true details to noise; return the index of the first key of each right half."""
-    key, cumulative = table
-    half, one = np.uint64(1) << np.uint64(height - 1), np.uint64(1)
-    middle = np.empty(data[0].size, np.int64)
-    for n in range(middle.size):
-        j = np.uint64(n)
-        at, start, stop = np.uint64(data[0][j]), np.uint64(data[1][j]), np.uint64(data[2][j])
-        split = (np.uint64(prefix[at]) << np.uint64(height)) + half
-        low, size = start, stop - start
-        while size > np.uint64(0):  # no branch on what is found
-            step = (size + one) >> one
-            low += step * np.uint64(key[low + step - one] < split)
-            size -= step
-        middle[j] = np.int64(low)
-        noisy[at] += 2 * cumulative[low] - cumulative[start] - cumulative[stop]
-    return middle
+    rounding: NDArray[np.int64],
+) -> int:
+    """Noise and rounding bits of a block's nodes; how many are left UNDECIDED."""
+    threshold, guide = tree.threshold, tree.guide
+    shift, first = shift_of(guide), np.uint64((1 << depth) - 1)
+    prefix, place = nodes[0], nodes[2]
+    undecided = 0
+    for n in range(size):
+        i = np.uint64(n)  # unsigned: no test for negative indices
+        slot = first + (np.uint64(prefix[i]) & first)
+        block = np.uint64(place[i]) << np.uint64(3)
+        word = words[block + slot]
+        rounding[i] = np.int64((words[block + np.uint64(7)] >> slot) & np.uint64(1))
+        above = magnitude(word, shift, threshold, guide)
+        sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
+        noisy[i] = (above ^ sign) - sign
+        if above == UNDECIDED:
+            noisy[i] = UNDECIDED
+            undecided += 1
+    return undecided
 
 
 @kernel
-def _kept(nodes: Three, left: NDArray[np.int64], first: NDArray[np.int64]) -> Three:
-    """The children above 0, and where each node's first one is among them."""
-    size = 2 * left.size + 1
-    prefix, total, group = (
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-    )
-    written = np.uint64(0)
-    for n in range(left.size):  # both are written, and the next ones over those that are 0
-        i = np.uint64(n)
-        first[i] = np.int64(written)
-        prefix[written], total[written], group[written] = 2 * nodes[0][i], left[i], nodes[2][i]
-        written += np.uint64(left[i] > 0)
-        right = nodes[1][i] - left[i]
-        prefix[written], total[written], group[written] = 2 * nodes[0][i] + 1, right, nodes[2][i]
-        written += np.uint64(right > 0)
-    return prefix[:written], total[:written], group[:written]
+def _decide(
+    prefix: NDArray[np.int64],
+    size: int,
+    level: int,
+    known: NDArray[np.int64],
+    noisy: NDArray[np.int64],
+) -> int:
+    """Look up undecided draws; 0, or the id of a node that should be known."""
+    for n in range(size):
+        if noisy[n] == UNDECIDED:
+            node = prefix[n] | np.int64(1) << np.int64(level)
+            for e in range(known.shape[1]):
+                if known[0, e] == node:
+                    noisy[n] = known[1, e]
+            if noisy[n] == UNDECIDED:
+                return int(np.int64(node))
+    return 0
 
 
 @kernel
-def _kept_data(
-    data: Three,
+def _add_details(
+    nodes: Rows,
+    data: Rows,
+    size: int,
+    height: int,
+    tree: Tree,
+    noisy: NDArray[np.int64],
     middle: NDArray[np.int64],
-    total: NDArray[np.int64],
+) -> None:
+    """Add true details to noise; ``middle``: the first key of each right half."""
+    prefix, at, start, stop = nodes[0], data[0], data[1], data[2]
+    key, cumulative = tree.key, tree.cumulative
+    half, one = np.uint64(1) << np.uint64(height - 1), np.uint64(1)
+    for n in range(size):
+        j = np.uint64(n)
+        node, first, after = np.uint64(at[j]), np.uint64(start[j]), np.uint64(stop[j])
+        split = (np.uint64(prefix[node]) << np.uint64(height)) + half
+        low, left = first, after - first
+        while left > np.uint64(0):  # no branch on what is found
+            step = (left + one) >> one
+            low += step * np.uint64(key[low + step - one] < split)
+            left -= step
+        middle[j] = np.int64(low)
+        noisy[node] += 2 * cumulative[low] - cumulative[first] - cumulative[after]
+
+
+@kernel
+def _keep(
+    nodes: Rows,
+    size: int,
+    left: NDArray[np.int64],
+    below: Rows,
+    written: int,
+    first: NDArray[np.int64],
+) -> int:
+    """Write the children above 0, and where each node's first one is; return the new end.
+
+    Both are written, and the next ones over those that are 0.
+    """
+    prefix, total, place = nodes[0], nodes[1], nodes[2]
+    child, held, source = below[0], below[1], below[2]
+    end = np.uint64(written)
+    for n in range(size):
+        i = np.uint64(n)
+        key, share = prefix[i] << 1, left[i]
+        rest = total[i] - share
+        first[i] = np.int64(end)
+        child[end], held[end], source[end] = key, share, place[i]
+        end += np.uint64(share > 0)
+        child[end], held[end], source[end] = key + 1, rest, place[i]
+        end += np.uint64(rest > 0)
+    return int(np.int64(end))
+
+
+@kernel
+def _keep_data(
+    nodes: Rows,
+    data: Rows,
+    size: int,
     left: NDArray[np.int64],
     first: NDArray[np.int64],
-) -> Three:
-    """The data of the children that are kept."""
-    size = 2 * middle.size + 1
-    at, start, stop = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    middle: NDArray[np.int64],
+    below: Rows,
+) -> int:
+    """Write the data of the children that are kept; return how many hold data."""
+    total, at, start, stop = nodes[1], data[0], data[1], data[2]
+    child, begin, end = below[0], below[1], below[2]
     written = np.uint64(0)
-    for n in range(middle.size):
+    for n in range(size):
         j = np.uint64(n)
-        node = np.uint64(data[0][j])
+        node = np.uint64(at[j])
         some, others = left[node] > 0, left[node] < total[node]
-        at[written], start[written], stop[written] = first[node], data[1][j], middle[j]
-        written += np.uint64(some & (data[1][j] < middle[j]))
-        at[written], start[written], stop[written] = first[node] + some, middle[j], data[2][j]
-        written += np.uint64(others & (middle[j] < data[2][j]))
-    return at[:written], start[:written], stop[:written]
+        child[written], begin[written], end[written] = first[node], start[j], middle[j]
+        written += np.uint64(some & (start[j] < middle[j]))
+        child[written], begin[written], end[written] = first[node] + some, middle[j], stop[j]
+        written += np.uint64(others & (middle[j] < stop[j]))
+    return int(np.int64(written))
+
+
+@kernel
+def _take(stack: Stack, row: int, room: Room) -> tuple[int, int]:
+    """Copy the next block of a row: how many nodes, and how many of them hold data.
+
+    A row that is more than one block is cut evenly, for a short rest would cost as much.
+    """
+    at, datum, most = stack.fill[row, NODE], stack.fill[row, DATUM], room.words.size >> 3
+    rest = stack.fill[row, NODES] - at
+    size = -(-rest // -(-rest // most))
+    for i in range(size):
+        room.nodes[0, 0, i] = stack.nodes[row, 0, at + i]
+        room.nodes[0, 1, i] = stack.nodes[row, 1, at + i]
+        room.nodes[0, 2, i] = i
+    filled = 0
+    while datum + filled < stack.fill[row, DATA] and stack.data[row, 0, datum + filled] < at + size:
+        room.data[0, 0, filled] = stack.data[row, 0, datum + filled] - at
+        room.data[0, 1, filled] = stack.data[row, 1, datum + filled]
+        room.data[0, 2, filled] = stack.data[row, 2, datum + filled]
+        filled += 1
+    return size, filled
 
 
 @kernel
 def descend(
-    nodes: Three,
-    data: Three,
-    level: int,
-    words: NDArray[np.uint64],
-    table: tuple[NDArray[np.uint64], NDArray[np.int64]],
-    domain: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]],
-    law: tuple[NDArray[np.uint64], NDArray[np.uint32]],
-    known: NDArray[np.int64],
-) -> tuple[Three, Three, int, int]:
-    """T2 on a block of nodes, down the three levels whose noise is at hand.
+    stack: Stack,
+    room: Room,
+    tree: Tree,
+    key: NDArray[np.uint32],
+    stream: np.uint32,
+    out: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """T2 on the nodes of a stack, block by block, depth first, so that output is in key order.
 
-    Four passes a level: noise of all nodes; details of those that hold data; shares of all;
-    children above 0. Most nodes hold no data, and have no part in the second.
+    A block goes down the (up to three) levels that share their noise, in four passes a level:
+    noise of all nodes; details of those that hold data; shares of all; children above 0. Most
+    nodes hold no data, and have no part in the second.
 
     Parameters
     ----------
-    nodes : three int64[n]
-        Of one level, in key order: prefix; refined sum, above 0; column in ``words``.
-    data : three int64[d]
-        Of the nodes that hold data: index in ``nodes``; first and one past the last of their
-        data.
-    level : int
-        Divisible by three, and not the cells'.
-    words : uint64[8, n]
-        The nodes' blocks.
-    table : uint64[m], int64[m + 1]
-        Occupied keys, strictly increasing, and prefix sums of their counts.
-    domain : uint64[bits], uint64[bits], uint64[r, 2]
-        As :func:`geodp.kernels.tree.branches` takes them, for all levels.
-    law : uint64[t], uint32[2**b + 1]
-        Threshold and guide, see :func:`geodp.kernels.noise.draw`.
-    known : int64[2, e]
-        Node ids whose draws the table cannot decide, and their noise.
+    stack, room, tree
+        See there. What the call leaves in the stack is done by the next one.
+    key : uint32[8], stream : uint32
+        As :func:`geodp.kernels.chacha.blocks` takes them.
+    out : int64[3, s], written
+        Prefix and refined sum of the nodes reached; the third row is of no use. ``s > 8 * b``.
 
     Returns
     -------
-    nodes, data
-        Of the level reached: three below, or the cells'.
+    written : int
+        Nodes put out.
     visited : int
-        Three that were split.
+        Nodes that were split.
     undecided : int
-        0, or the id of a node that should be known; all else is then of no use.
+        The id of a node that ``tree.known`` should have, or 0: then the stack is empty, or
+        ``out`` too full for another block.
     """
-    masks, limits, ranges = domain
-    visited = 0
-    for depth in range(min(3, masks.size - level)):
-        prefix, total, group = nodes
-        n, height = prefix.size, masks.size - level - depth
-        visited += n
-        slot = (1 << depth) - 1 + (prefix & ((1 << depth) - 1))
-        noisy, rounding = np.empty(n, np.int64), np.empty(n, np.int64)
-        if draw(words, group, slot, law[0], law[1], noisy, rounding):
-            for at in np.flatnonzero(noisy == UNDECIDED):
-                node = int(prefix[at]) | 1 << (level + depth)
-                found = np.flatnonzero(known[0] == node)
-                if found.size == 0:
-                    return nodes, data, visited, node
-                noisy[at] = known[1, found[0]]
-        middle = _add_details(data, prefix, height, table, noisy)
-        branch, left, first = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-        branches(prefix, height, masks[level + depth], limits[level + depth], ranges, branch)
-        for i in range(n):
-            left[i] = _split(total[i], noisy[i], rounding[i], branch[i])
-        nodes = _kept(nodes, left, first)
-        data = _kept_data(data, middle, total, left, first)
-    return nodes, data, visited, 0
+    masks, limits = tree.masks, tree.limits
+    noisy, rounding, branch = room.rows[0], room.rows[1], room.rows[2]
+    left, first, middle = room.rows[3], room.rows[4], room.rows[5]
+    block = room.words.size >> 3
+    address = np.empty(block, np.uint64)
+    written, visited = 0, 0
+    last = stack.fill.shape[0] - 1
+    row = last
+    while True:
+        while row >= 0 and stack.fill[row, NODE] == stack.fill[row, NODES]:
+            row -= 1
+        if row < 0 or written + 8 * block >= out.shape[1]:
+            return written, visited, 0
+        level, steps = stack.level[row], stack.level[row + 1] - stack.level[row]
+        size, filled = _take(stack, row, room)
+        taken = size, filled
+        for n in range(size):
+            i = np.uint64(n)
+            address[i] = np.uint64(room.nodes[0, 0, i]) | np.uint64(1) << np.uint64(level)
+        chacha.lines(key, stream, np.uint32(0), address[:size], room.words)
+        split = 0
+        for depth in range(steps):
+            nodes, data = room.nodes[depth & 1], room.data[depth & 1]
+            height = masks.size - level - depth
+            if _draw(nodes, size, depth, room.words, tree, noisy, rounding):
+                undecided = _decide(nodes[0], size, level + depth, tree.known, noisy)
+                if undecided:
+                    return written, visited, undecided
+            _add_details(nodes, data, filled, height, tree, noisy, middle)
+            at = level + depth
+            branches(nodes[0, :size], height, masks[at], limits[at], tree.domain, branch)
+            for n in range(size):
+                i = np.uint64(n)
+                left[i] = _split(nodes[1, i], noisy[i], rounding[i], branch[i])
+            split += size
+            below = room.nodes[1 - (depth & 1)], room.data[1 - (depth & 1)]
+            if depth + 1 == steps:
+                if row == last:
+                    written = _keep(nodes, size, left, out, written, first)
+                    break
+                below = stack.nodes[row + 1], stack.data[row + 1]
+            size = _keep(nodes, size, left, below[0], 0, first)
+            filled = _keep_data(nodes, data, filled, left, first, middle, below[1])
+        visited += split
+        stack.fill[row, NODE] += taken[0]
+        stack.fill[row, DATUM] += taken[1]
+        if row < last:
+            row += 1
+            stack.fill[row] = (size, filled, 0, 0)
 
 
 @kernel

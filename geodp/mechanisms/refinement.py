@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +14,18 @@ from geodp.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
 from geodp.mechanisms import subtrees
-from geodp.mechanisms.subtrees import runs
+from geodp.mechanisms.subtrees import joined, runs
 from geodp.noise import NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks
 from geodp.table import LARGEST_DENSE, CountTable
 
 ROOT = np.array([1], np.uint64)
 
-BLOCK = 1 << 13
+BLOCK = 1 << 10
 """Most nodes that are refined together: they and their noise stay in the cache."""
+
+PIECE = 1 << 16
+"""Cells that are put out at once, beside those of one block."""
 
 REFUSAL = "topdown needs a grid whose order splits every node in two."
 
@@ -43,76 +47,114 @@ class Noise:
 
     def refined_total(self, total: int) -> int:
         """``max(S(root) + noise, 0)``."""
-        drawn, _ = self.total.at(ROOT, 0)
+        drawn, _ = self.total.at(ROOT, 0, 0)
         return max(total + int(drawn[0]), 0)
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Nodes of one level that hold somebody, in key order, and their data.
-
-    Attributes
-    ----------
-    level : int
-    prefix, total : int64[n]
-    data : three int64[d]
-        Of the nodes that hold data: index in ``prefix``; first and one past the last of them.
-    """
-
-    level: int
-    prefix: NDArray[np.int64]
-    total: NDArray[np.int64]
-    data: kernels.Three
-
-    def cut(self, run: slice) -> Block:
-        """Some neighbouring nodes."""
-        a, b = np.searchsorted(self.data[0], [run.start, run.stop])
-        at, start, stop = (row[a:b] for row in self.data)
-        return Block(self.level, self.prefix[run], self.total[run], (at - run.start, start, stop))
+Nodes = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Prefixes of nodes of one level, in key order, and their refined sums, all above 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """What a refinement looks up, and how it goes on."""
 
-    table: tuple[NDArray[np.uint64], NDArray[np.int64]]
-    domain: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]
+    table: CountTable
     noise: NodeNoise
 
-    def below(self, block: Block) -> tuple[Block, int]:
-        """Children above 0 of the children's children, and the number of nodes split."""
-        node = (block.prefix | 1 << block.level).view(np.uint64)
-        words, law = self.noise.blocks(node), (self.noise.law.threshold, self.noise.law.guide)
-        nodes = block.prefix, block.total, np.arange(node.size)
-        known, undecided = np.empty((2, 0), np.int64), -1
-        while undecided:
-            nodes_below, data, visited, undecided = kernels.descend(
-                nodes, block.data, block.level, words, self.table, self.domain, law, known
-            )
-            if undecided:
-                drawn, _ = self.noise.at(
-                    np.array([undecided], np.uint64), undecided.bit_length() - 1
-                )
-                known = np.append(known, [[undecided], drawn], axis=1)
-        level = min(block.level + 3, self.domain[0].size)
-        return Block(level, nodes_below[0], nodes_below[1], data), visited
+    @cached_property
+    def cumulative(self) -> NDArray[np.int64]:
+        """Prefix sums of the counts."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.table.count)])
 
-    def cells(self, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Keys and counts of the cells below nodes, block by block depth first."""
-        stack, keys, counts, visited = [block], [], [], 0
-        while stack:
-            block = stack.pop()
-            if block.level == self.domain[0].size:
-                keys.append(block.prefix)
-                counts.append(block.total)
-            elif block.prefix.size > BLOCK:
-                even = runs(np.ones_like(block.prefix), -(-block.prefix.size // BLOCK))
-                stack += [block.cut(run) for run in reversed(even)]
-            else:
-                block, split = self.below(block)
+    @property
+    def bits(self) -> int:
+        """The level of the cells."""
+        return self.table.grid.bits
+
+    def next(self, level: int) -> int:
+        """The level below on which blocks of noise start."""
+        return level + ((self.bits - level) % 3 or 3)
+
+    def below(self, nodes: Nodes, level: int, last: int) -> tuple[Nodes, int]:
+        """Nodes above 0 of a lower level, and the number of nodes split on the way.
+
+        Parameters
+        ----------
+        level, last : int
+            Of the nodes and of the result; blocks of noise start at both.
+        """
+        words = self.noise.key.words()
+        try:
+            parts, visited = self._below(nodes, level, last, words)
+        finally:
+            words.fill(0)
+        return joined(parts or [nodes]), visited
+
+    def _below(
+        self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
+    ) -> tuple[list[Nodes], int]:
+        stack, room = self._stack(level, last), _room()
+        out = np.empty((3, PIECE + 8 * BLOCK + 1), np.int64)
+        tree, stream = self._looked_up(), np.uint32(self.noise.stream)
+        done: list[Nodes] = []
+        visited, most = 0, stack.nodes.shape[2]
+        for first in range(0, nodes[0].size, most):
+            self._put(stack, *(row[first : first + most] for row in nodes))
+            while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
+                written, split, undecided = kernels.descend(stack, room, tree, words, stream, out)
                 visited += split
-                stack.append(block)
-        return np.concatenate(keys), np.concatenate(counts), visited
+                done.append((out[0, :written].copy(), out[1, :written].copy()))
+                if undecided:
+                    node = np.array([undecided], np.uint64)
+                    drawn, _ = self.noise.at(node, undecided.bit_length() - 1, self.bits)
+                    known = np.append(tree.known, [[undecided], drawn], axis=1)
+                    tree = tree._replace(known=known)
+        return done, visited
+
+    def _looked_up(self) -> kernels.Tree:
+        law, nobody = self.noise.law, np.empty((2, 0), np.int64)
+        domain = self.table.grid.domain_tests()
+        return kernels.Tree(
+            self.table.key, self.cumulative, *domain, law.threshold, law.guide, nobody
+        )
+
+    def _stack(self, level: int, last: int) -> kernels.Stack:
+        levels = [level]
+        while levels[-1] < last:
+            levels.append(self.next(levels[-1]))
+        rows, most = len(levels) - 1, 8 * BLOCK + 1
+        return kernels.Stack(
+            np.array(levels),
+            np.empty((rows, 3, most), np.int64),
+            np.empty((rows, 3, most), np.int64),
+            np.zeros((rows, 4), np.int64),
+        )
+
+    def _put(
+        self, stack: kernels.Stack, prefix: NDArray[np.int64], total: NDArray[np.int64]
+    ) -> None:
+        """Nodes, and those of them that hold data, into the first row of a stack."""
+        height = np.uint64(self.bits - int(stack.level[0]))
+        first = prefix.view(np.uint64) << height
+        start = np.searchsorted(self.table.key, first)
+        after = first + ((np.uint64(1) << height) - np.uint64(1))
+        stop = np.searchsorted(self.table.key, after, "right")
+        at = np.flatnonzero(start < stop)
+        stack.nodes[0, 0, : prefix.size], stack.nodes[0, 1, : prefix.size] = prefix, total
+        for row, values in enumerate((at, start[at], stop[at])):
+            stack.data[0, row, : at.size] = values
+        stack.fill[0] = prefix.size, at.size, 0, 0
+
+
+def _room() -> kernels.Room:
+    most = 4 * BLOCK + 1
+    return kernels.Room(
+        np.empty((2, 3, most), np.int64),
+        np.empty((2, 3, most), np.int64),
+        np.empty(8 * BLOCK, np.uint64),
+        np.empty((6, most), np.int64),
+    )
 
 
 def refine(
@@ -140,21 +182,20 @@ def refine(
         Nodes that were split.
     """
     grid = binary(table.grid)
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    total = noise.refined_total(int(cumulative[-1]))
-    tree = Tree((table.key, cumulative), grid.domain_tests(), noise.detail)
-    zero = np.zeros(min(total, 1), np.int64)
-    start = zero[: table.key.size]
-    top = Block(0, zero, zero + total, (start, start, start + table.key.size))
-    visited = 0
-    while top.level < grid.bits and 0 < top.prefix.size < subtrees.MANY:
-        top, split = tree.below(top)
-        visited += split
-    cuts = runs(top.total, parts or subtrees.PARTS * subtrees.processors(threads))
-    done = subtrees.each(tree.cells, [top.cut(run) for run in cuts], threads)
-    keys, counts, splits = zip(*done, strict=True)
-    key = np.concatenate(keys).view(np.uint64)
-    return key, np.concatenate(counts), visited + sum(splits)
+    tree = Tree(table, noise.detail)
+    total = np.array([noise.refined_total(int(tree.cumulative[-1]))])
+    top, level, visited = (np.zeros(1, np.int64)[total > 0], total[total > 0]), 0, 0
+    while level < grid.bits and 0 < top[0].size < subtrees.MANY:
+        top, split = tree.below(top, level, tree.next(level))
+        level, visited = tree.next(level), visited + split
+
+    def finished(run: slice) -> tuple[Nodes, int]:
+        return tree.below((top[0][run], top[1][run]), level, grid.bits)
+
+    cuts = runs(top[1], parts or subtrees.PARTS * subtrees.processors(threads))
+    done = subtrees.each(finished, cuts, threads) if level < grid.bits else [(top, 0)]
+    key, count = joined([cells for cells, _ in done])
+    return key.view(np.uint64), count, visited + sum(split for _, split in done)
 
 
 def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
@@ -177,7 +218,7 @@ def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
     for level in range(grid.bits):
         here = slice(1 << level, 2 << level)
         node = np.arange(1 << level, 2 << level, dtype=np.uint64)
-        drawn[here], rounding[here] = noise.detail.at(node, level)
+        drawn[here], rounding[here] = noise.detail.at(node, level, grid.bits)
         prefix = np.arange(1 << level)
         height = grid.bits - level
         tree.branches(prefix, height, masks[level], limits[level], domain, branch[here])

@@ -121,7 +121,7 @@ class Filter(Mechanism):
         theta = self.threshold(table.grid, event)
         law = DiscreteLaplace.of_scale(event.scale)
         leaf = table.key | np.uint64(1 << table.grid.bits)
-        noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits)
+        noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits, table.grid.bits)
         noisy = table.count + noise
         kept = noisy >= theta
         rank = np.sort(ranks_of_keys(table.grid, table.key))

@@ -19,6 +19,8 @@ PARTS = 16
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+First = TypeVar("First", bound=np.generic)
+Second = TypeVar("Second", bound=np.generic)
 
 
 def runs(weight: NDArray[np.int64], parts: int) -> list[slice]:
@@ -41,3 +43,21 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], threads: int) ->
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, items))
+
+
+def joined(
+    parts: list[tuple[NDArray[First], NDArray[Second]]],
+) -> tuple[NDArray[First], NDArray[Second]]:
+    """Pairs of arrays put together, one part after the other; ``parts`` is empty afterwards.
+
+    What is put together is let go at once, so that a result is not held twice.
+    """
+    size = sum(part[0].size for part in parts)
+    one, other = np.empty(size, parts[0][0].dtype), np.empty(size, parts[0][1].dtype)
+    parts.reverse()
+    at = 0
+    while parts:
+        a, b = parts.pop()
+        one[at : at + a.size], other[at : at + a.size] = a, b
+        at += a.size
+    return one, other

@@ -114,12 +114,15 @@ class NodeNoise:
         return -magnitude if word >> DIGITS else magnitude
 
     def at(
-        self, node: NDArray[np.uint64], level: int
+        self, node: NDArray[np.uint64], level: int, leaves: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Noise and rounding bits of any nodes of one level: int64[n], int64[n]."""
+        """Noise and rounding bits of any nodes of one level: int64[n], int64[n].
+
+        ``leaves`` is the level of the tree's leaves, from which blocks are counted.
+        """
         address = np.empty_like(node)
         slot = np.empty(node.size, np.int64)
-        kernels.locate(node, level, address, slot)
+        kernels.locate(node, level, leaves, address, slot)
         return self.draw(self.blocks(address), np.arange(node.size), slot, node)
 
     def sequence(self, n: int) -> NDArray[np.int64]:

@@ -108,7 +108,7 @@ def fairness(bits):
 
 @cache
 def million(name, scale):
-    return noise_of(law_of(name, scale)).at(NODES, LEVEL)
+    return noise_of(law_of(name, scale)).at(NODES, LEVEL, LEVEL)
 
 
 # The samplers pass.
@@ -157,8 +157,8 @@ def separate_draws(name):
         "rounding of nodes": (signed[:-1], signed[1:]),
         "rounding and noise": (signed, drawn),
         "rounding and the next noise": (signed[:-1], drawn[1:]),
-        "streams": (drawn, noise_of(source.law, stream=8).at(NODES, LEVEL)[0]),
-        "keys": (drawn, noise_of(source.law, secret=bytes(32)).at(NODES, LEVEL)[0]),
+        "streams": (drawn, noise_of(source.law, stream=8).at(NODES, LEVEL, LEVEL)[0]),
+        "keys": (drawn, noise_of(source.law, secret=bytes(32)).at(NODES, LEVEL, LEVEL)[0]),
     }
     for up in (1, 2, 3):
         above, _ = source.at(NODES[:: 1 << up] >> np.uint64(up), LEVEL - up)
@@ -235,7 +235,7 @@ def rounded(sample):
 
 
 def at_nodes(law):
-    return noise_of(law).at(NODES, LEVEL)[0]
+    return noise_of(law).at(NODES, LEVEL, LEVEL)[0]
 
 
 LAPLACE, GAUSSIAN = tail_of("laplace", Fraction(19)), tail_of("gaussian", Fraction(19))

@@ -40,11 +40,11 @@ def gaussian_tail(sigma2: Fraction, g: int) -> Decimal:
 
 
 def draw_from(
-    secret: bytes, stream: int, node: int, tail_of: Callable[[int], Decimal]
+    secret: bytes, stream: int, node: int, leaves: int, tail_of: Callable[[int], Decimal]
 ) -> tuple[int, int]:
-    """Noise and rounding bit of a node, for any law."""
+    """Noise and rounding bit of a node, for any law; ``leaves`` is the level of the leaves."""
     level = node.bit_length() - 1
-    up = level % 3
+    up = min(u for u in range(level + 1) if u == level or (leaves - (level - u)) % 3 == 0)
     slot = (1 << up) - 1 + (node & ((1 << up) - 1))
     words = chacha.words(secret, stream, 0, node >> up)
     sign, uniform = words[slot] >> 63, words[slot] & (2**63 - 1)
@@ -57,6 +57,6 @@ def draw_from(
     return (-magnitude if sign else magnitude), (words[7] >> slot) & 1
 
 
-def draw(secret: bytes, stream: int, node: int, exponent: Fraction) -> tuple[int, int]:
+def draw(secret: bytes, stream: int, node: int, leaves: int, exponent: Fraction) -> tuple[int, int]:
     """Discrete Laplace noise and rounding bit of a node."""
-    return draw_from(secret, stream, node, lambda g: tail(exponent, g))
+    return draw_from(secret, stream, node, leaves, lambda g: tail(exponent, g))

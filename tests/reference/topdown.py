@@ -11,7 +11,7 @@ def refine(counts, bits, secret, exponent: Fraction, possible=lambda low, high: 
     ``counts`` maps keys to counts; ``possible(low, high)`` says whether the key range holds a
     cell of the domain.
     """
-    noise, _ = draw(secret, 1, 1, exponent)
+    noise, _ = draw(secret, 1, 1, 0, exponent)
     out, split = {}, 0
 
     def visit(node, level, total, inside):
@@ -32,7 +32,7 @@ def refine(counts, bits, secret, exponent: Fraction, possible=lambda low, high: 
         elif not possible(middle, low + width):
             share = total
         else:
-            z, bit = draw(secret, 2, node, exponent)
+            z, bit = draw(secret, 2, node, bits, exponent)
             detail = sum(left.values()) - sum(right.values()) + z
             detail = max(-total, min(total, detail))
             share = Fraction(total + detail, 2)
