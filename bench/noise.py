@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.tables import table
 from geodp.kernels import noise as kernels
@@ -20,7 +21,7 @@ Exact noise, nanoseconds a draw, the best of several rounds that alternate all c
   entries, build_ms       the law's table
   numpy                   Generator.laplace or Generator.normal, one call
   inverse                 float Laplace in NumPy: uniform, logarithm, sign, all in place
-  words                   the exact draw and its rounding bit, random words given
+  words                   the exact draw, random words given
   full                    with ChaCha20, the seven draws of every block used
   single                  with ChaCha20, one draw a block: the most that a draw can cost
   ratio                   full / the faster of the two float Laplace draws; the aim is at most 2"""
@@ -94,24 +95,18 @@ def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
     key = NoiseKey.generate()
     address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
     words = blocks(key, 1, address)
-    group = np.repeat(np.arange(GROUPS), SLOTS)
-    slot = np.tile(np.arange(SLOTS), GROUPS)
-    noise, rounding = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    first = slice(0, GROUPS)
-    alone, zero = np.arange(GROUPS), np.zeros(GROUPS, np.int64)
+    noise = np.empty(GROUPS * SLOTS, np.int64)
 
-    def draw() -> None:
-        kernels.draw(words, group, slot, law.threshold, law.guide, noise, rounding)
+    def draw(words: NDArray[np.uint64] = words, slots: int = SLOTS) -> None:
+        kernels.draw(words[:slots].reshape(-1), law.threshold, law.guide, noise)
 
     def full() -> None:
-        fresh = blocks(key, 1, address)
-        kernels.draw(fresh, group, slot, law.threshold, law.guide, noise, rounding)
+        draw(blocks(key, 1, address))
 
     def single() -> None:
-        fresh = blocks(key, 1, address)
-        kernels.draw(fresh, alone, zero, law.threshold, law.guide, noise[first], rounding[first])
+        draw(blocks(key, 1, address), 1)
 
-    n = group.size
+    n = noise.size
     return {"words": (n, draw), "full": (n, full), "single": (GROUPS, single)}
 
 

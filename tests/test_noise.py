@@ -184,9 +184,8 @@ def test_the_table_leaves_ties_and_tails_undecided_and_the_node_decides_them(nam
     words = np.zeros((8, 3), np.uint64)
     words[0] = [int(law.threshold[3]), last - 1, (1 << 63) | (last - 1)]
     group, slot = np.arange(3), np.zeros(3, np.int64)
-    noise, rounding = np.empty(3, np.int64), np.empty(3, np.int64)
-    undecided = kernels.draw(words, group, slot, law.threshold, law.guide, noise, rounding)
-    assert undecided == 3
+    noise = np.empty(3, np.int64)
+    assert kernels.draw(words[0], law.threshold, law.guide, noise) == 3
     assert (noise == kernels.UNDECIDED).all()
     source = NodeNoise(NoiseKey(bytes(32)), 7, law)
     drawn, _ = source.draw(words, group, slot, np.array([8, 9, 10], np.uint64))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import inlined, kernel
+from geodp._jit import kernel
 
 UNIFORM_BITS = 63
 """Digits of the uniform number in a node's word; the top bit is the sign."""
@@ -22,135 +22,65 @@ UNDECIDED = np.iinfo(np.int64).min
 """Marks a draw that the table cannot decide; ``geodp.noise`` decides it exactly."""
 
 
-@inlined
-def shift_of(guide: NDArray[np.uint32]) -> np.uint64:
-    """Digits of U below those that number its bucket of the guide."""
-    shift, buckets = np.uint64(UNIFORM_BITS), guide.size
-    while buckets > 1:
-        buckets >>= 1
-        shift -= np.uint64(1)
-    return shift
-
-
-@inlined
-def magnitude(
-    word: np.uint64, shift: np.uint64, threshold: NDArray[np.uint64], guide: NDArray[np.uint32]
-) -> np.int64:
-    """How many thresholds are above a word's 63 digits, or UNDECIDED.
-
-    The guide gives bounds. Most buckets hold one threshold or none, and one comparison without a
-    branch is enough; the others are searched, and so is the bucket 0. That is where the last
-    threshold lies, so that ``guide[bucket + 1]`` is an index.
-    """
-    one = np.uint64(1)
-    u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
-    bucket = u >> shift
-    low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
-    next_below = threshold[low]
-    if (high - low > one) | (u == next_below) | (bucket == np.uint64(0)):
-        while low < high:
-            middle = (low + high) >> one
-            if u < threshold[middle]:
-                low = middle + one
-            else:
-                high = middle
-        if low == np.uint64(threshold.size) or u == threshold[low]:
-            return np.int64(UNDECIDED)
-        return np.int64(low)
-    return np.int64(low + (high - low) * np.uint64(u < next_below))
-
-
 @kernel
 def draw(
-    words: NDArray[np.uint64],
-    group: NDArray[np.int64],
-    slot: NDArray[np.int64],
+    word: NDArray[np.uint64],
     threshold: NDArray[np.uint64],
     guide: NDArray[np.uint32],
     noise: NDArray[np.int64],
-    rounding: NDArray[np.int64],
 ) -> int:
     """Draws of a symmetric law on the integers by integer comparison with a table.
 
-    The top bit of a node's word is the sign, the other 63 are the first binary digits of a
-    uniform number U; the magnitude is the number of thresholds above them. Where the digits
-    equal a threshold, or lie below the last one, the draw is left ``UNDECIDED``. Indices are
-    unsigned, which spares the test for negative ones.
+    The top bit of a word is the sign, the other 63 are the first binary digits of a uniform
+    number U; the magnitude is the number of thresholds above them. Where the digits equal a
+    threshold, or lie below the last one, the draw is left ``UNDECIDED``.
+
+    The guide gives bounds of that number. Most of its buckets hold one threshold or none, and
+    one comparison without a branch is enough; the others are searched, and so is bucket 0. That
+    is where the last threshold lies, so ``guide[bucket + 1]`` is an index everywhere. (Both ways
+    store their result: brought together before, they would take twice as long.)
 
     Parameters
     ----------
-    words : uint64[8, g]
-        Blocks of the groups.
-    group, slot : int64[n]
-        Column of a node's block in ``words``, and the node's place in it, 0 to 6.
+    word : uint64[n]
     threshold : uint64[t]
         ``floor(2**63 * P(|Z| >= j + 1))``, never increasing.
     guide : uint32[2**b + 1]
         ``guide[i]``: how many thresholds are at least ``i << (63 - b)``.
     noise : int64[n], written
-    rounding : int64[n], written
-        0 or 1.
 
     Returns
     -------
     int
         Number of undecided draws.
     """
-    last = words[7]
-    shift = shift_of(guide)
+    one, shift, buckets = np.uint64(1), np.uint64(UNIFORM_BITS), guide.size
+    while buckets > 1:  # digits below those that number the bucket
+        buckets >>= 1
+        shift -= one
     undecided = 0
-    for n in range(group.size):
-        i, s, g = np.uint64(n), np.uint64(slot[n]), np.uint64(group[n])
-        word = words[s, g]
-        rounding[i] = np.int64((last[g] >> s) & np.uint64(1))
-        above = magnitude(word, shift, threshold, guide)
-        sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
-        noise[i] = (above ^ sign) - sign
-        if above == UNDECIDED:
-            noise[i] = UNDECIDED
-            undecided += 1
-    return undecided
-
-
-@kernel
-def draw_children(
-    words: NDArray[np.uint64],
-    fanout: int,
-    threshold: NDArray[np.uint64],
-    guide: NDArray[np.uint32],
-    noise: NDArray[np.float64],
-) -> int:
-    """Draws for the children of n nodes, ``ceil(fanout / 7)`` blocks a node.
-
-    Child j takes word ``j % 7`` of the node's block ``j // 7``; see :func:`draw`.
-
-    Parameters
-    ----------
-    words : uint64[8, n * ceil(fanout / 7)]
-    threshold, guide : uint64[t], uint32[2**b + 1]
-    noise : float64[n * fanout], written
-        NaN where a draw is undecided.
-
-    Returns
-    -------
-    int
-        Number of undecided draws.
-    """
-    shift = shift_of(guide)
-    column, undecided, first = np.uint64(0), 0, np.uint64(0)
-    for _ in range(noise.size // fanout):
-        for part in range(0, fanout, 7):
-            for slot in range(min(fanout - part, 7)):
-                word = words[np.uint64(slot), column]
-                above = magnitude(word, shift, threshold, guide)
-                sign = -np.int64(word >> np.uint64(63))
-                drawn = np.float64((above ^ sign) - sign)
-                if above == UNDECIDED:
-                    drawn = np.float64(np.nan)
-                    undecided += 1
-                noise[first + np.uint64(slot)] = drawn
-            first += np.uint64(min(fanout - part, 7))
-            column += np.uint64(1)
+    for n in range(word.size):
+        i = np.uint64(n)  # unsigned: no test for negative indices
+        sign = -np.int64(word[i] >> np.uint64(63))  # 0 or -1: no branch on a random bit
+        u = word[i] & np.uint64(0x7FFFFFFFFFFFFFFF)
+        bucket = u >> shift
+        low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
+        after = threshold[low]
+        if (high - low > one) | (u == after) | (bucket == np.uint64(0)):
+            while low < high:
+                middle = (low + high) >> one
+                if u < threshold[middle]:
+                    low = middle + one
+                else:
+                    high = middle
+            if low == np.uint64(threshold.size) or u == threshold[low]:
+                noise[i] = UNDECIDED
+                undecided += 1
+            else:
+                noise[i] = (np.int64(low) ^ sign) - sign
+        else:
+            low += np.uint64(low < high) & np.uint64(u < after)
+            noise[i] = (np.int64(low) ^ sign) - sign
     return undecided
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geodp._jit import inlined, kernel
 from geodp.kernels import chacha
-from geodp.kernels.noise import UNDECIDED, magnitude, shift_of
+from geodp.kernels.noise import UNDECIDED, draw
 from geodp.kernels.tree import BOTH, LEFT, branches
 
 Rows = NDArray[np.int64]
@@ -25,18 +25,15 @@ class Stack(NamedTuple):
     ----------
     level : int64[g + 1]
         Of every row; at last that of the nodes that are put out.
-    nodes : int64[g, 3, c]
-        Prefix, in key order; refined sum, above 0; the third row is not read.
-    data : int64[g, 3, c]
-        Of the nodes that hold data: index among the row's nodes; first and one past the last of
-        their data.
+    rows : int64[g, 6, c]
+        Of nodes, in key order: prefix; refined sum, above 0; not read. Of those that hold data:
+        index among the nodes; first and one past the last of their data.
     fill : int64[g, 4]
         What of it is in use: ``NODES, DATA, NODE, DATUM``.
     """
 
     level: NDArray[np.int64]
-    nodes: NDArray[np.int64]
-    data: NDArray[np.int64]
+    rows: NDArray[np.int64]
     fill: NDArray[np.int64]
 
 
@@ -47,14 +44,15 @@ class Room(NamedTuple):
     ----------
     nodes, data : int64[2, 3, 4 * b + 1]
         Of two levels: prefix, refined sum and place in the block; a stack's data.
-    words : uint64[8 * b]
-        The block's noise.
+    words, word : uint64[8 * b], uint64[4 * b]
+        The block's noise, and every node's of one level.
     rows : int64[6, 4 * b + 1]
     """
 
     nodes: NDArray[np.int64]
     data: NDArray[np.int64]
     words: NDArray[np.uint64]
+    word: NDArray[np.uint64]
     rows: NDArray[np.int64]
 
 
@@ -68,7 +66,7 @@ class Tree(NamedTuple):
     masks, limits, domain : uint64[bits], uint64[bits], uint64[r, 2]
         As :func:`geodp.kernels.tree.branches` takes them, for all levels.
     threshold, guide : uint64[t], uint32[2**b + 1]
-        Of the noise, see :func:`geodp.kernels.noise.magnitude`.
+        Of the noise, see :func:`geodp.kernels.noise.draw`.
     known : int64[2, e]
         Node ids whose draws the table cannot decide, and their noise.
     """
@@ -97,33 +95,23 @@ def _split(total: int, noisy: int, rounding: int, branch: int) -> int:
 
 
 @kernel
-def _draw(
+def _words(
     nodes: Rows,
     size: int,
     depth: int,
     words: NDArray[np.uint64],
-    tree: Tree,
-    noisy: NDArray[np.int64],
+    word: NDArray[np.uint64],
     rounding: NDArray[np.int64],
-) -> int:
-    """Noise and rounding bits of a block's nodes; how many are left UNDECIDED."""
-    threshold, guide = tree.threshold, tree.guide
-    shift, first = shift_of(guide), np.uint64((1 << depth) - 1)
+) -> None:
+    """The words and the rounding bits of a block's nodes."""
+    first = np.uint64((1 << depth) - 1)
     prefix, place = nodes[0], nodes[2]
-    undecided = 0
     for n in range(size):
         i = np.uint64(n)  # unsigned: no test for negative indices
         slot = first + (np.uint64(prefix[i]) & first)
         block = np.uint64(place[i]) << np.uint64(3)
-        word = words[block + slot]
+        word[i] = words[block + slot]
         rounding[i] = np.int64((words[block + np.uint64(7)] >> slot) & np.uint64(1))
-        above = magnitude(word, shift, threshold, guide)
-        sign = -np.int64(word >> np.uint64(63))  # 0 or -1: no branch on a random bit
-        noisy[i] = (above ^ sign) - sign
-        if above == UNDECIDED:
-            noisy[i] = UNDECIDED
-            undecided += 1
-    return undecided
 
 
 @kernel
@@ -171,6 +159,21 @@ def _add_details(
             left -= step
         middle[j] = np.int64(low)
         noisy[node] += 2 * cumulative[low] - cumulative[first] - cumulative[after]
+
+
+@kernel
+def _split_all(
+    total: NDArray[np.int64],
+    size: int,
+    noisy: NDArray[np.int64],
+    rounding: NDArray[np.int64],
+    branch: NDArray[np.int64],
+    left: NDArray[np.int64],
+) -> None:
+    """:func:`_split` of a block's nodes."""
+    for n in range(size):
+        i = np.uint64(n)
+        left[i] = _split(total[i], noisy[i], rounding[i], branch[i])
 
 
 @kernel
@@ -235,15 +238,17 @@ def _take(stack: Stack, row: int, room: Room) -> tuple[int, int]:
     at, datum, most = stack.fill[row, NODE], stack.fill[row, DATUM], room.words.size >> 3
     rest = stack.fill[row, NODES] - at
     size = -(-rest // -(-rest // most))
-    for i in range(size):
-        room.nodes[0, 0, i] = stack.nodes[row, 0, at + i]
-        room.nodes[0, 1, i] = stack.nodes[row, 1, at + i]
-        room.nodes[0, 2, i] = i
+    nodes, source = room.nodes[0], stack.rows[row]
+    prefix, total, place = nodes[0], nodes[1], nodes[2]
+    from_prefix, from_total = source[0], source[1]
+    for n in range(size):
+        i, j = np.uint64(n), np.uint64(at + n)
+        prefix[i], total[i], place[i] = from_prefix[j], from_total[j], n
+    data, from_node = room.data[0], source[3]
     filled = 0
-    while datum + filled < stack.fill[row, DATA] and stack.data[row, 0, datum + filled] < at + size:
-        room.data[0, 0, filled] = stack.data[row, 0, datum + filled] - at
-        room.data[0, 1, filled] = stack.data[row, 1, datum + filled]
-        room.data[0, 2, filled] = stack.data[row, 2, datum + filled]
+    while datum + filled < stack.fill[row, DATA] and from_node[datum + filled] < at + size:
+        data[0, filled] = from_node[datum + filled] - at
+        data[1, filled], data[2, filled] = source[4, datum + filled], source[5, datum + filled]
         filled += 1
     return size, filled
 
@@ -298,31 +303,32 @@ def descend(
         level, steps = stack.level[row], stack.level[row + 1] - stack.level[row]
         size, filled = _take(stack, row, room)
         taken = size, filled
+        first_nodes = room.nodes[0]
+        prefix = first_nodes[0]
         for n in range(size):
             i = np.uint64(n)
-            address[i] = np.uint64(room.nodes[0, 0, i]) | np.uint64(1) << np.uint64(level)
+            address[i] = np.uint64(prefix[i]) | np.uint64(1) << np.uint64(level)
         chacha.lines(key, stream, np.uint32(0), address[:size], room.words)
         split = 0
         for depth in range(steps):
             nodes, data = room.nodes[depth & 1], room.data[depth & 1]
             height = masks.size - level - depth
-            if _draw(nodes, size, depth, room.words, tree, noisy, rounding):
+            _words(nodes, size, depth, room.words, room.word, rounding)
+            if draw(room.word[:size], tree.threshold, tree.guide, noisy):
                 undecided = _decide(nodes[0], size, level + depth, tree.known, noisy)
                 if undecided:
                     return written, visited, undecided
             _add_details(nodes, data, filled, height, tree, noisy, middle)
-            at = level + depth
-            branches(nodes[0, :size], height, masks[at], limits[at], tree.domain, branch)
-            for n in range(size):
-                i = np.uint64(n)
-                left[i] = _split(nodes[1, i], noisy[i], rounding[i], branch[i])
+            at, prefix = level + depth, nodes[0]
+            branches(prefix[:size], height, masks[at], limits[at], tree.domain, branch)
+            _split_all(nodes[1], size, noisy, rounding, branch, left)
             split += size
             below = room.nodes[1 - (depth & 1)], room.data[1 - (depth & 1)]
             if depth + 1 == steps:
                 if row == last:
                     written = _keep(nodes, size, left, out, written, first)
                     break
-                below = stack.nodes[row + 1], stack.data[row + 1]
+                below = stack.rows[row + 1, :3], stack.rows[row + 1, 3:]
             size = _keep(nodes, size, left, below[0], 0, first)
             filled = _keep_data(nodes, data, filled, left, first, middle, below[1])
         visited += split

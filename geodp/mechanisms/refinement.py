@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -55,12 +55,17 @@ Nodes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Prefixes of nodes of one level, in key order, and their refined sums, all above 0."""
 
 
+Desk = tuple[kernels.Stack, kernels.Room, NDArray[np.int64]]
+"""What one thread works on; the last is for nodes that are put out."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """What a refinement looks up, and how it goes on."""
+    """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
 
     table: CountTable
     noise: NodeNoise
+    desks: list[Desk] = field(default_factory=list)
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
@@ -94,11 +99,10 @@ class Tree:
     def _below(
         self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
     ) -> tuple[list[Nodes], int]:
-        stack, room = self._stack(level, last), _room()
-        out = np.empty((3, PIECE + 8 * BLOCK + 1), np.int64)
-        tree, stream = self._looked_up(), np.uint32(self.noise.stream)
+        stack, room, out = self._desk(level, last)
+        tree, stream = self._looked_up, np.uint32(self.noise.stream)
         done: list[Nodes] = []
-        visited, most = 0, stack.nodes.shape[2]
+        visited, most = 0, stack.rows.shape[2]
         for first in range(0, nodes[0].size, most):
             self._put(stack, *(row[first : first + most] for row in nodes))
             while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
@@ -110,8 +114,10 @@ class Tree:
                     drawn, _ = self.noise.at(node, undecided.bit_length() - 1, self.bits)
                     known = np.append(tree.known, [[undecided], drawn], axis=1)
                     tree = tree._replace(known=known)
+        self.desks.append((stack, room, out))
         return done, visited
 
+    @cached_property
     def _looked_up(self) -> kernels.Tree:
         law, nobody = self.noise.law, np.empty((2, 0), np.int64)
         domain = self.table.grid.domain_tests()
@@ -119,17 +125,19 @@ class Tree:
             self.table.key, self.cumulative, *domain, law.threshold, law.guide, nobody
         )
 
-    def _stack(self, level: int, last: int) -> kernels.Stack:
+    def _desk(self, level: int, last: int) -> Desk:
+        """What a descent works on: one that is free, or a new one."""
         levels = [level]
         while levels[-1] < last:
             levels.append(self.next(levels[-1]))
         rows, most = len(levels) - 1, 8 * BLOCK + 1
-        return kernels.Stack(
-            np.array(levels),
-            np.empty((rows, 3, most), np.int64),
-            np.empty((rows, 3, most), np.int64),
-            np.zeros((rows, 4), np.int64),
-        )
+        try:
+            stack, room, out = self.desks.pop()
+        except IndexError:
+            every = np.empty((-(-self.bits // 3), 6, most), np.int64)
+            stack = kernels.Stack(np.zeros(1, np.int64), every, np.zeros((0, 4), np.int64))
+            room, out = _room(), np.empty((3, PIECE + most), np.int64)
+        return kernels.Stack(np.array(levels), stack.rows, np.zeros((rows, 4), np.int64)), room, out
 
     def _put(
         self, stack: kernels.Stack, prefix: NDArray[np.int64], total: NDArray[np.int64]
@@ -141,9 +149,10 @@ class Tree:
         after = first + ((np.uint64(1) << height) - np.uint64(1))
         stop = np.searchsorted(self.table.key, after, "right")
         at = np.flatnonzero(start < stop)
-        stack.nodes[0, 0, : prefix.size], stack.nodes[0, 1, : prefix.size] = prefix, total
-        for row, values in enumerate((at, start[at], stop[at])):
-            stack.data[0, row, : at.size] = values
+        for row, values in zip(
+            (0, 1, 3, 4, 5), (prefix, total, at, start[at], stop[at]), strict=True
+        ):
+            stack.rows[0, row, : values.size] = values
         stack.fill[0] = prefix.size, at.size, 0, 0
 
 
@@ -153,6 +162,7 @@ def _room() -> kernels.Room:
         np.empty((2, 3, most), np.int64),
         np.empty((2, 3, most), np.int64),
         np.empty(8 * BLOCK, np.uint64),
+        np.empty(4 * BLOCK, np.uint64),
         np.empty((6, most), np.int64),
     )
 
@@ -186,13 +196,16 @@ def refine(
     total = np.array([noise.refined_total(int(tree.cumulative[-1]))])
     top, level, visited = (np.zeros(1, np.int64)[total > 0], total[total > 0]), 0, 0
     while level < grid.bits and 0 < top[0].size < subtrees.MANY:
-        top, split = tree.below(top, level, tree.next(level))
-        level, visited = tree.next(level), visited + split
+        last = tree.next(level)
+        while last < min(grid.bits, subtrees.MANY.bit_length()):  # above, there cannot be many
+            last = tree.next(last)
+        top, split = tree.below(top, level, last)
+        level, visited = last, visited + split
 
     def finished(run: slice) -> tuple[Nodes, int]:
         return tree.below((top[0][run], top[1][run]), level, grid.bits)
 
-    cuts = runs(top[1], parts or subtrees.PARTS * subtrees.processors(threads))
+    cuts = runs(top[1], parts or subtrees.some(top[1].size, threads))
     done = subtrees.each(finished, cuts, threads) if level < grid.bits else [(top, 0)]
     key, count = joined([cells for cells, _ in done])
     return key.view(np.uint64), count, visited + sum(split for _, split in done)

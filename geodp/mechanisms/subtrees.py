@@ -17,6 +17,9 @@ MANY = 1 << 11
 PARTS = 16
 """Runs of subtrees for every thread, so that none waits long for the last one."""
 
+FEWEST = 1 << 8
+"""Nodes of a run at least: fewer are not worth a start."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 First = TypeVar("First", bound=np.generic)
@@ -34,6 +37,11 @@ def runs(weight: NDArray[np.int64], parts: int) -> list[slice]:
 def processors(threads: int) -> int:
     """Threads that are asked for; 0: one for every processor."""
     return threads or os.cpu_count() or 1
+
+
+def some(nodes: int, threads: int) -> int:
+    """Into how many runs to cut so many nodes."""
+    return min(PARTS * processors(threads), -(-nodes // FEWEST))
 
 
 def each(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:

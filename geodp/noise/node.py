@@ -69,13 +69,17 @@ class NodeNoise:
         -------
         noise, rounding : int64[n]
         """
-        noise = np.empty(node.size, np.int64)
-        rounding = np.empty(node.size, np.int64)
-        law = self.law
-        if kernels.draw(words, group, slot, law.threshold, law.guide, noise, rounding):
+        word = words[slot, group]
+        noise = self._drawn(word, node)
+        return noise, ((words[7, group] >> slot.astype(np.uint64)) & np.uint64(1)).view(np.int64)
+
+    def _drawn(self, word: NDArray[np.uint64], node: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Noise of nodes with these words."""
+        noise = np.empty(word.size, np.int64)
+        if kernels.draw(word, self.law.threshold, self.law.guide, noise):
             for i in np.flatnonzero(noise == kernels.UNDECIDED):
-                noise[i] = self._decided(int(words[slot[i], group[i]]), node[i])
-        return noise, rounding
+                noise[i] = self._decided(int(word[i]), node[i])
+        return noise
 
     def children(
         self, above: NDArray[np.uint64], fanout: int
@@ -96,14 +100,9 @@ class NodeNoise:
             Whole numbers; numbers in [0, 1).
         """
         parts = -(-fanout // SLOTS)
-        words, law = self.blocks(numbered(above, parts)), self.law
-        noise = np.empty(above.size * fanout)
-        if kernels.draw_children(words, fanout, law.threshold, law.guide, noise):
-            for i in np.flatnonzero(np.isnan(noise)):
-                node, child = divmod(int(i), fanout)
-                word = words[child % SLOTS, node * parts + child // SLOTS]
-                number = above[node] * np.uint64(fanout) + np.uint64(child)
-                noise[i] = self._decided(int(word), number)
+        words = self.blocks(numbered(above, parts))
+        word = words[:SLOTS].T.reshape(above.size, parts * SLOTS)[:, :fanout].reshape(-1)
+        noise = self._drawn(word, numbered(above, fanout)).astype(np.float64)
         uniform = (words[7, ::parts] >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return noise, uniform
 
