@@ -10,6 +10,8 @@ import enum
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import final
 
@@ -167,12 +169,27 @@ def blocks(
 ) -> NDArray[np.uint64]:
     """Key-stream blocks of addresses: uint64[8, n], see :func:`geodp.kernels.chacha.blocks`."""
     out = np.empty((8, address.size), np.uint64)
+    with exposed(key) as words:
+        chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
+    return out
+
+
+def lines(key: NoiseKey, stream: int, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The same, word j of block i at ``8 * i + j``: uint64[8 * n]."""
+    out = np.empty(8 * address.size, np.uint64)
+    with exposed(key) as words:
+        chacha.lines(words, np.uint32(stream), np.uint32(0), address, out)
+    return out
+
+
+@contextmanager
+def exposed(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
+    """A key's words for a kernel, overwritten afterwards."""
     words = key.words()
     try:
-        chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
+        yield words
     finally:
         words.fill(0)
-    return out
 
 
 def digest(*parts: bytes | NDArray[np.generic]) -> bytes:

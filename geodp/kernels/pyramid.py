@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import inlined, kernel
+from geodp._jit import kernel
 
 
 @kernel
@@ -16,10 +16,11 @@ def measure(
     span: tuple[NDArray[np.int64], NDArray[np.int64]],
     key: NDArray[np.uint64],
     cumulative: NDArray[np.int64],
+    noise: NDArray[np.int64],
     start: NDArray[np.int64],
     measured: NDArray[np.float64],
 ) -> None:
-    """Add the true counts of the children of n nodes to their noise.
+    """The counts of the children of n nodes with their noise.
 
     Parameters
     ----------
@@ -29,28 +30,36 @@ def measure(
         First and one past the last of the node's data in ``key``.
     key : uint64[m], cumulative : int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
+    noise : int64[n * fanout]
     start : int64[n * fanout], written
         First of each child's data; the last child's ends where its node's does.
-    measured : float64[n * fanout]
-        Noise, to which the counts are added.
+    measured : float64[n * fanout], written
+        Whole numbers.
     """
-    for node in range(prefix.size):
-        low, stop = span[0][node], span[1][node]
-        child = prefix[node] * np.uint64(fanout)
-        for i in range(node * fanout, (node + 1) * fanout):
-            start[i] = low
-            if low < stop:
-                end = child * stride + (stride - np.uint64(1))
-                left, right = low, stop
-                while left < right:
-                    probe = (left + right) // 2
-                    if key[probe] <= end:
-                        left = probe + 1
-                    else:
-                        right = probe
-                measured[i] += cumulative[left] - cumulative[low]
-                low = left
-                child += np.uint64(1)
+    begin, stop = span
+    one, step = np.uint64(1), np.uint64(fanout)
+    for n in range(noise.size):
+        i = np.uint64(n)
+        measured[i] = float(noise[i])
+    for n in range(prefix.size):
+        node = np.uint64(n)
+        low, end = np.uint64(begin[node]), np.uint64(stop[node])
+        first = node * step
+        for j in range(first, first + step):
+            start[j] = np.int64(low)
+        if low == end:
+            continue
+        bound = prefix[node] * step * stride
+        for j in range(first, first + step):
+            start[j] = np.int64(low)
+            bound = bound + stride  # may be 2**64, which is 0: the last key is one less
+            found, left = low, end - low
+            while left > np.uint64(0):  # no branch on what is found
+                half = (left + one) >> one
+                found += half * np.uint64(key[found + half - one] <= bound - one)
+                left -= half
+            measured[j] += float(cumulative[found] - cumulative[low])
+            low = found
 
 
 @kernel
@@ -134,30 +143,6 @@ def combine(
         above_variance[i] = weight * own
 
 
-@inlined
-def _project(
-    z: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    total: float,
-    at: NDArray[np.uint64],
-    active: np.uint64,
-) -> tuple[float, np.uint64]:
-    """The tau of :func:`share`; the first ``active`` of ``at`` are cut down to those above 0."""
-    while True:
-        above, spread = 0.0, 0.0
-        for j in range(active):
-            i = at[np.uint64(j)]
-            above += z[i]
-            spread += variance[i]
-        tau, before, active = (above - total) / spread, active, np.uint64(0)
-        for j in range(before):  # kept ones move up; no branch on a random number
-            i = at[np.uint64(j)]
-            at[active] = i
-            active += np.uint64(z[i] > tau * variance[i])
-        if active == before:
-            return tau, active
-
-
 @kernel
 def share(
     z: NDArray[np.float64],
@@ -172,8 +157,10 @@ def share(
 
     ``max(z - tau * variance, 0)`` with the tau that makes the sum ``total``: the projection on
     the simplex, weighted by precision (Michelot 1986: drop the negative ones and project again
-    until there are none). Then systematic rounding: cumulative sums plus one uniform number,
-    rounded down, so that no 0 becomes positive and every expectation is kept.
+    until there are none). The largest child gets no more than the total, which bounds tau from
+    below: where the total is small against the noise, few are left to start with. Then systematic
+    rounding: cumulative sums plus one uniform number, rounded down, so that no 0 becomes positive
+    and every expectation is kept.
 
     Parameters
     ----------
@@ -190,36 +177,59 @@ def share(
         Children below it are dropped, but for the largest, and the rest is shared out again.
     out : int64[.], written
     """
-    at = np.empty(max(members.max(), 1) if members.size else 1, np.uint64)
-    after = 0
-    for node in range(total.size):
-        first, after = after, after + members[node]
-        active = np.uint64(0)
-        for j in range(first, after):  # unsigned indices spare the test for negative ones
-            i = np.uint64(j)
-            out[i] = 0
-            if variance[i] > 0:
-                at[active] = i
-                active += np.uint64(1)
+    most = 1
+    for i in range(members.size):
+        most = max(most, members[i])
+    at, own = np.empty(most, np.uint64), np.empty(most)
+    one, after = np.uint64(1), np.uint64(0)
+    for n in range(total.size):  # unsigned indices spare the test for negative ones
+        node = np.uint64(n)
+        first, after = after, after + np.uint64(members[node])
+        for j in range(first, after):
+            out[j] = 0
         if total[node] == 0:
             continue
-        goal = float(total[node])
-        tau, active = _project(z, variance, goal, at, active)
-        if least > 0:
-            largest, before, active = 0.0, active, np.uint64(0)
+        goal, best, widest = float(total[node]), -np.inf, 0.0
+        for j in range(first, after):
+            own[j - first] = z[j] if variance[j] > 0 else -np.inf
+        for j in range(first, after):
+            best = own[j - first] if own[j - first] > best else best
+            widest = variance[j] if variance[j] > widest else widest
+        tau, active = (best - goal) / widest if best > goal else -np.inf, np.uint64(0)
+        for j in range(first, after):  # kept ones move up; no branch on a random number
+            at[active] = j
+            active += np.uint64(own[j - first] > tau * variance[j])
+        if active == one:
+            out[at[np.uint64(0)]] = total[node]
+            continue
+        dropped = least <= 0
+        while True:
+            above, spread, before = 0.0, 0.0, active
+            for j in range(active):
+                above += z[at[j]]
+                spread += variance[at[j]]
+            tau, active = (above - goal) / spread, np.uint64(0)
+            for j in range(before):
+                i = at[j]
+                at[active] = i
+                active += np.uint64(z[i] > tau * variance[i])
+            if active < before:
+                continue
+            if dropped:
+                break
+            dropped, largest, active = True, 0.0, np.uint64(0)
             for j in range(before):
                 largest = max(largest, z[at[j]] - tau * variance[at[j]])
             for j in range(before):
                 i = at[j]
                 x = z[i] - tau * variance[i]
                 at[active] = i
-                active += np.uint64(x >= least or x == largest)
-            tau, active = _project(z, variance, goal, at, active)
+                active += np.uint64((x >= least) | (x == largest))
         reached, shared = uniform[node], 0
-        for j in range(np.int64(active) - 1):
-            i = at[np.uint64(j)]
+        for j in range(active - one):
+            i = at[j]
             reached += z[i] - tau * variance[i]
             upto = min(int(np.floor(reached)), total[node])
             out[i] = upto - shared
             shared = upto
-        out[at[active - np.uint64(1)]] = total[node] - shared
+        out[at[active - one]] = total[node] - shared

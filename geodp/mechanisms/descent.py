@@ -79,6 +79,7 @@ class Level:
     Attributes
     ----------
     fanout : int
+    noise : int64[n * fanout]
     z : float64[n * fanout]
         Noisy counts; with two passes later the estimates from below.
     variance : float64[n * fanout]
@@ -88,6 +89,7 @@ class Level:
     """
 
     fanout: int
+    noise: NDArray[np.int64]
     z: NDArray[np.float64]
     variance: NDArray[np.float64]
     uniform: NDArray[np.float64]
@@ -102,12 +104,12 @@ class Level:
         noise: NodeNoise,
         own: float,
     ) -> Level:
-        """Noise alone, below the nodes ``above``; a child covers ``stride`` keys."""
-        z, uniform = noise.children(above, fanout)
-        variance = np.full(z.size, own)
+        """Not yet counted, below the nodes ``above``; a child covers ``stride`` keys."""
+        drawn, uniform = noise.children(above, fanout)
+        variance = np.full(drawn.size, own)
         if grid.size < prod(grid.order.radices):
             variance[~overlaps(grid, numbered(above, fanout), stride)] = 0
-        return cls(fanout, z, variance, uniform)
+        return cls(fanout, drawn, np.empty(drawn.size), variance, uniform)
 
     def shared(self, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
         """Counts of the children, which add up to their parents' totals."""
@@ -321,7 +323,8 @@ def _below(
     level = Level.of(table.grid, frontier.prefix, fanout, stride, noise, descent.variances[i])
     start = np.empty(level.z.size, np.int64)
     span, step = frontier.span, np.uint64(stride)
-    kernels.measure(frontier.prefix, step, fanout, span, table.key, cumulative, start, level.z)
+    data = span, table.key, cumulative
+    kernels.measure(frontier.prefix, step, fanout, *data, level.noise, start, level.z)
     if i:
         shared = level.shared(frontier.count, descent.least[i])
     else:
@@ -381,5 +384,5 @@ def _every(
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
     above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
     level = Level.of(grid, above, fanout, stride, noise, descent.variances[i])
-    level.z += truth.reshape(-1, stride).sum(axis=1)
+    level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noise
     return level

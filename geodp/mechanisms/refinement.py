@@ -16,7 +16,7 @@ from geodp.kernels import topdown as kernels
 from geodp.mechanisms import subtrees
 from geodp.mechanisms.subtrees import joined, runs
 from geodp.noise import NodeNoise
-from geodp.randomness import NoiseKey, Stream, blocks
+from geodp.randomness import NoiseKey, Stream, blocks, exposed
 from geodp.table import LARGEST_DENSE, CountTable
 
 ROOT = np.array([1], np.uint64)
@@ -89,11 +89,8 @@ class Tree:
         level, last : int
             Of the nodes and of the result; blocks of noise start at both.
         """
-        words = self.noise.key.words()
-        try:
+        with exposed(self.noise.key) as words:
             parts, visited = self._below(nodes, level, last, words)
-        finally:
-            words.fill(0)
         return joined(parts or [nodes]), visited
 
     def _below(

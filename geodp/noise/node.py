@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
 from geodp.noise.law import DIGITS, Law
-from geodp.randomness import NoiseKey, blocks
+from geodp.randomness import NoiseKey, blocks, lines
 
 SLOTS = 7
 """Draws that share a block."""
@@ -70,20 +70,22 @@ class NodeNoise:
         noise, rounding : int64[n]
         """
         word = words[slot, group]
-        noise = self._drawn(word, node)
+        noise = self._drawn(word, lambda i: node[i])
         return noise, ((words[7, group] >> slot.astype(np.uint64)) & np.uint64(1)).view(np.int64)
 
-    def _drawn(self, word: NDArray[np.uint64], node: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Noise of nodes with these words."""
+    def _drawn(
+        self, word: NDArray[np.uint64], node: Callable[[int], np.uint64]
+    ) -> NDArray[np.int64]:
+        """Noise of nodes with these words; ``node(i)`` is the id or the number of the i-th."""
         noise = np.empty(word.size, np.int64)
         if kernels.draw(word, self.law.threshold, self.law.guide, noise):
             for i in np.flatnonzero(noise == kernels.UNDECIDED):
-                noise[i] = self._decided(int(word[i]), node[i])
+                noise[i] = self._decided(int(word[i]), node(int(i)))
         return noise
 
     def children(
         self, above: NDArray[np.uint64], fanout: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Noise of all children of nodes, and a number in [0, 1) for each node.
 
         A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7
@@ -96,15 +98,14 @@ class NodeNoise:
 
         Returns
         -------
-        noise, uniform : float64[n * fanout], float64[n]
-            Whole numbers; numbers in [0, 1).
+        noise, uniform : int64[n * fanout], float64[n]
         """
-        parts = -(-fanout // SLOTS)
-        words = self.blocks(numbered(above, parts))
-        word = words[:SLOTS].T.reshape(above.size, parts * SLOTS)[:, :fanout].reshape(-1)
-        noise = self._drawn(word, numbered(above, fanout)).astype(np.float64)
-        uniform = (words[7, ::parts] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return noise, uniform
+        line = lines(self.key, self.stream, numbered(above, -(-fanout // SLOTS)))
+        word, uniform = np.empty(above.size * fanout, np.uint64), np.empty(above.size)
+        kernels.children(line, fanout, word, uniform)
+        return self._drawn(
+            word, lambda i: above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout)
+        ), uniform
 
     def _decided(self, word: int, node: np.uint64) -> int:
         """A draw that the table leaves open."""

@@ -161,7 +161,7 @@ def separate_draws(name):
         "keys": (drawn, noise_of(source.law, secret=bytes(32)).at(NODES, LEVEL, LEVEL)[0]),
     }
     for up in (1, 2, 3):
-        above, _ = source.at(NODES[:: 1 << up] >> np.uint64(up), LEVEL - up)
+        above, _ = source.at(NODES[:: 1 << up] >> np.uint64(up), LEVEL - up, LEVEL)
         pairs[f"{up} levels"] = (above, drawn[:: 1 << up])
     group = NODES[: 1 << 17]
     words = source.blocks(group)
