@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import growth, refining, timings
+from bench import growth, instructions, refining, timings
 from bench.tables import fill, markdown, table, text
 from bench.timings import FULL, QUICK, Rows, Sizes
 from geodp.errors import UsageError
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[Sizes], Rows]] = {
     "memory": timings.memory,
     "identical": timings.identical,
     "growth": growth.measure,
+    "instructions": instructions.measure,
 }
 """What is measured, each a table of the document."""
 
@@ -52,11 +53,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     quick: bool = False, parts: list[str] | None = None, plot: Path | None = None
 ) -> dict[str, Any]:
-    """Rows of every part, and the aims; what is not asked for is what was kept."""
+    """Rows of every part, and the aims; what is not asked for is as kept, if of the same sizes."""
     chosen = parts or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
     kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    if kept and kept["settings"]["quick"] != quick:
+        kept = {}  # figures of small and of large tables are not mixed
     sizes = QUICK if quick else FULL
     refining.warm()
     found = {part: PARTS[part](sizes) for part in chosen}
@@ -71,7 +74,7 @@ def measure(
     }
     result["exponents"] = growth.exponents(result["growth"]) if result["growth"] else []
     result["aims"] = aims(result)
-    if plot:
+    if plot and result["growth"]:
         growth.draw(result["growth"], plot)
     return result
 
@@ -137,7 +140,8 @@ def fill_document() -> dict[str, Any]:
     for part, words in sections(result).items():
         fill(DOCUMENT, marks(part), words)
     fill(README, marks("readme"), summary(result))
-    growth.draw(result["growth"], PLOT)
+    if result["growth"]:
+        growth.draw(result["growth"], PLOT)
     return result
 
 
@@ -148,7 +152,10 @@ def marks(part: str) -> tuple[str, str]:
 
 def sections(result: dict[str, Any]) -> dict[str, str]:
     """The document's parts, by name."""
-    found = {part: markdown(LINES[part](result[part])) for part in LINES}
+    found = {
+        part: markdown(lines(result[part])) if result[part] else "Not measured."
+        for part, lines in LINES.items()
+    }
     return {"machine": machine_words(result), **found}
 
 
@@ -169,6 +176,8 @@ def machine_words(result: dict[str, Any]) -> str:
 
 def summary(result: dict[str, Any]) -> str:
     """The README's lines: the aims' table of both methods, and what was missed."""
+    if not all(result[part] for part in ("refinement", "rivals", "exponents")):
+        return "Not measured."
     by = {
         row["method"]: row
         for row in result["refinement"]
@@ -324,6 +333,18 @@ def _exponents(rows: Rows) -> Rows:
     return [{key: value for key, value in row.items() if key != "rows"} for row in rows]
 
 
+def _instructions(rows: Rows) -> Rows:
+    return [
+        {
+            "method": row["method"],
+            "nodes": row.get("visited"),
+            "instructions a node": row.get("a_node"),
+            "": row.get("problem", ""),
+        }
+        for row in rows
+    ]
+
+
 def _growth(rows: Rows) -> Rows:
     return [
         {
@@ -351,6 +372,7 @@ LINES: dict[str, Callable[[Rows], Rows]] = {
     "memory": _memory,
     "identical": _identical,
     "exponents": _exponents,
+    "instructions": _instructions,
     "growth": _growth,
 }
 """The lines of each table."""

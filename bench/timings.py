@@ -47,6 +47,8 @@ class Sizes:
         Of all contenders.
     patience : float
         Seconds after which one sits out.
+    instructions : bool
+        Whether valgrind counts.
     """
 
     tables: tuple[tuple[str, int, int], ...]
@@ -60,6 +62,7 @@ class Sizes:
     occupied: tuple[int, ...]
     rounds: int
     patience: float
+    instructions: bool
 
 
 FULL = Sizes(
@@ -79,6 +82,7 @@ FULL = Sizes(
     occupied=(10_000, 100_000, 1_000_000),
     rounds=4,
     patience=40,
+    instructions=True,
 )
 QUICK = Sizes(
     tables=(("towns", 18, 10_000), ("towns", 37, 30_000), ("towns", 62, 3_000), ("lonely", 37, 50)),
@@ -92,6 +96,7 @@ QUICK = Sizes(
     occupied=(2_000, 20_000),
     rounds=2,
     patience=2,
+    instructions=False,
 )
 
 CONSTANT = 16 << 20

@@ -39,7 +39,7 @@ class Work:
 def of_topdown(occupied: NDArray[np.uint64], released: NDArray[np.uint64], bits: int) -> Work:
     """From the keys of the table and of the output: split are the ancestors of output cells."""
     split = ancestors(released, bits)
-    either = ancestors(np.union1d(occupied, released), bits)
+    either = ancestors(np.sort(np.concatenate([occupied, released])), bits)
     both = split + ancestors(occupied, bits) - either
     visited, with_data = int(split[:-1].sum()), int(both[:-1].sum())
     return Work(visited, with_data, 1 + int(split[:-1:3].sum()))  # one for the total
@@ -66,6 +66,7 @@ def ancestors(key: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     """Nodes of every level above some keys in order, from the root to the cells: int64[bits + 1].
 
     Two neighbouring keys are below the same node of a level if they differ in no bit above it.
+    Keys may be there twice.
 
     Examples
     --------

@@ -60,6 +60,7 @@ ROWS = {
     "memory": ["table", "method", "bits", "occupied", "output", "peak_bytes", "over_aim"],
     "identical": ["method", "bits", "ways", "identical", "sha256"],
     "growth": ["varied", "method", "bits", "occupied", "epsilon", "threads", "parts", "seconds"],
+    "instructions": ["method"],
     "exponents": ["method", speed.EXPONENT, "time / visited"],
     "aims": ["figure", "where", "least", "most", "value", "met"],
 }
