@@ -16,7 +16,8 @@ BENCHMARKS = {
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
-    "scaling": "time of both tree methods against m+ log2 n, to 2^62 cells",
+    "speed": "speed and memory in one run, beside NumPy and others, and how they grow",
+    "large": "what one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
 """Modules of this package. Each has ``TITLE``, ``measure(...)``, whose keywords are its options

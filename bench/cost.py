@@ -54,6 +54,26 @@ def alternate(
     }
 
 
+def best(
+    calls: Mapping[str, Callable[[], Any]], rounds: int, patience: float
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Least seconds of every contender, in rounds that take each in turn, and its last result.
+
+    Nothing is warmed up here. Who has taken more than ``patience`` seconds in all sits out.
+    """
+    least, spent = dict.fromkeys(calls, float("inf")), dict.fromkeys(calls, 0.0)
+    results: dict[str, Any] = {}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            if spent[name] <= patience:
+                results.pop(name, None)
+                start = time.perf_counter()
+                results[name] = call()
+                seconds = time.perf_counter() - start
+                least[name], spent[name] = min(least[name], seconds), spent[name] + seconds
+    return least, results
+
+
 def alone(
     contender: str, data: str, size: int, epsilon: Fraction, patience: float
 ) -> dict[str, Any]:
@@ -96,25 +116,25 @@ def _child() -> None:
     small = data.load("trips" if len(table.grid.shape) == 4 else "clusters", 4)
     contender.prepare(small, epsilon)[0](0)  # imports, and compiled code from the cache
     run, _ = contender.prepare(table, epsilon)
-    before = _forget_peak()
+    before = forget_peak()
     start = time.perf_counter()
     kept = run(0)
     seconds = time.perf_counter() - start
-    peak = max(_peak() - before, 0)
+    above = max(peak() - before, 0)
     del kept
-    print(json.dumps({"peak": peak, "seconds": seconds}))
+    print(json.dumps({"peak": above, "seconds": seconds}))
 
 
-def _forget_peak() -> int:
+def forget_peak() -> int:
     """Resident bytes now; the peak starts from here where the system allows it (Linux)."""
     try:
         CLEAR.write_text("5")
         return _resident("VmRSS")
     except OSError:
-        return _peak()
+        return peak()
 
 
-def _peak() -> int:
+def peak() -> int:
     """Largest resident bytes so far."""
     if STATUS.exists():
         return _resident("VmHWM")

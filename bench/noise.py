@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure() -> dict[str, Any]:
     """A row for each law and scale (sigma for the Gaussian)."""
-    return {"rows": [_row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]}
+    return {"rows": [row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]}
 
 
 def show(result: dict[str, Any]) -> str:
@@ -46,12 +46,13 @@ def show(result: dict[str, Any]) -> str:
     return table(result["rows"])
 
 
-def _row(name: str, scale: Fraction) -> dict[str, Any]:
+def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
+    """A law at one scale, beside floating-point noise."""
     start = time.perf_counter()
     law: Law = DiscreteLaplace(scale) if name == "laplace" else DiscreteGaussian(scale**2)
     build = time.perf_counter() - start
     contenders = _floats(float(scale)) | _exact(law)
-    cost = _alternate(contenders)
+    cost = _alternate(contenders, rounds)
     fastest = min(cost["laplace"], cost["inverse"])
     return {
         "law": name,
@@ -110,10 +111,12 @@ def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
     return {"words": (n, draw), "full": (n, full), "single": (GROUPS, single)}
 
 
-def _alternate(contenders: dict[str, tuple[int, Callable[[], object]]]) -> dict[str, float]:
+def _alternate(
+    contenders: dict[str, tuple[int, Callable[[], object]]], rounds: int
+) -> dict[str, float]:
     """Nanoseconds a draw of every contender; the first round compiles and is not counted."""
     best = dict.fromkeys(contenders, float("inf"))
-    for number in range(ROUNDS + 1):
+    for number in range(rounds + 1):
         for name, (draws, call) in contenders.items():
             start = time.perf_counter()
             call()

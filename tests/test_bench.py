@@ -26,7 +26,6 @@ from bench import (
     public,
     pyramid,
     rectangles,
-    scaling,
     tables,
 )
 
@@ -96,17 +95,6 @@ def test_a_method_that_refuses_is_listed_and_not_run():
     assert found["rows"] == []
     assert found["refused"][0]["method"] == "ugrid"
     assert "Not measured" in methods.show(found)
-
-
-def test_scaling_fits_an_exponent_to_the_visited_nodes():
-    found = scaling.measure(bits=[18, 37], occupied=[1000, 8000], threads=[1], rounds=1)
-    assert len(found["rows"]) == 8
-    for row in found["rows"]:
-        assert row["visited"] > row["output"]
-        assert min(row["over_sort"], row["numpy_over_this"], row["ns_a_node"]) > 0
-    for one in found["exponents"]:
-        assert 0.7 < one["visited"] < 1.3
-    assert "exponents" in scaling.show(found)
 
 
 @pytest.fixture

@@ -1,0 +1,88 @@
+"""Sparse tables of any size: towns, and lonely cells. Nobody's data, the same every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+
+PEOPLE = 12
+"""People of an occupied cell of towns, on average."""
+
+TOWNS = 2000
+SEED = 20150901
+TOGETHER = 1 << 22
+"""Places that are drawn together."""
+
+
+def grid_of(bits: int) -> geodp.Grid:
+    """A map of ``2**bits`` cells, as square as can be."""
+    return geodp.Grid.regular((1 << bits // 2, 1 << (bits - bits // 2)))
+
+
+def towns(bits: int, occupied: int) -> geodp.CountTable:
+    """Cells around places of heavy-tailed sizes, some people in each: clustered at any scale."""
+    draw, grid = np.random.default_rng(SEED), grid_of(bits)
+    places = Places(draw)
+    found = np.empty(0, np.uint64)
+    while found.size < occupied:
+        missing, drawn = occupied - found.size, [found]
+        while missing > 0:
+            where = places.near(min(TOGETHER, 2 * missing + 1000))
+            key = grid.encode((where * np.array(grid.shape)[:, None]).astype(np.int64))
+            drawn.append(_distinct(key))
+            missing -= drawn[-1].size
+        found = _distinct(np.concatenate(drawn))
+    kept = np.ones(found.size, bool)  # no more than asked for; which ones does not matter
+    kept[draw.choice(found.size, found.size - occupied, replace=False, shuffle=False)] = False
+    count = 1 + draw.geometric(1 / (PEOPLE - 1), occupied)
+    return geodp.CountTable(grid, found[kept], count)
+
+
+def lonely(bits: int, occupied: int, people: int) -> geodp.CountTable:
+    """Populous cells far from each other: below their parents nearly all nodes hold no data."""
+    draw, grid = np.random.default_rng(SEED), grid_of(bits)
+    step = (1 << bits) // occupied
+    key = np.arange(occupied) * step + draw.integers(0, step, occupied)
+    return geodp.CountTable(grid, key.astype(np.uint64), np.full(occupied, people // occupied))
+
+
+class Places:
+    """Points of the unit square around towns, drawn again and again."""
+
+    def __init__(self, draw: np.random.Generator) -> None:
+        self._draw = draw
+        weight = draw.pareto(1.1, TOWNS) + 1
+        self._share = weight / weight.sum()
+        self._centre = draw.uniform(0.2, 0.8, (2, TOWNS))
+
+    def near(self, n: int) -> NDArray[np.float64]:
+        """At most n points, a town's side by side, none outside: float64[2, .]."""
+        town = np.repeat(np.arange(TOWNS), self._draw.multinomial(n, self._share))
+        away = self._draw.normal(size=(2, n))
+        where = self._centre[:, town] + 0.1 * np.sqrt(self._share)[town] * away * away * away
+        inside: NDArray[np.float64] = where[:, ((where >= 0) & (where < 1)).all(axis=0)]
+        return inside
+
+
+def _distinct(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """In order; ``np.unique`` is slower for many."""
+    key = np.sort(key)
+    found: NDArray[np.uint64] = key[np.concatenate([[True], key[1:] != key[:-1]])]
+    return found
+
+
+def save(table: geodp.CountTable, folder: Path) -> None:
+    """Keep a table's arrays, for another process to :func:`load`."""
+    np.save(folder / "key.npy", table.key)
+    np.save(folder / "count.npy", table.count)
+
+
+def load(folder: Path, bits: int) -> geodp.CountTable:
+    """A kept table: exactly its two arrays are in memory."""
+    return geodp.CountTable(
+        grid_of(bits), np.load(folder / "key.npy"), np.load(folder / "count.npy")
+    )
