@@ -158,17 +158,16 @@ def floor(rounds: int) -> tuple[float, float]:
     key, law = NoiseKey(bytes(32)), DiscreteLaplace(Fraction(38))
     address = np.arange(1 << 13, dtype=np.uint64)
     words = blocks(key, 1, address)
-    group = np.repeat(np.arange(address.size), 7)
-    slot = np.tile(np.arange(7), address.size)
-    drawn, rounding = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
+    word = words[:7].reshape(-1)
+    drawn = np.empty(word.size, np.int64)
 
     def draws() -> None:
-        kernels.draw(words, group, slot, law.threshold, law.guide, drawn, rounding)
+        kernels.draw(word, law.threshold, law.guide, drawn)
 
     draws()
     calls = {"block": lambda: blocks(key, 1, address), "draw": draws}
     least, _ = cost.best(calls, 20 * rounds, 10)
-    return least["block"] / address.size * 1e9, least["draw"] / group.size * 1e9
+    return least["block"] / address.size * 1e9, least["draw"] / word.size * 1e9
 
 
 def rivals(sizes: Sizes) -> Rows:
@@ -320,7 +319,12 @@ def _numpy(one: Refinement) -> refining.Cells:
     """T2 in NumPy with geodp's noise."""
     total = one.noise.refined_total(int(one.table.count.sum()))
     detail = one.noise.detail
-    return twins.topdown(one.table, total, lambda n, level: detail.at(n.view(np.uint64), level))
+    bits = one.table.grid.bits
+
+    def draw(node: twins.Integers, level: int) -> tuple[twins.Integers, twins.Integers]:
+        return detail.at(node.view(np.uint64), level, bits)
+
+    return twins.topdown(one.table, total, draw)
 
 
 def np_sort() -> str:

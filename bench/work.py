@@ -42,7 +42,9 @@ def of_topdown(occupied: NDArray[np.uint64], released: NDArray[np.uint64], bits:
     either = ancestors(np.sort(np.concatenate([occupied, released])), bits)
     both = split + ancestors(occupied, bits) - either
     visited, with_data = int(split[:-1].sum()), int(both[:-1].sum())
-    return Work(visited, with_data, 1 + int(split[:-1:3].sum()))  # one for the total
+    started = np.arange(bits) == 0
+    started |= (bits - np.arange(bits)) % 3 == 0
+    return Work(visited, with_data, 1 + int(split[:-1][started].sum()))  # one for the total
 
 
 def of_pyramid(occupied: NDArray[np.uint64], opened: NDArray[np.uint64], chain: Chain) -> Work:

@@ -14,7 +14,8 @@ import pytest
 
 import geodp
 from geodp.io.runs import Runs
-from geodp.kernels import chacha, radix
+from geodp.kernels import radix, topdown
+from geodp.noise import node
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench import growth, large, refining, speed, timings, towns, work
@@ -36,11 +37,11 @@ TINY = dataclasses.replace(
 )
 
 RECORDED = {
-    (20, 60_000, 30, "topdown"): (29_602, 9_128, 19_404),
+    (20, 60_000, 30, "topdown"): (29_085, 4_886, 19_335),
     (20, 60_000, 30, "pyramid"): (39_985, 7_498, 23_908),
-    (37, 60_000, 500, "topdown"): (560_275, 210_760, 73_825),
+    (37, 60_000, 500, "topdown"): (563_569, 164_407, 73_717),
     (37, 60_000, 500, "pyramid"): (2_033_027, 381_194, 64_993),
-    (62, 2_000, 20, "topdown"): (53_491, 17_819, 2_729),
+    (62, 2_000, 20, "topdown"): (49_061, 15_500, 2_633),
     (62, 2_000, 20, "pyramid"): (131_189, 24_599, 1_683),
 }
 """Table (of ``clustered``) and method: nodes visited, ChaCha20 blocks drawn, cells put out."""
@@ -72,13 +73,26 @@ def saved(name: str) -> dict:
 
 def blocks_drawn(run):
     """The result of a serial run, and the blocks that it drew."""
-    drawn, draw = [], chacha.blocks
+    drawn = []
 
-    def counted(key, stream, counter, address, out):
-        drawn.append(address.size)
-        draw(key, stream, counter, address, out)
+    def counted(draw):
+        def counting(key, stream, address, *counter):
+            drawn.append(address.size)
+            return draw(key, stream, address, *counter)
 
-    with mock.patch.object(chacha, "blocks", counted):
+        return counting
+
+    def descend(*given):
+        result = kernel(*given)
+        drawn.append(result[2])
+        return result
+
+    kernel = topdown.descend
+    with (
+        mock.patch.object(node, "blocks", counted(node.blocks)),
+        mock.patch.object(node, "lines", counted(node.lines)),
+        mock.patch.object(topdown, "descend", descend),
+    ):
         return run(), sum(drawn)
 
 

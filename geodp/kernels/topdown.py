@@ -261,7 +261,7 @@ def descend(
     key: NDArray[np.uint32],
     stream: np.uint32,
     out: NDArray[np.int64],
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """T2 on the nodes of a stack, block by block, depth first, so that output is in key order.
 
     A block goes down the (up to three) levels that share their noise, in four passes a level:
@@ -281,8 +281,8 @@ def descend(
     -------
     written : int
         Nodes put out.
-    visited : int
-        Nodes that were split.
+    visited, blocks : int
+        Nodes that were split, and blocks of noise that were computed for them.
     undecided : int
         The id of a node that ``tree.known`` should have, or 0: then the stack is empty, or
         ``out`` too full for another block.
@@ -292,14 +292,14 @@ def descend(
     left, first, middle = room.rows[3], room.rows[4], room.rows[5]
     block = room.words.size >> 3
     address = np.empty(block, np.uint64)
-    written, visited = 0, 0
+    written, visited, blocks = 0, 0, 0
     last = stack.fill.shape[0] - 1
     row = last
     while True:
         while row >= 0 and stack.fill[row, NODE] == stack.fill[row, NODES]:
             row -= 1
         if row < 0 or written + 8 * block >= out.shape[1]:
-            return written, visited, 0
+            return written, visited, blocks, 0
         level, steps = stack.level[row], stack.level[row + 1] - stack.level[row]
         size, filled = _take(stack, row, room)
         taken = size, filled
@@ -309,7 +309,7 @@ def descend(
             i = np.uint64(n)
             address[i] = np.uint64(prefix[i]) | np.uint64(1) << np.uint64(level)
         chacha.lines(key, stream, np.uint32(0), address[:size], room.words)
-        split = 0
+        blocks, split = blocks + size, 0
         for depth in range(steps):
             nodes, data = room.nodes[depth & 1], room.data[depth & 1]
             height = masks.size - level - depth
@@ -317,7 +317,7 @@ def descend(
             if draw(room.word[:size], tree.threshold, tree.guide, noisy):
                 undecided = _decide(nodes[0], size, level + depth, tree.known, noisy)
                 if undecided:
-                    return written, visited, undecided
+                    return written, visited, blocks, undecided
             _add_details(nodes, data, filled, height, tree, noisy, middle)
             at, prefix = level + depth, nodes[0]
             branches(prefix[:size], height, masks[at], limits[at], tree.domain, branch)

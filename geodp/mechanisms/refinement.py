@@ -103,7 +103,9 @@ class Tree:
         for first in range(0, nodes[0].size, most):
             self._put(stack, *(row[first : first + most] for row in nodes))
             while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
-                written, split, undecided = kernels.descend(stack, room, tree, words, stream, out)
+                written, split, _, undecided = kernels.descend(
+                    stack, room, tree, words, stream, out
+                )
                 visited += split
                 done.append((out[0, :written].copy(), out[1, :written].copy()))
                 if undecided:
