@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accounting import Event
-from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
 from geodp.mechanisms import subtrees
@@ -25,8 +25,8 @@ from geodp.tree import overlaps
 CHILDREN = 1 << 15
 """Most nodes that are measured together: they and their noise stay in the cache."""
 
-LARGEST_DENSE = 1 << 22
-"""Most keys of a domain that the dense twin takes."""
+KEPT = 1 << 27
+"""Occupied cells times levels, up to which the first pass keeps its open nodes: 4 to 8 GB."""
 
 LEAST_VARIANCE = 1e-12
 """Noise of less is as good as none; a variance of 0 is that of a child that cannot be."""
@@ -159,25 +159,25 @@ class Opened:
 
     Attributes
     ----------
-    members : int64[n]
+    members : uint16[n]
         Open children of each node.
-    uniform : float64[n]
-        The nodes' random numbers.
+    uniform : float64[.]
+        Random numbers of the nodes with several open children. An only child gets all.
     z, variance : float64[.]
-        The children's best estimates; empty with one pass.
-    below : list of (slice, Opened)
-        Runs of the children, and what is below them.
+        The best estimates of these children; empty with one pass.
+    below : list of (slice, function)
+        Runs of the children, and what gives the Opened below them.
     prefix, count : uint64[.], int64[.]
         The children, if they are cells, and their counts by the first pass; otherwise empty.
     nodes : int
         That were measured, here and below.
     """
 
-    members: NDArray[np.int64]
+    members: NDArray[np.uint16]
     uniform: NDArray[np.float64]
     z: NDArray[np.float64]
     variance: NDArray[np.float64]
-    below: list[tuple[slice, Opened]]
+    below: list[tuple[slice, Callable[[], Opened]]]
     prefix: NDArray[np.uint64]
     count: NDArray[np.int64]
     nodes: int
@@ -191,8 +191,9 @@ class Walk:
     """Two passes over the nodes below some roots, block by block depth first.
 
     A block's noise and measurements stay in the cache, and are forgotten when it is done: kept
-    are the open nodes only. A node's result depends on the node alone, so neither blocks nor
-    threads show.
+    are the open nodes only. Where even they are too many, a run of subtrees forgets them all and
+    measures them again for the second pass. A node's result depends on the node alone, so
+    neither blocks nor runs nor threads show.
     """
 
     table: CountTable
@@ -202,12 +203,18 @@ class Walk:
     parts: int
     threads: int
 
+    @property
+    def forgets(self) -> bool:
+        """Whether runs of subtrees are measured twice."""
+        return self.table.key.size * len(self.descent.fanouts) > KEPT
+
     def measured(
-        self, i: int, frontier: Frontier, above: Level | None, at: NDArray[np.int64], threads: int
+        self, i: int, frontier: Frontier, above: Level | None, at: NDArray[np.int64], split: bool
     ) -> Opened:
         """The first pass: measure level i under a block, and go on below counts above 0.
 
         With two passes the block's own estimates, at ``at`` of the level above, are improved.
+        ``split``: runs of subtrees have still to be made.
         """
         descent = self.descent
         noise = self.noise[i]
@@ -215,41 +222,53 @@ class Walk:
             self.table, descent, i, self.cumulative, frontier, noise
         )
         last, two = i == len(descent.laws) - 1, descent.passes == 2
-        below: list[tuple[slice, Opened]] = []
-        if not last:
+        below: list[tuple[slice, Callable[[], Opened]]] = []
+        nodes = level.z.size
+        if not last and opened.size:
+            runs = [slice(0, opened.size)]
+            many = split and opened.size >= subtrees.MANY
+            if many:
+                parts = self.parts or subtrees.some(opened.size, self.threads)
+                runs = subtrees.runs(frontier.count, parts)
 
-            def work(run: slice, threads: int = 1) -> list[tuple[slice, Opened]]:
-                most = max(CHILDREN // descent.fanouts[i], 1)
-                blocks = -(-(run.stop - run.start) // most)
-                cuts = [run.start + (run.stop - run.start) * b // blocks for b in range(blocks + 1)]
-                pieces = [slice(a, b) for a, b in pairwise(cuts)]
-                return [
-                    (p, self.measured(i + 1, frontier.piece(p), level, opened[p], threads))
-                    for p in pieces
-                ]
+            def work(run: slice) -> list[tuple[slice, Callable[[], Opened], int]]:
+                done: list[tuple[slice, Callable[[], Opened], int]] = []
+                for p in self._pieces(i, run):
+                    under = frontier.piece(p)
+                    found = self.measured(i + 1, under, level, opened[p], split and not many)
+                    kept: Callable[[], Opened] = partial(_same, found)
+                    if many and two and self.forgets:
+                        kept = partial(self.measured, i + 1, under, None, opened[:0], False)
+                    done.append((p, kept, found.nodes))
+                return done
 
-            if threads != 1 and opened.size >= subtrees.MANY:
-                parts = self.parts or subtrees.PARTS * subtrees.processors(threads)
-                done = subtrees.each(work, subtrees.runs(frontier.count, parts), threads)
-                below = [found for part in done for found in part]
-            elif opened.size:
-                below = work(slice(0, opened.size), threads)
+            done = subtrees.each(work, runs, self.threads if many else 1)
+            below = [(p, found) for part in done for p, found, _ in part]
+            nodes += sum(count for part in done for _, _, count in part)
         if two and above is not None:
             own = descent.variances[i - 1]
             kernels.combine(level.z, level.variance, level.fanout, own, at, above.z, above.variance)
-        kept, cells = opened if two else opened[:0], slice(None) if last else slice(0)
+        several = (members > 1) | (i == 0)
+        kept = opened[several.repeat(members)] if two else opened[:0]
+        cells = slice(None) if last else slice(0)
         return Opened(
-            members,
-            level.uniform,
+            members.astype(np.uint16),
+            level.uniform[several],
             level.z[kept],
             level.variance[kept],
             below,
             frontier.prefix[cells],
             frontier.count[cells],
-            level.z.size + sum(found.nodes for _, found in below),
+            nodes,
         )
 
-    def shared(self, i: int, block: Opened, total: NDArray[np.int64], threads: int) -> Cells:
+    def _pieces(self, i: int, run: slice) -> list[slice]:
+        """A run of nodes in blocks of which the children of each fit."""
+        blocks = -(-(run.stop - run.start) // max(CHILDREN // self.descent.fanouts[i], 1))
+        cuts = [run.start + (run.stop - run.start) * b // blocks for b in range(blocks + 1)]
+        return [slice(a, b) for a, b in pairwise(cuts)]
+
+    def shared(self, i: int, block: Opened, total: NDArray[np.int64], split: bool) -> Cells:
         """The second pass: share out totals of a block's nodes among the open children."""
         if self.descent.passes == 1:
             count = block.count
@@ -257,19 +276,27 @@ class Walk:
             count = np.maximum(np.floor(block.z + block.uniform[block.members > 0]), 0)
             count = count.astype(np.int64)
         else:
-            least = self.descent.least[i]
-            count = _shared(block.z, block.variance, block.members, total, block.uniform, least)
+            several, members = block.members > 1, block.members.astype(np.int64)
+            child, least = several.repeat(members), self.descent.least[i]
+            count = total.repeat(members)
+            count[child] = _shared(
+                block.z, block.variance, members[several], total[several], block.uniform, least
+            )
         if block.prefix.size:
             some = count > 0
             return [(block.prefix[some], count[some])]
-        many = threads != 1 and block.members.sum() >= subtrees.MANY
+        many = split and block.members.sum() >= subtrees.MANY
 
-        def work(piece: tuple[slice, Opened]) -> Cells:
+        def work(piece: tuple[slice, Callable[[], Opened]]) -> Cells:
             run, below = piece
-            return self.shared(i + 1, below, count[run], 1 if many else threads)
+            return self.shared(i + 1, below(), count[run], split and not many)
 
-        done = subtrees.each(work, block.below, threads if many else 1)
+        done = subtrees.each(work, block.below, self.threads if many else 1)
         return [cells for part in done for cells in part]
+
+
+def _same(block: Opened) -> Opened:
+    return block
 
 
 def refined(
@@ -304,10 +331,10 @@ def descended(
     nobody = np.zeros(roots.size, np.int64)
     noise = tuple(NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
     walk = Walk(table, cumulative, descent, noise, parts, threads)
-    root = walk.measured(0, Frontier(roots, span, nobody), None, nobody, threads)
-    cells = walk.shared(0, root, nobody, threads) or [(root.prefix, root.count)]
-    keys, counts = zip(*cells, strict=True)
-    return np.concatenate(keys), np.concatenate(counts), root.nodes
+    split = threads != 1 or walk.forgets
+    root = walk.measured(0, Frontier(roots, span, nobody), None, nobody, split)
+    cells = walk.shared(0, root, nobody, split) or [(root.prefix, root.count)]
+    return *subtrees.joined(cells), root.nodes
 
 
 def _below(
@@ -334,55 +361,3 @@ def _below(
         frontier.prefix, fanout, span[1], start, shared, members
     )
     return level, members, place, Frontier(prefix, (first, after), count)
-
-
-def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
-    """All nodes of all levels: bit for bit the counts of :func:`refined`.
-
-    Returns
-    -------
-    int64[keys]
-        In key order. Raises UsageError for more than 2**22 keys.
-    """
-    n = descent.strides[0]
-    if n > LARGEST_DENSE:
-        raise UsageError("The grid is too large for the dense form; use the sparse one.")
-    truth = np.zeros(n, np.int64)
-    truth[table.key.astype(np.int64)] = table.count
-    levels = [
-        _every(table.grid, truth, descent, i, NodeNoise(key, Stream.PYRAMID + i, law))
-        for i, law in enumerate(descent.laws)
-    ]
-    held = np.maximum(levels[0].z, 0).astype(np.int64)
-    opened = [held > 0]
-    for level, few in zip(levels[1:], descent.least[1:], strict=True):
-        held = level.shared(held, few)
-        opened.append(held > 0)
-    if descent.passes == 1:
-        return held
-    for i in range(len(levels) - 2, -1, -1):
-        above, level = levels[i], levels[i + 1]
-        at = np.arange(above.z.size)
-        z, variance = above.z.copy(), above.variance.copy()
-        own = descent.variances[i]
-        kernels.combine(level.z, level.variance, level.fanout, own, at, z, variance)
-        above.z = np.where(opened[i], z, above.z)
-        above.variance = np.where(opened[i], variance, above.variance)
-    held = np.where(
-        opened[0], np.maximum(np.floor(levels[0].z + levels[0].uniform), 0).astype(np.int64), 0
-    )
-    for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
-        level.variance = np.where(some, level.variance, 0.0)
-        held = level.shared(held, few)
-    return held
-
-
-def _every(
-    grid: Grid, truth: NDArray[np.int64], descent: Descent, i: int, noise: NodeNoise
-) -> Level:
-    """All nodes of level i."""
-    fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
-    above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
-    level = Level.of(grid, above, fanout, stride, noise, descent.variances[i])
-    level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noise
-    return level

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.mechanisms import descent, isolated
+from geodp.mechanisms import densetwin, descent, isolated
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
 from geodp.mechanisms.levels import Chain, preset, steps_of, weights_of
 from geodp.randomness import NoiseKey
@@ -230,7 +230,7 @@ def refine_dense(
     int64[keys]
         In key order. Raises UsageError for more than 2**22 keys.
     """
-    return descent.dense(table, method._descent(table.grid, event), key)
+    return densetwin.dense(table, method._descent(table.grid, event), key)
 
 
 METHODS = (Pyramid(),)

@@ -1,6 +1,7 @@
 """The pyramid: against its definition, its closed form, and its promises."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -200,8 +201,10 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     use, key = spent(method, table.grid, "1/2", rho), NoiseKey(SECRET)
     cells, counts, nodes = refine(table, method, use, key, parts=1)
     monkeypatch.setattr("geodp.mechanisms.subtrees.MANY", 8)
-    for children, parts, threads in ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3)):
+    ways = ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3))
+    for (children, parts, threads), kept in product(ways, (1 << 27, 0)):
         monkeypatch.setattr("geodp.mechanisms.descent.CHILDREN", children)
+        monkeypatch.setattr("geodp.mechanisms.descent.KEPT", kept)
         again = refine(table, method, use, key, parts, threads)
         assert (again[0] == cells).all()
         assert (again[1] == counts).all()
