@@ -1,0 +1,65 @@
+"""The process of a command: what it does without, and how it ends.
+
+A process that runs one command may drop what a library must leave alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NoReturn
+
+COLLECT = 20_000
+"""New objects between two searches for garbage; Python's 700 search all imports many times."""
+
+
+class _Lean:
+    """Refuses imports that libraries make only to ask whether something is of their kind.
+
+    Arrow imports pandas, if it is there, to tell its series from arrays; Numba imports SciPy's
+    linear algebra for the products of matrices in kernels, of which there are none here.
+    """
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> None:
+        """Raise ModuleNotFoundError for one of these; leave the others to Python."""
+        if name == "pandas" or (name == "scipy.linalg" and _starting("numba.np.arraymath")):
+            raise ModuleNotFoundError("geodp's command line does without it", name=name)
+
+
+def _starting(name: str) -> bool:
+    """Whether a module is being imported just now."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
+
+
+def lean() -> None:
+    """Import and collect less, from here to the end of the process."""
+    gc.set_threshold(COLLECT)
+    if not any(isinstance(finder, _Lean) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Lean())
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once: to take the modules apart first can last longer than the command.
+
+    Everything that is registered for the end runs, and what was printed is out. Where other
+    threads still run or the output cannot be written, Python ends the usual way.
+    """
+    if threading.active_count() > 1:
+        sys.exit(code)
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is done
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except Exception:
+        sys.exit(code)
+    os._exit(code)
