@@ -50,8 +50,33 @@ def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     assert done.returncode == 0, done.stderr
     modules = imported(done)
     assert {"numba", "pyarrow", "rasterio"} <= modules
+    asked = {"pandas", "scipy.linalg.cython_blas"}  # and refused
     parts = [name for name in modules if name.startswith(("pandas.", "scipy.linalg.", "shapely."))]
-    assert not {*parts, "rich"} & modules - {"scipy.linalg.cython_blas"}  # asked for, refused
+    assert not {*parts, "rich", "matplotlib.style"} & modules - {
+        "scipy.linalg.cython_blas"
+    }  # asked for, refused
+
+
+def test_pictures_are_the_same_without_the_documentation_that_nobody_reads(tmp_path):
+    code = (
+        "import sys, warnings\n"
+        "warnings.simplefilter('error')\n"
+        "if 'lean' in sys.argv[1]:\n"
+        "    from geodp.cli.process import lean; lean()\n"
+        "from matplotlib.figure import Figure\n"
+        "figure = Figure((2, 2))\n"
+        "axes = figure.add_subplot()\n"
+        "axes.plot([0, 1], [1, 0]); axes.set(xticks=[0, 1], title='a')\n"
+        "figure.savefig(sys.argv[2], metadata={'Software': None})\n"
+        "print(len(axes.set.__doc__ or ''))\n"
+    )
+    lengths = [
+        int(subprocess.check_output([sys.executable, "-c", code, way, str(tmp_path / way)]))
+        for way in ("lean.png", "full.png")
+    ]
+    assert lengths[0] < lengths[1]
+    lean, full = (tmp_path / way for way in ("lean.png", "full.png"))
+    assert lean.read_bytes() == full.read_bytes()
 
 
 def test_the_process_ends_with_what_is_registered_for_it_and_with_its_output():

@@ -12,26 +12,43 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import NoReturn
 
-COLLECT = 20_000
+COLLECT = 100_000
 """New objects between two searches for garbage; Python's 700 search all imports many times."""
 
 
 class _Lean:
-    """Refuses imports that libraries make only to ask whether something is of their kind.
+    """Keeps libraries from work that no command needs.
 
     Arrow imports pandas, if it is there, to tell its series from arrays; Numba imports SciPy's
-    linear algebra for the products of matrices in kernels, of which there are none here.
+    linear algebra for the products of matrices in kernels, of which there are none here; and
+    Matplotlib writes documentation for every class of things that are drawn.
     """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> None:
-        """Raise ModuleNotFoundError for one of these; leave the others to Python."""
+    ) -> ModuleSpec | None:
+        """Raise ModuleNotFoundError for what is left out; leave the others to Python."""
         if name == "pandas" or (name == "scipy.linalg" and _starting("numba.np.arraymath")):
             raise ModuleNotFoundError("geodp's command line does without it", name=name)
+        if name != "matplotlib.artist":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Artist(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _Artist(SourceFileLoader):
+    """Loads the class of all things that are drawn, so that it writes no documentation."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Load it, and make its method for that do nothing."""
+        super().exec_module(module)
+        module.Artist._update_set_signature_and_docstring = lambda: None
 
 
 def _starting(name: str) -> bool:
