@@ -23,6 +23,7 @@ from geodp.cli.plan import plan
 from geodp.cli.process import lean, leave
 from geodp.cli.publish import publish
 from geodp.cli.report import report
+from geodp.cli.warmup import warmup
 from geodp.errors import GeodpError
 
 
@@ -50,6 +51,7 @@ for command in (
     mesh,
     key,
     doctor,
+    warmup,
 ):
     geodp.add_command(command)
 
