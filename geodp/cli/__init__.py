@@ -20,7 +20,7 @@ from geodp.cli.budget import budget
 from geodp.cli.evaluate import evaluate
 from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
 from geodp.cli.plan import plan
-from geodp.cli.process import lean, leave
+from geodp.cli.process import INTERRUPTED, lean, leave
 from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.cli.warmup import warmup
@@ -87,7 +87,7 @@ def main() -> NoReturn:
         code = geodp.main(standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("Interrupted; nothing was published.", err=True)
-        leave(130)
+        leave(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         leave(error.exit_code)

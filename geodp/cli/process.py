@@ -20,6 +20,10 @@ COLLECT = 100_000
 """New objects between two searches for garbage; Python's 700 search all imports many times."""
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+
 class _Lean:
     """Keeps libraries from work that no command needs.
 
@@ -68,9 +72,10 @@ def leave(code: int) -> NoReturn:
     """End the process at once: to take the modules apart first can last longer than the command.
 
     Everything that is registered for the end runs, and what was printed is out. Where other
-    threads still run or the output cannot be written, Python ends the usual way.
+    threads still run, but not after Ctrl-C, or where the output cannot be written, Python ends the
+    usual way.
     """
-    if threading.active_count() > 1:
+    if threading.active_count() > 1 and code != INTERRUPTED:
         sys.exit(code)
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is done

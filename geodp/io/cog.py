@@ -20,6 +20,7 @@ from rasterio.crs import CRS
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from rasterio.windows import Window
 
+from geodp import progress
 from geodp.grid import Grid
 from geodp.io.tables import ERROR, chunks, counted, require_released
 from geodp.lattice import Lattice
@@ -120,6 +121,14 @@ def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
         yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
 
 
+def _counted(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
+    """`windows`, counted for the operator's eyes."""
+    progress.begin(what, -(-place.rows // BLOCK))
+    for number, window in windows(place):
+        yield number, window
+        progress.advance()
+
+
 def background(grid: Grid, window: Window) -> NDArray[np.float64]:
     """0 inside the domain, NaN outside: float64[rows, cols] of a window."""
     place = grid.places[0]
@@ -217,6 +226,7 @@ def write_cog(
                 draw.set_band_description(number, band)
                 draw.set_band_unit(number, counted(name))
             _fill(draw, table.grid, pixels, len(bands), standard_error)
+        progress.begin("Packing the raster")
         rasterio.shutil.copy(
             draft,
             path,
@@ -239,7 +249,7 @@ def write_cog(
 
 def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
     """Whether every pixel of the bands of counts is exactly the table's."""
-    for number, window in windows(place):
+    for number, window in _counted(place, "Checking the raster"):
         for band in range(bands):
             expected = np.zeros((window.height, window.width))
             pixels.dense(number, band, expected)
@@ -282,7 +292,7 @@ def _fill(
     bands: int,
     standard_error: float | None,
 ) -> None:
-    for number, window in windows(grid.places[0]):
+    for number, window in _counted(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
