@@ -69,7 +69,9 @@ class _Listener(event.Listener):  # type: ignore[misc]
         self._tell = tell
 
     def on_start(self, event: Any) -> None:
-        self._tell(event.data["dispatcher"].py_func.__name__)
+        dispatcher = event.data["dispatcher"]
+        if any(dispatcher is kernel for kernel in _kernels):  # and none of Numba's own functions
+            self._tell(dispatcher.py_func.__name__)
 
     def on_end(self, event: Any) -> None:
         pass

@@ -127,6 +127,17 @@ def shown(stream: IO[str]) -> Iterator[Bar]:
             watcher.join()
 
 
+@contextmanager
+def unsaid() -> Iterator[None]:
+    """What the block does says nothing: the line stays with the step that it is part of."""
+    global _bar
+    outer, _bar = _bar, None
+    try:
+        yield
+    finally:
+        _bar = outer
+
+
 def _watch(bar: Bar, over: threading.Event, stream: IO[str]) -> None:
     """Draw the bar until the work is over."""
     if over.wait(PATIENCE):

@@ -83,3 +83,33 @@ def test_without_a_place_for_compiled_code_it_says_what_to_do():
     assert done.returncode == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_that_kernels_are_compiled_is_told_once(tmp_path):
+    source = tmp_path / "kernels_here.py"
+    source.write_text(
+        "from geodp._jit import kernel\n"
+        "@kernel\n"
+        "def doubled(n):\n"
+        "    return 2 * n\n"
+        "@kernel\n"
+        "def raised(n):\n"
+        "    return doubled(n) + 1\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import kernels_here as kernels\n"
+        "from geodp._jit import compiled_kernels, compiling\n"
+        "import geodp.cli\n"
+        "tell = sys.modules['geodp.cli.publish']._once_said()\n"
+        "said = []\n"
+        "with compiling(said.append), compiling(tell):\n"
+        "    kernels.raised(1); kernels.raised(2)\n"
+        "kernels.raised(1.5)\n"
+        "print(said, compiled_kernels())\n"
+    )
+    first, second = (run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
+    assert first.stdout == "['raised', 'doubled'] (4, 0)\n", first.stderr
+    assert first.stderr.count("geodp warmup does it ahead") == 1
+    assert second.stdout == "[] (0, 2)\n"
+    assert second.stderr == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp import progress
 from geodp.errors import OutputError
 
 if TYPE_CHECKING:
@@ -38,14 +40,19 @@ def warmup(as_json: bool) -> None:
     counts in a temporary folder: no data are read, no budget is spent. Methods other than pyramid
     and topdown compile the little that they need beyond when they are first used.
     """
-    from geodp._jit import cache_folder, compiled_kernels
+    from geodp._jit import cache_folder, compiled_kernels, compiling
 
     started = time.perf_counter()
     rehearsals = list(_rehearsals())
     folder = cache_folder()
     if folder is None:
         raise OutputError(NO_CACHE)
-    with tempfile.TemporaryDirectory(prefix="geodp-warmup-") as place:
+    with (
+        tempfile.TemporaryDirectory(prefix="geodp-warmup-") as place,
+        progress.shown(sys.stderr) as bar,
+        compiling(lambda kernel: setattr(bar, "what", f"Compiling {kernel}")),
+        progress.unsaid(),
+    ):
         for number, rehearse in enumerate(rehearsals):
             rehearse(Path(place, str(number)))
     made, found = compiled_kernels()
