@@ -161,7 +161,13 @@ main()
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    ("module", "function"), [("tables", "write_csv"), ("staging", "_flush"), ("tally", "place")]
+    ("module", "function"),
+    [
+        ("tables", "write_csv"),
+        ("staging", "_flush"),
+        ("cog", "rasterio.shutil.copy"),
+        ("tally", "place"),
+    ],
 )
 def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp_path):
     data = Path(__file__).parents[1] / "data" / "kanto" / "tblT999999H5339.zip"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -226,25 +227,39 @@ def write_cog(
                 draw.set_band_description(number, band)
                 draw.set_band_unit(number, counted(name))
             _fill(draw, table.grid, pixels, len(bands), standard_error)
-        progress.begin("Packing the raster")
-        rasterio.shutil.copy(
-            draft,
-            path,
-            driver="COG",
-            COMPRESS="DEFLATE",
-            PREDICTOR="YES",
-            BLOCKSIZE=str(BLOCK),
-            OVERVIEW_RESAMPLING="AVERAGE",
-            SPARSE_OK="YES",
-            STATISTICS="YES",
-            BIGTIFF="IF_SAFER",
-            NUM_THREADS="ALL_CPUS",
-        )
+        _pack(draft, path)
         draft.unlink()
         with rasterio.open(path) as written:
             same = _holds(written, place, pixels, len(bands))
         if not same:  # GDAL does not report every write that fails at closing
             raise OSError(errno.EIO, FAILED)
+
+
+def _pack(draft: Path, path: Path) -> None:
+    """Make the draft a Cloud Optimized GeoTIFF, in a thread that Ctrl-C does not wait for."""
+
+    def copy() -> None:
+        with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
+            rasterio.shutil.copy(
+                draft,
+                path,
+                driver="COG",
+                COMPRESS="DEFLATE",
+                PREDICTOR="YES",
+                BLOCKSIZE=str(BLOCK),
+                OVERVIEW_RESAMPLING="AVERAGE",
+                SPARSE_OK="YES",
+                STATISTICS="YES",
+                BIGTIFF="IF_SAFER",
+                NUM_THREADS="ALL_CPUS",
+            )
+
+    progress.begin("Packing the raster")
+    pool = ThreadPoolExecutor(1)
+    try:
+        pool.submit(copy).result()
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
