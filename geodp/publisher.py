@@ -173,8 +173,8 @@ def release_digest(table: CountTable, spent: Event) -> bytes:
     return digest(
         table.grid.identity,
         "\n".join(parameters).encode(),
-        table.key.astype("<u8"),
-        table.count.astype("<i8"),
+        table.key.astype("<u8", copy=False),
+        table.count.astype("<i8", copy=False),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from types import FrameType
 from typing import NoReturn
@@ -19,8 +20,10 @@ from geodp.cli.budget import budget
 from geodp.cli.evaluate import evaluate
 from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
 from geodp.cli.plan import plan
+from geodp.cli.process import INTERRUPTED, lean, leave
 from geodp.cli.publish import publish
 from geodp.cli.report import report
+from geodp.cli.warmup import warmup
 from geodp.errors import GeodpError
 
 
@@ -48,31 +51,52 @@ for command in (
     mesh,
     key,
     doctor,
+    warmup,
 ):
     geodp.add_command(command)
+
+
+PATIENCE = 2.0
+"""Seconds after Ctrl-C in which another is the same one: temporary files are being removed."""
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
     sys.exit(143)  # an exception, so that temporary files are removed
 
 
+class _Interrupts:
+    """What Ctrl-C does: once an exception, so that temporary files are removed in peace."""
+
+    def __init__(self) -> None:
+        self._last = -PATIENCE
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - self._last >= PATIENCE:
+            self._last = now
+            raise KeyboardInterrupt
+
+
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signal.signal(signal.SIGTERM, _terminated)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
+        signal.signal(signal.SIGINT, _Interrupts())
+    lean()
     try:
         code = geodp.main(standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("Interrupted; nothing was published.", err=True)
-        sys.exit(130)
+        leave(INTERRUPTED)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        leave(error.exit_code)
     except GeodpError as error:
         click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
+        leave(error.exit_code)
     except MemoryError:
         click.echo("Error: out of memory; choose smaller bounds or coarser cells.", err=True)
-        sys.exit(1)
+        leave(1)
     except Exception as error:
         # The message of an unforeseen error might quote data, so only its place is shown.
         if os.environ.get("GEODP_TRACEBACK"):
@@ -84,8 +108,8 @@ def main() -> NoReturn:
             "confidential values.",
             err=True,
         )
-        sys.exit(1)
-    sys.exit(code if isinstance(code, int) else 0)
+        leave(1)
+    leave(code if isinstance(code, int) else 0)
 
 
 __all__ = ["geodp", "main"]

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from geodp import progress
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.planning import Settings
+
+
+COMPILING = (
+    "Compiling for this machine, which takes some seconds once after an installation; "
+    "geodp warmup does it ahead."
+)
 
 
 @click.command(no_args_is_help=True)
@@ -73,10 +80,17 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
     with _padded(options["pad_time"]):
-        _publish(options)
+        seconds: dict[str, float] = {}
+        with progress.shown(sys.stderr), ExitStack() as stack:
+            said = _publish(options, seconds, stack)
+        if options["profile"]:
+            for phase, took in seconds.items():
+                click.echo(f"{phase} {took:.3f} s", err=True)
+        click.echo(said)
 
 
-def _publish(options: dict[str, Any]) -> None:
+def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
+    """Publish; what is to be said of it."""
     require_known(click.get_current_context())
     named(options["columns"], "--column")
     named(options["where"], "--where")
@@ -86,14 +100,16 @@ def _publish(options: dict[str, Any]) -> None:
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
-    seconds: dict[str, float] = {}
     with _phase("Starting", "imports", seconds):
         import geodp
+        from geodp._jit import compiling
         from geodp.accounting import budget
         from geodp.coarser import Coarsening
         from geodp.io.publication import check_publication
         from geodp.mechanisms import mechanism
 
+        if sys.stderr.isatty():
+            stack.enter_context(compiling(_once_said()))
         budget(options["epsilon"], options["rho"], options["delta"])
         method = mechanism(options["method"])
         key = None
@@ -149,9 +165,6 @@ def _publish(options: dict[str, Any]) -> None:
                 "seconds": dict(seconds),
             },
         )
-    if options["profile"]:
-        for phase, took in seconds.items():
-            click.echo(f"{phase} {took:.3f} s", err=True)
     if options["as_json"]:
         event = release.event
         document = {
@@ -163,11 +176,22 @@ def _publish(options: dict[str, Any]) -> None:
             "method": event.mechanism,
             "private": event.is_private,
         }
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    click.echo(f"Published in {options['output'] / 'public'}; for the operator only: ", nl=False)
-    click.echo(f"{options['output'] / 'restricted'}")
-    click.echo(release.event.words)
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    return f"Published in {public}; for the operator only: {restricted}\n{release.event.words}"
+
+
+def _once_said() -> Callable[[str], None]:
+    """Says at the first kernel that is compiled why this run takes longer."""
+    said = False
+
+    def tell(_kernel: str) -> None:
+        nonlocal said
+        if not said:
+            said = True
+            click.echo(COMPILING, err=True)
+
+    return tell
 
 
 def _planned(context: click.Context) -> Settings:
@@ -197,13 +221,8 @@ def _padded(least: float) -> Iterator[None]:
 
 @contextmanager
 def _phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Time a phase, and show that it runs where a person looks on."""
+    """Time a phase."""
     started = time.perf_counter()
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status(f"{label} ..."):
-            yield
-    else:
-        yield
+    progress.begin(label)
+    yield
     seconds[name] = round(time.perf_counter() - started, 3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from rasterio.crs import CRS
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 from rasterio.windows import Window
 
+from geodp import progress
 from geodp.grid import Grid
 from geodp.io.tables import ERROR, chunks, counted, require_released
 from geodp.lattice import Lattice
@@ -63,50 +64,59 @@ def combinations(grid: Grid) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
 class Pixels:
     """A released table by windows of ``BLOCK`` raster rows; row 0 is the northernmost.
 
+    Nothing is kept of a cell: a window decodes the pieces of the table (`chunks`) that touch it, of
+    which there are few in an order of compact areas, and keeps what lies in it until the next.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        On a grid that has a raster.
+
     Attributes
     ----------
-    row, col : int32[m]
-        Ordered by window; in key order within one.
-    band : int32[m]
-        From 0.
-    count : int64[m] or float64[m]
-    start : int64[windows + 1]
-        Where each window's cells begin.
+    decoded : int
+        Cells decoded so far.
     """
 
-    row: NDArray[np.int32]
-    col: NDArray[np.int32]
-    band: NDArray[np.int32]
-    count: Counts
-    start: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, table: ReleasedTable) -> Pixels:
-        """The pixels of a table on a grid that has a raster."""
-        grid, place = table.grid, table.grid.places[0]
-        row, col, band = (np.empty(table.key.size, np.int32) for _ in range(3))
+    def __init__(self, table: ReleasedTable) -> None:
+        self._table = table
+        self._place = table.grid.places[0]
+        windows = -(-self._place.rows // BLOCK)
+        self._parts: list[tuple[slice, NDArray[np.bool_]]] = []
+        self.decoded = 0
         for part, index, _ in chunks(table):
-            row[part] = raster_rows(place, index[0])
-            col[part] = index[1]
-            band[part] = 0
-            for attribute, axis in zip(grid.attributes, index[2:], strict=True):
-                band[part] = band[part] * len(attribute.labels) + axis
-        window = row // BLOCK
-        order = np.argsort(window, kind="stable")
-        windows = np.arange(-(-place.rows // BLOCK) + 1)
-        start = np.searchsorted(window[order], windows).astype(np.int64)
-        return cls(row[order], col[order], band[order], table.count[order], start)
+            rows = raster_rows(self._place, index[0]) // BLOCK
+            self._parts.append((part, np.bincount(rows, minlength=windows) > 0))
+            self.decoded += rows.size
+        self._window = -1
+        self._held: list[tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]] = []
 
     def dense(self, window: int, band: int, out: NDArray[np.float64]) -> None:
         """Add the counts of a window's band to ``out`` (float64[rows, cols]), in place."""
-        part = slice(self.start[window], self.start[window + 1])
-        chosen = self.band[part] == band
-        at = self.row[part][chosen] - window * BLOCK, self.col[part][chosen]
-        out[at] += self.count[part][chosen]
+        if window != self._window:
+            self._held = [self._cells(window, p) for p, touched in self._parts if touched[window]]
+            self._window = window
+        for row, col, bands, count in self._held:
+            chosen = bands == band
+            out[row[chosen], col[chosen]] += count[chosen]
+
+    def _cells(
+        self, window: int, part: slice
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]:
+        """Rows in the window, columns, bands and counts of a piece's cells that lie in it."""
+        grid = self._table.grid
+        index = grid.decode(self._table.key[part])
+        self.decoded += index.shape[1]
+        row = raster_rows(self._place, index[0]) - window * BLOCK
+        here = (row >= 0) & (row < BLOCK)
+        index = index[:, here]
+        band = np.zeros(index.shape[1], np.int64)
+        for attribute, axis in zip(grid.attributes, index[2:], strict=True):
+            band = band * len(attribute.labels) + axis
+        return row[here], index[1], band, self._table.count[part][here]
 
 
 def raster_rows(place: Lattice, row: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -118,6 +128,14 @@ def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
     """The windows of ``BLOCK`` rows, from the north."""
     for number, top in enumerate(range(0, place.rows, BLOCK)):
         yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
+
+
+def _counted(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
+    """`windows`, counted for the operator's eyes."""
+    progress.begin(what, -(-place.rows // BLOCK))
+    for number, window in windows(place):
+        yield number, window
+        progress.advance()
 
 
 def background(grid: Grid, window: Window) -> NDArray[np.float64]:
@@ -184,14 +202,14 @@ def write_cog(
 
     Notes
     -----
-    The tiled draft beside ``path`` is removed. Memory: a window of all columns, and some 50 bytes
-    for every cell that is not 0.
+    The tiled draft beside ``path`` is removed. Memory: a window of all columns and its cells,
+    and a piece of the table; nothing for every cell.
     """
     require_released(table)
     place = table.grid.places[0]
     bands = [f"{name} {labels}".strip() for labels in combinations(table.grid)]
     names = bands if standard_error is None else [*bands, ERROR]
-    pixels = Pixels.of(table)
+    pixels = Pixels(table)
     draft = path.with_name(f".{path.stem}.draft.tif")
     dtype = dtype_of(table)
     profile = {
@@ -217,19 +235,7 @@ def write_cog(
                 draw.set_band_description(number, band)
                 draw.set_band_unit(number, counted(name))
             _fill(draw, table.grid, pixels, len(bands), standard_error)
-        rasterio.shutil.copy(
-            draft,
-            path,
-            driver="COG",
-            COMPRESS="DEFLATE",
-            PREDICTOR="YES",
-            BLOCKSIZE=str(BLOCK),
-            OVERVIEW_RESAMPLING="AVERAGE",
-            SPARSE_OK="YES",
-            STATISTICS="YES",
-            BIGTIFF="IF_SAFER",
-            NUM_THREADS="ALL_CPUS",
-        )
+        _pack(draft, path)
         draft.unlink()
         with rasterio.open(path) as written:
             same = _holds(written, place, pixels, len(bands))
@@ -237,9 +243,36 @@ def write_cog(
             raise OSError(errno.EIO, FAILED)
 
 
+def _pack(draft: Path, path: Path) -> None:
+    """Make the draft a Cloud Optimized GeoTIFF, in a thread that Ctrl-C does not wait for."""
+
+    def copy() -> None:
+        with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
+            rasterio.shutil.copy(
+                draft,
+                path,
+                driver="COG",
+                COMPRESS="DEFLATE",
+                PREDICTOR="YES",
+                BLOCKSIZE=str(BLOCK),
+                OVERVIEW_RESAMPLING="AVERAGE",
+                SPARSE_OK="YES",
+                STATISTICS="YES",
+                BIGTIFF="IF_SAFER",
+                NUM_THREADS="ALL_CPUS",
+            )
+
+    progress.begin("Packing the raster")
+    pool = ThreadPoolExecutor(1)
+    try:
+        pool.submit(copy).result()
+    finally:
+        pool.shutdown(wait=False)
+
+
 def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
     """Whether every pixel of the bands of counts is exactly the table's."""
-    for number, window in windows(place):
+    for number, window in _counted(place, "Checking the raster"):
         for band in range(bands):
             expected = np.zeros((window.height, window.width))
             pixels.dense(number, band, expected)
@@ -282,7 +315,7 @@ def _fill(
     bands: int,
     standard_error: float | None,
 ) -> None:
-    for number, window in windows(grid.places[0]):
+    for number, window in _counted(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()

@@ -6,6 +6,7 @@ for, and a row is named by its line in the file only when an error needs it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,9 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.delimited import TextTable, is_name
-from geodp.io.sources import FilePath, Source, guard, sources
+from geodp.io.sources import FilePath, Source, guard, listed, sources
 
 BATCH = 1 << 18
 """Rows of Parquet that are in memory at once."""
@@ -113,11 +115,14 @@ def open_tables(
             ascii_alike = False
         if not ascii_alike:
             raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
+    progress.begin("Reading", sum(os.path.getsize(p) for p in listed(paths) if os.path.isfile(p)))
     for source in sources(paths):
         if source.kind == "parquet":
             yield ParquetTable.open(source)
         else:
             yield TextTable.open(source, delimiter, encoding, labelled)
+        progress.advance(source.size)
+    progress.begin("Sorting")
 
 
 def batches(
@@ -184,11 +189,14 @@ class ParquetTable:
         """Batches of the chosen columns as they are stored."""
         names = [self.columns[column] for column in chosen]
         stream = self.file.iter_batches(BATCH, columns=list(dict.fromkeys(names)))
+        rows, read = max(self.file.metadata.num_rows, 1), 0
         while True:
             try:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 return
+            read += batch.num_rows
+            progress.part(read / rows, self.source.size)
             yield [batch.column(name) for name in names]
 
     def line(self, record: int) -> int:

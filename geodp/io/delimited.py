@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from geodp import progress
 from geodp.errors import InputError
 from geodp.io.sources import DAMAGES, Source, guard
 
@@ -156,6 +157,7 @@ class TextTable:
                     raise self._ragged()
                 if batch is None:
                     return
+                progress.part(self.source.share(stream), self.source.size)
                 yield [self._decode(batch.column(name)) for name in include]
 
     def line(self, record: int) -> int | None:

@@ -141,9 +141,9 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
     widths, heights = zip(*(panel.size for panel in panels), strict=True)
     width = max(LEAST_WIDTH, sum(widths) + gap * (len(panels) - 1)) + 2 * edge
     height = max(heights) + head + foot
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update({"font.family": "DejaVu Sans", "text.color": INK})
+    # rcdefaults() would read all of Matplotlib's style sheets first.
+    defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
+    with mpl.rc_context({**defaults, "font.family": "DejaVu Sans", "text.color": INK}):
         figure = Figure((width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
         sheet = _Sheet(figure, width, height)

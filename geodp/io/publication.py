@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from geodp import progress
 from geodp.accounting import Event
 from geodp.areas import Areas
 from geodp.errors import UsageError
@@ -163,10 +164,12 @@ def _write_public(
     files = _Files(folder)
     identity = _write_tables(table, card, files, name, error)
     for level in areas:
+        progress.begin(f"Writing {level.level}")
         _write_level(level, table.grid, card, files, name, identity)
     _write_raster(table, card, files, name, error, identity)
     reason = why_no_picture(table.grid)
     if reason is None:
+        progress.begin("Drawing the map")
         write_png(table, folder / f"{name}.png", name=name, card=card)
         files.add(f"{name}.png", "image/png", "the map as a picture, colours on a fixed scale")
     else:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, TypeAlias, TypeVar, cast
+from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 
@@ -54,11 +54,17 @@ class Source:
         "text" or "parquet".
     open : callable
         Opens the stream at its start; may be called again.
+    size : int
+        Bytes on disk.
+    share : callable
+        How much of an open stream has been read, from 0 to 1.
     """
 
     name: str
     kind: str
     open: Callable[[], IO[bytes]]
+    size: int = 0
+    share: Callable[[IO[bytes]], float] = lambda stream: 0.0
 
 
 def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
@@ -79,15 +85,21 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
         name = os.fspath(path)
         if kind == "zip":
             for member in guard(name, partial(_members, path)):
-                yield Source(f"{name} ({member})", "text", partial(_open_member, path, member))
+                opens = partial(_open_member, path, member.filename)
+                share = partial(_read, size=member.file_size)
+                label = f"{name} ({member.filename})"
+                yield Source(label, "text", opens, member.compress_size, share)
         elif kind == "gzip":
-            yield Source(name, "text", partial(_open_gzip, path))
+            size = os.path.getsize(path)
+            share = partial(_read_packed, size=size)
+            yield Source(name, "text", partial(_open_gzip, path), size, share)
         elif kind == "tiff":
             raise InputError("The file is a raster; read it as one (read_raster).", file=name)
         elif kind == "7z":
             raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
         else:
-            yield Source(name, kind, partial(_open_plain, path))
+            size = os.path.getsize(path)
+            yield Source(name, kind, partial(_open_plain, path), size, partial(_read, size=size))
 
 
 def listed(paths: FilePath | Sequence[FilePath]) -> list[FilePath]:
@@ -136,7 +148,7 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
     raise InputError(rule, file=name)
 
 
-def _members(path: FilePath) -> list[str]:
+def _members(path: FilePath) -> list[zipfile.ZipInfo]:
     with zipfile.ZipFile(path) as archive:
         infos = [info for info in archive.infolist() if not info.is_dir()]
     tables = [
@@ -151,12 +163,21 @@ def _members(path: FilePath) -> list[str]:
         raise InputError("The archive holds further archives; unpack it first.", file=name)
     if not tables:
         raise InputError("The archive holds no .txt, .csv or .tsv table.", file=name)
-    return [info.filename for info in tables]
+    return tables
 
 
 def _hidden(member: str) -> bool:
     parts = PurePosixPath(member).parts
     return any(part.startswith(".") or part == "__MACOSX" for part in parts)
+
+
+def _read(stream: IO[bytes], size: int) -> float:
+    return stream.tell() / max(size, 1)
+
+
+def _read_packed(stream: IO[bytes], size: int) -> float:
+    packed: IO[bytes] = cast(Any, stream).fileobj
+    return packed.tell() / max(size, 1)
 
 
 def _open_plain(path: FilePath) -> IO[bytes]:

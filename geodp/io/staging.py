@@ -66,8 +66,16 @@ def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
             require_free(final, overwrite=overwrite)
             _exchange(partial, final, final.parent / f".{final.name}.replaced-{token}")
         except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
+            _remove(partial)
             raise
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder into which a thread that nobody waits for may just put a file."""
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
 
 
 def is_release(folder: Path) -> bool:

@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.errors import CodeError, UsageError
 from geodp.grid import Grid
 from geodp.lattice import Lattice
@@ -58,6 +59,14 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Cou
     for start in range(0, table.key.size, CHUNK):
         part = slice(start, start + CHUNK)
         yield part, table.grid.decode(table.key[part]), table.count[part]
+
+
+def _counted(table: ReleasedTable, what: str) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
+    """`chunks`, counted for the operator's eyes."""
+    progress.begin(what, table.key.size)
+    for part, index, count in chunks(table):
+        yield part, index, count
+        progress.advance(count.size)
 
 
 def place_columns(grid: Grid) -> tuple[str, ...]:
@@ -137,7 +146,7 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: Er
     empty = _columns(grid, *_nothing(table), name, _part_of(standard_error, slice(0)))
     rows = (
         _columns(grid, index, count, name, _part_of(standard_error, part))
-        for part, index, count in chunks(table)
+        for part, index, count in _counted(table, "Writing the CSV")
     )
     write_rows(rows, empty.schema, path, texts=labels)
 
@@ -204,7 +213,7 @@ def write_parquet(
     with pa.parquet.ParquetWriter(
         path, schema, compression="zstd", use_dictionary=repeated
     ) as writer:
-        for part, index, count in chunks(table):
+        for part, index, count in _counted(table, "Writing the Parquet file"):
             rows = _with_geometry(grid, index, count, name, _part_of(standard_error, part))
             writer.write_table(rows, row_group_size=ROW_GROUP)
 

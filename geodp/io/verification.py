@@ -214,7 +214,7 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
     reason = cog.why_no_raster(table)
     if reason is not None:
         return f"none: {reason}"
-    place, pixels = table.grid.places[0], cog.Pixels.of(table)
+    place, pixels = table.grid.places[0], cog.Pixels(table)
     error, counted = standard_error_of(card), len(cog.combinations(table.grid))
     bands = counted + (error is not None)
     with cog.quiet(), rasterio.open(folder / f"{card['name']}.tif") as raster:

@@ -11,6 +11,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp import progress
+
 MANY = 1 << 11
 """Nodes of a level from which on their subtrees are worked on side by side."""
 
@@ -49,8 +51,17 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], threads: int) ->
     threads = min(processors(threads), len(items))
     if threads < 2:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))
+    progress.begin("Releasing", len(items))
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return [_counted(result) for result in pool.map(work, items)]
+    finally:  # after Ctrl-C nobody waits for what the threads are at
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _counted(result: Result) -> Result:
+    progress.advance()
+    return result
 
 
 def joined(

@@ -171,3 +171,24 @@ def test_the_picture_says_where_its_margin_holds(tmp_path, monkeypatch):
     said = " ".join(words)
     assert "where counts are well above the noise" in said
     assert "Isolated cells are pulled down" in said
+
+
+def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
+    """Each cell is decoded a few times, and only a window's are held."""
+    monkeypatch.setattr(tables, "CHUNK", 1 << 12)
+    monkeypatch.setattr(cog, "BLOCK", 128)
+    grid = geodp.Grid.regular((512, 512), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0))
+    key = np.arange(0, 1 << 18, 2, dtype=np.uint64)
+    event = geodp.publish(CountTable.from_dense(np.eye(512, dtype=int), grid), epsilon=1).event
+    table = ReleasedTable(grid, key, np.ones(key.size, np.int64), event)
+    pixels = cog.Pixels(table)
+    whole = np.zeros((512, 512))
+    for window in range(4):
+        part = np.zeros((128, 512))
+        pixels.dense(window, 0, part)
+        pixels.dense(window, 1, part)  # of no cell
+        whole[window * 128 : window * 128 + 128] = part
+        held = sum(row.size for row, *_ in pixels._held)
+        assert held == key.size // 4
+    assert np.array_equal(whole, table.to_dense()[::-1])
+    assert pixels.decoded <= 2 * key.size

@@ -1,0 +1,208 @@
+"""The line on the terminal: when it is there, what it tells, and that it goes at once."""
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp import progress
+from geodp.io.tabular import read_table
+from geodp.progress import Bar
+
+ROWS = 40_000
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@contextmanager
+def recorded(monkeypatch):
+    """What steps say while the block runs: name, total, pieces done."""
+    steps = []
+
+    def begin(what, total=None):
+        steps.append([what, total, 0.0])
+
+    def advance(pieces=1):
+        steps[-1][2] += pieces
+
+    def part(share, pieces=1):
+        assert 0 <= share <= 1.0001
+        assert steps[-1][2] + share * pieces <= steps[-1][1] * 1.0001
+
+    with monkeypatch.context() as patch:
+        for function in (begin, advance, part):
+            patch.setattr(progress, function.__name__, function)
+        yield steps
+
+
+def table_of(folder, seed, kind):
+    """A file of ROWS cells, all fields of one width, so that its size tells nothing."""
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(512 * 512, ROWS, replace=False)
+    count = rng.integers(100, 999, ROWS)
+    text = "x,y,n\n" + "".join(
+        f"{100 + x},{100 + y},{n}\n"
+        for x, y, n in zip(cells % 512, cells // 512, count, strict=True)
+    )
+    path = folder / f"{seed}.{kind}"
+    if kind == "csv":
+        path.write_text(text)
+    elif kind == "csv.gz":
+        import gzip
+
+        path.write_bytes(gzip.compress(text.encode(), 1))
+    elif kind == "zip":
+        import zipfile
+
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.csv", text)
+            archive.writestr("b.csv", "x,y,n\n")
+    else:
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.csv.read_csv(io.BytesIO(text.encode())), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "zip", "parquet"])
+def test_reading_is_told_in_bytes_of_the_files_up_to_all_of_them(kind, tmp_path, monkeypatch):
+    paths = [table_of(tmp_path, seed, kind) for seed in (1, 2)]
+    with recorded(monkeypatch) as steps:
+        options = {"x": "x", "y": "y", "anchor": "index", "duplicates": "sum"}
+        read_table(paths, grid=geodp.Grid.regular((612, 612)), value="n", **options)
+    (what, total, done), sorting = steps
+    assert (what, total) == ("Reading", sum(path.stat().st_size for path in paths))
+    assert 0.9 * total < done <= total  # an archive has a directory besides
+    assert sorting[0] == "Sorting"
+
+
+@pytest.mark.parametrize("method", ["pyramid", "topdown"])
+def test_steps_and_their_totals_do_not_depend_on_the_data(method, tmp_path, monkeypatch):
+    grid = geodp.Grid.regular((612, 612))
+    told = []
+    for seed in (1, 2):
+        path = table_of(tmp_path, seed, "csv")
+        with recorded(monkeypatch) as steps:
+            table = read_table(path, grid=grid, value="n", x="x", y="y", anchor="index")
+            release = geodp.publish(table, method=method, epsilon=1)
+        told.append([step[:2] for step in steps])
+        assert all(done in (total, 0) for what, total, done in steps if total)
+    assert told[0] == told[1]
+    with recorded(monkeypatch) as steps:  # what is written is public
+        release.write(tmp_path / "out")
+    names = [what for what, _, _ in steps]
+    assert names[:2] == ["Writing the CSV", "Writing the Parquet file"]
+    assert names[-1] == "Drawing the map"
+    assert all(done == total for _, total, done in steps if total)
+
+
+def test_an_estimate_is_that_of_the_speed_so_far_and_none_before_there_is_one():
+    assert Bar("a", None, begun=0).left(9) is None
+    assert Bar("a", 100, done=4, begun=0).left(9) is None
+    assert Bar("a", 100, done=10, partly=10, begun=0).left(10) == pytest.approx(40)
+    assert Bar("a", 100, done=110, begun=0).left(10) == 0
+
+
+def test_nothing_is_drawn_without_a_terminal_or_for_quick_work(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    for stream, wait in ((io.StringIO(), 0.2), (Terminal(), 0)):
+        with progress.shown(stream):
+            progress.begin("Reading", 10)
+            time.sleep(wait)
+        assert stream.getvalue() == ""
+    assert progress._bar is None
+
+
+def test_a_step_is_drawn_with_what_is_left_and_then_wiped_away(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    stream = Terminal()
+    with pytest.raises(KeyboardInterrupt), progress.shown(stream) as bar:  # noqa: PT012
+        progress.begin("Reading", 10)
+        progress.advance(5)
+        bar.begun -= 30
+        time.sleep(0.4)
+        raise KeyboardInterrupt
+    drawn = stream.getvalue()
+    assert "Reading" in drawn
+    assert "about 30 s left" in drawn
+    assert drawn.rstrip().endswith("\x1b[2K")
+    assert not re.search(r"\b5\b|\b10\b", re.sub(r"\x1b\[[\d;?]*\w", "", drawn))
+
+
+SLOW = """
+import os, sys, time
+import geodp.progress as progress, geodp.io.{module} as module
+progress.PATIENCE = 0.2
+def slow(*arguments, **options):
+    os.write(1, b"HERE\\n")
+    time.sleep(30)
+module.{function} = slow
+from geodp.__main__ import main
+sys.argv = ["geodp", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        ("tables", "write_csv"),
+        ("staging", "_flush"),
+        ("cog", "rasterio.shutil.copy"),
+        ("tally", "place"),
+    ],
+)
+def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp_path):
+    data = Path(__file__).parents[1] / "data" / "kanto" / "tblT999999H5339.zip"
+    call = [str(data), "--grid", "jis:half", "--primary", "5339"]
+    call += ["--value", "人口（総数）", "--epsilon", "1"]
+    code = SLOW.format(module=module, function=function)
+    ours, theirs = pty.openpty()
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, "publish", *call, "--output", str(tmp_path / "out")],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "TERM": "xterm"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    os.close(theirs)
+    assert run.stdout.readline() == b"HERE\n"
+    time.sleep(0.5)  # until the bar is drawn
+    os.killpg(run.pid, signal.SIGINT)
+    asked = time.monotonic()
+    shown = b""
+    while select.select([ours], [], [], 10)[0]:
+        try:
+            more = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not more:
+            break
+        shown += more
+    assert run.wait(10) == 130
+    assert time.monotonic() - asked < 10  # and not the 30 that are slept
+    os.close(ours)
+    text = re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
+    assert "Traceback" not in text
+    assert text.strip().splitlines()[-1].strip() == "Interrupted; nothing was published."
+    assert run.stdout.read() == b""
+    assert list(tmp_path.iterdir()) == []
