@@ -195,10 +195,11 @@ def share(
         for j in range(first, after):
             best = own[j - first] if own[j - first] > best else best
             widest = variance[j] if variance[j] > widest else widest
-        tau, active = (best - goal) / widest if best > goal else -np.inf, np.uint64(0)
+        free, least_tau, active = best <= goal, (best - goal) / widest, np.uint64(0)
         for j in range(first, after):  # kept ones move up; no branch on a random number
             at[active] = j
-            active += np.uint64(own[j - first] > tau * variance[j])
+            some = free | (own[j - first] > least_tau * variance[j])
+            active += np.uint64(some & (variance[j] > 0))
         if active == one:
             out[at[np.uint64(0)]] = total[node]
             continue
