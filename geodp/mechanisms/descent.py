@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from geodp.accounting import Event
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
+from geodp.mechanisms.frontier import Data, Frontier, Level
 from geodp.mechanisms.levels import Chain
 from geodp.noise import Law, NodeNoise
 from geodp.noise.node import SLOTS
@@ -70,96 +71,6 @@ class Descent:
         return cls(chain.fanouts, chain.strides, laws, least, passes)
 
 
-@dataclass(eq=False)
-class Level:
-    """The children of the open nodes above, each node's side by side.
-
-    Attributes
-    ----------
-    fanout : int
-    prefix : uint64[n * fanout]
-    z : float64[n * fanout]
-        Noisy counts; with two passes later the estimates from below.
-    variance : float64[n * fanout]
-        Of z; 0 where the domain ends and, later, where a child is closed.
-    uniform : float64[n]
-        The parents' random numbers.
-    open : int64[.]
-        Children with a count above 0, which are looked into.
-    count : int64[.]
-        Their counts.
-    """
-
-    fanout: int
-    prefix: NDArray[np.uint64]
-    z: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    uniform: NDArray[np.float64]
-    open: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    count: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def shared(
-        self, total: NDArray[np.int64], least: float, nodes: slice = slice(None)
-    ) -> NDArray[np.int64]:
-        """Counts of the children of some nodes, which add up to their parents' totals."""
-        first, stop, _ = nodes.indices(self.uniform.size)
-        children = slice(first * self.fanout, stop * self.fanout)
-        z, variance = self.z[children], self.variance[children]
-        out = np.empty(z.size, np.int64)
-        kernels.share(z, variance, self.fanout, total[nodes], self.uniform[nodes], least, out)
-        return out
-
-    @classmethod
-    def joined(cls, pieces: list[Level]) -> Level:
-        """One level of the pieces of its nodes."""
-        if len(pieces) == 1:
-            return pieces[0]
-        before = np.cumsum([0, *(piece.z.size for piece in pieces)])
-        opened = [piece.open + first for piece, first in zip(pieces, before, strict=False)]
-        return cls(
-            pieces[0].fanout,
-            np.concatenate([piece.prefix for piece in pieces]),
-            np.concatenate([piece.z for piece in pieces]),
-            np.concatenate([piece.variance for piece in pieces]),
-            np.concatenate([piece.uniform for piece in pieces]),
-            np.concatenate(opened),
-            np.concatenate([piece.count for piece in pieces]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Frontier:
-    """Open nodes of a level, in key order.
-
-    Attributes
-    ----------
-    prefix : uint64[n]
-    span : int64[2, n]
-        First and one past the last of each node's data.
-    count : int64[n]
-        What is shared out below; empty above the root.
-    """
-
-    prefix: NDArray[np.uint64]
-    span: NDArray[np.int64]
-    count: NDArray[np.int64]
-
-    def piece(self, nodes: slice) -> Frontier:
-        """Some neighbouring nodes."""
-        return Frontier(self.prefix[nodes], self.span[:, nodes], self.count[nodes])
-
-    @classmethod
-    def joined(cls, pieces: list[Frontier]) -> Frontier:
-        """One frontier of its pieces."""
-        if len(pieces) == 1:
-            return pieces[0]
-        return cls(
-            np.concatenate([piece.prefix for piece in pieces]),
-            np.concatenate([piece.span for piece in pieces], axis=1),
-            np.concatenate([piece.count for piece in pieces]),
-        )
-
-
 @dataclass(frozen=True)
 class Pieces:
     """Into how many runs of nodes the work on every level is cut.
@@ -212,40 +123,56 @@ def descended(
     pieces: Pieces,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """The same under several roots side by side: each has ``strides[0]`` keys."""
-    levels = _expanded(table, descent, key, roots, pieces)
+    data = Data.of(table)
+    levels = expanded(data, descent, key, data.frontier(roots, descent.strides[0]), pieces)
     if descent.passes == 2:
-        _combined(levels, descent, pieces)
-        root = levels[0]
-        root.count = _rounded(root)[root.open]
-        for above, level, few in zip(levels, levels[1:], descent.least[1:], strict=False):
-            closed = np.ones(level.z.size, np.bool_)
-            closed[level.open] = False
-            level.variance[closed] = 0
-            level.count = _shared(level, above.count, few, pieces)[level.open]
-    last = levels[-1]
-    some = last.count > 0
+        combined(levels, descent.laws, pieces)
+        levels[0].count = rounded(levels[0])[levels[0].open]
+        share_out(levels, descent.least, pieces)
     nodes = sum(level.z.size for level in levels)
-    return last.prefix[last.open][some], last.count[some], nodes
+    return *cells_of(levels), nodes
 
 
-def _rounded(root: Level) -> NDArray[np.int64]:
-    """Totals from estimates of the roots."""
-    return np.maximum(np.floor(root.z + root.uniform), 0).astype(np.int64)
+def expanded(
+    data: Data,
+    descent: Descent,
+    key: NoiseKey,
+    frontier: Frontier,
+    pieces: Pieces,
+    levels: slice = slice(None),
+) -> list[Level]:
+    """The first pass: measure level by level, below nodes with a count above 0 only.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        Of the level above the first of ``levels``; of the roots themselves for level 0.
+    levels : slice
+        Which levels.
+    """
+    found: list[Level] = []
+    for i in range(len(descent.laws))[levels]:
+        noise = NodeNoise(key, Stream.PYRAMID + i, descent.laws[i])
+
+        def work(
+            run: slice, frontier: Frontier = frontier, noise: NodeNoise = noise, i: int = i
+        ) -> tuple[Level, Frontier]:
+            return _below(data, descent, i, frontier.piece(run), noise)
+
+        fanout = (1, *descent.fanouts)[i]
+        runs = pieces.each(work, frontier.prefix.size, fanout)
+        found.append(Level.joined([level for level, _ in runs]))
+        frontier = Frontier.joined([below for _, below in runs])
+    return found
 
 
-def _shared(
-    level: Level, total: NDArray[np.int64], least: float, pieces: Pieces
-) -> NDArray[np.int64]:
-    def work(run: slice) -> NDArray[np.int64]:
-        return level.shared(total, least, run)
+def combined(levels: list[Level], laws: tuple[Law, ...], pieces: Pieces) -> None:
+    """Estimates from below, level by level up to the first; they overwrite z and variance.
 
-    return np.concatenate(pieces.each(work, level.uniform.size, level.fanout))
-
-
-def _combined(levels: list[Level], descent: Descent, pieces: Pieces) -> None:
-    """Estimates from below, level by level up to the root; they overwrite z and variance."""
+    ``laws``: those of ``levels``.
+    """
     steps: Iterable[tuple[Level, Level, Law]] = zip(
-        levels[-2::-1], levels[:0:-1], descent.laws[-2::-1], strict=True
+        levels[-2::-1], levels[:0:-1], laws[-2::-1], strict=True
     )
     for above, level, law in steps:
         fanout, own = level.fanout, variance_of(law)
@@ -259,42 +186,39 @@ def _combined(levels: list[Level], descent: Descent, pieces: Pieces) -> None:
         pieces.each(work, level.uniform.size, fanout)
 
 
-def _expanded(
-    table: CountTable,
-    descent: Descent,
-    key: NoiseKey,
-    roots: NDArray[np.uint64],
-    pieces: Pieces,
-) -> list[Level]:
-    """The first pass: measure level by level, below nodes with a count above 0 only."""
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    ends = roots * np.uint64(descent.strides[0]) + np.uint64(descent.strides[0] - 1)
-    stop = np.searchsorted(table.key, ends, "right")
-    span = np.stack([np.concatenate([[0], stop[:-1]]), stop])
-    frontier = Frontier(roots, span, np.zeros(roots.size, np.int64))
-    levels: list[Level] = []
-    for i, law in enumerate(descent.laws):
-        noise = NodeNoise(key, Stream.PYRAMID + i, law)
+def rounded(root: Level) -> NDArray[np.int64]:
+    """Totals from estimates of the roots."""
+    return np.maximum(np.floor(root.z + root.uniform), 0).astype(np.int64)
+
+
+def share_out(levels: list[Level], least: tuple[float, ...], pieces: Pieces) -> None:
+    """The second pass: from the counts of the first level down to those of the last.
+
+    ``least``: that of ``levels``.
+    """
+    for above, level, few in zip(levels, levels[1:], least[1:], strict=False):
+        closed = np.ones(level.z.size, np.bool_)
+        closed[level.open] = False
+        level.variance = np.where(closed, 0.0, level.variance)
 
         def work(
-            run: slice, frontier: Frontier = frontier, noise: NodeNoise = noise, i: int = i
-        ) -> tuple[Level, Frontier]:
-            return _below(table, descent, i, cumulative, frontier.piece(run), noise)
+            run: slice, above: Level = above, level: Level = level, few: float = few
+        ) -> NDArray[np.int64]:
+            return level.shared(above.count, few, run)
 
-        fanout = (1, *descent.fanouts)[i]
-        found = pieces.each(work, frontier.prefix.size, fanout)
-        levels.append(Level.joined([level for level, _ in found]))
-        frontier = Frontier.joined([below for _, below in found])
-    return levels
+        shared = pieces.each(work, level.uniform.size, level.fanout)
+        level.count = np.concatenate(shared)[level.open]
+
+
+def cells_of(levels: list[Level]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Prefixes of the last level with a count above 0, and their counts."""
+    last = levels[-1]
+    some = last.count > 0
+    return last.prefix[last.open][some], last.count[some]
 
 
 def _below(
-    table: CountTable,
-    descent: Descent,
-    i: int,
-    cumulative: NDArray[np.int64],
-    frontier: Frontier,
-    noise: NodeNoise,
+    data: Data, descent: Descent, i: int, frontier: Frontier, noise: NodeNoise
 ) -> tuple[Level, Frontier]:
     """Level i, measured under a frontier, and the frontier of its own open nodes.
 
@@ -306,8 +230,8 @@ def _below(
     span = frontier.span
     start = np.empty(child.size + 1, np.int64)
     start[-1] = span[1, -1] if span.size else 0
-    kernels.measure(child, np.uint64(stride), fanout, span, table.key, cumulative, start, z)
-    variance = np.where(overlaps(table.grid, child, stride), variance_of(noise.law), 0.0)
+    kernels.measure(child, np.uint64(stride), fanout, span, data.key, data.cumulative, start, z)
+    variance = np.where(overlaps(data.grid, child, stride), variance_of(noise.law), 0.0)
     level = Level(fanout, child, z, variance, uniform)
     if i:
         shared = level.shared(frontier.count, descent.least[i])
@@ -353,7 +277,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
         kernels.combine(level.z, level.variance, level.fanout, own, at, z, variance)
         above.z = np.where(opened[i], z, above.z)
         above.variance = np.where(opened[i], variance, above.variance)
-    held = np.where(opened[0], _rounded(levels[0]), 0)
+    held = np.where(opened[0], rounded(levels[0]), 0)
     for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
         level.variance = np.where(some, level.variance, 0.0)
         held = level.shared(held, few)
