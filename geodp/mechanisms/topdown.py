@@ -15,6 +15,7 @@ from geodp.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
+from geodp.mechanisms.frontier import Data, Frontier
 from geodp.noise import NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks
 from geodp.table import LARGEST_DENSE, CountTable, ReleasedTable
@@ -210,13 +211,32 @@ def refine(table: CountTable, noise: Noise) -> tuple[NDArray[np.uint64], NDArray
         Nodes that were split.
     """
     grid = _binary(table.grid)
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
+    data = Data.of(table)
+    total = noise.refined_total(int(data.cumulative[-1]))
+    root = data.frontier(np.zeros(min(total, 1), np.uint64), 1 << grid.bits)
+    start = Frontier(root.prefix, root.span, np.full(root.prefix.size, total))
+    return split(data, noise, start, 0, grid.bits)
+
+
+def split(
+    data: Data, noise: Noise, start: Frontier, first: int, last: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+    """T2 from nodes of level ``first``, a multiple of three, down to those of level ``last``.
+
+    Returns
+    -------
+    prefix : uint64[n], count : int64[n]
+        The nodes above 0 of level ``last``, in key order.
+    visited : int
+        Nodes that were split.
+    """
+    grid = data.grid
     masks, limits, domain = grid.domain_tests()
-    total = noise.refined_total(int(cumulative[-1]))
-    frontier = np.array([[0], [total], [0], [table.key.size], [0]], np.int64)[:, : min(total, 1)]
+    group = np.zeros(start.prefix.size, np.int64)
+    frontier = np.stack([start.prefix.astype(np.int64), start.count, *start.span, group])
     visited = 0
     words = np.empty((8, 0), np.uint64)
-    for level in range(grid.bits):
+    for level in range(first, last):
         n = frontier.shape[1]
         visited += n
         node = (np.uint64(1) << np.uint64(level)) | frontier[0].astype(np.uint64)
@@ -231,7 +251,7 @@ def refine(table: CountTable, noise: Noise) -> tuple[NDArray[np.uint64], NDArray
         tree.branches(frontier[0], height, masks[level], limits[level], domain, branch)
         children = np.empty((5, 2 * n), np.int64)
         written = kernels.expand(
-            frontier, height, branch, drawn, rounding, table.key, cumulative, children
+            frontier, height, branch, drawn, rounding, data.key, data.cumulative, children
         )
         frontier = children[:, :written]
     return frontier[0].astype(np.uint64), frontier[1].copy(), visited
