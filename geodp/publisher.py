@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.accounting import ADD_REMOVE, Budget, Event, budget, event
 from geodp.areas import public_guess
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
+from geodp.grid import Grid
 from geodp.ledger import Charge, Ledger
 from geodp.loss import ZeroConcentratedDP
-from geodp.mechanisms import mechanism
+from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
 from geodp.release import Release
 from geodp.table import CountTable
@@ -98,14 +101,48 @@ def publish(
     """
     if not isinstance(table, CountTable):
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
+    guess = public_guess(people)
+    chosen, spent = agreed(
+        table,
+        method,
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        key=key,
+    )
+    if table.grid.mask is not None:
+        under = np.uint64(map_digits(table.grid))
+        require_public_mask(table.grid, np.unique(table.key >> under).size)
+    own, fingerprint = release_key(key, lambda: release_digest(table, spent))
+    try:
+        charge = charged(ledger, dataset, spent, fingerprint)
+        return Release(chosen.release(table, spent, own), charge, guess)
+    finally:
+        own.forget()
+
+
+def agreed(
+    table: CountTable,
+    method: str,
+    *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    key: NoiseKey | None = None,
+) -> tuple[Mechanism, Event]:
+    """The method and the event of :func:`publish`; of the table only grid and bound are read."""
     chosen = mechanism(method)
     if refusal := chosen.refusal(table.grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = agreed_bound(table, contribution)
-    _require_public_mask(table)
-    guess = public_guess(people)
     amounts = budget(epsilon, rho, delta)
     if amounts["rho"] is not None and not chosen.gaussian:
         raise UsageError(f"{chosen.name} has Laplace noise only: give epsilon alone.")
@@ -124,22 +161,29 @@ def publish(
     )
     if overload := chosen.overload(table.grid, spent):
         raise UsageError(overload)
+    return chosen, spent
+
+
+def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
+    """The key of one release, which the caller forgets, and its fingerprint in a ledger.
+
+    ``identity``: the digest of all that the release depends on, asked for where a key is kept.
+    """
     if key is None:
-        own, fingerprint = NoiseKey.generate(), secrets.token_hex(32)
-    else:
-        identity = release_digest(table, spent)
-        own, fingerprint = key.derive(identity), key.fingerprint(identity)
-    try:
-        charge = None
-        if ledger is not None or dataset is not None:
-            charge = _charged(ledger, dataset, spent, fingerprint)
-        return Release(chosen.release(table, spent, own), charge, guess)
-    finally:
-        own.forget()
+        return NoiseKey.generate(), secrets.token_hex(32)
+    found = identity()
+    return key.derive(found), key.fingerprint(found)
 
 
-def _charged(ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str) -> Charge:
-    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable."""
+def charged(
+    ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str
+) -> Charge | None:
+    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
+
+    None where there is neither a ledger nor a data set.
+    """
+    if ledger is None and dataset is None:
+        return None
     if ledger is None or dataset is None:
         raise UsageError("A ledger and the name of a data set in it go together.")
     if not spent.is_private:
@@ -165,6 +209,17 @@ def _charged(ledger: Ledger | None, dataset: str | None, spent: Event, fingerpri
 
 def release_digest(table: CountTable, spent: Event) -> bytes:
     """SHA-256 of everything that a release depends on but the key: input, grid, parameters."""
+    return streamed_digest(table.grid, spent, table.key.size, [table.key], [table.count])
+
+
+def streamed_digest(
+    grid: Grid,
+    spent: Event,
+    cells: int,
+    keys: Iterable[NDArray[np.uint64]],
+    counts: Iterable[NDArray[np.int64]],
+) -> bytes:
+    """The same of a table that comes in pieces: all keys in order, and then all counts."""
     parameters = (
         NOISE_FORMAT,
         spent.mechanism,
@@ -174,21 +229,24 @@ def release_digest(table: CountTable, spent: Event) -> bytes:
         str(spent.sensitivity),
     )
     return digest(
-        table.grid.identity,
+        grid.identity,
         "\n".join(parameters).encode(),
-        table.key.astype("<u8"),
-        table.count.astype("<i8"),
+        (8 * cells, (piece.astype("<u8") for piece in keys)),
+        (8 * cells, (piece.astype("<i8") for piece in counts)),
     )
 
 
-def _require_public_mask(table: CountTable) -> None:
-    """Refuse a mask that holds exactly the occupied cells: it was made from the data."""
-    mask = table.grid.mask
-    if mask is None or not table.key.size:
-        return
-    under = sum(1 for axis in table.grid.order.axes if axis > 1)
-    occupied = np.unique(table.key >> np.uint64(under))
-    if occupied.size == mask.cells:  # all occupied cells lie inside, so they are the mask
+def map_digits(grid: Grid) -> int:
+    """Bits of a key, of a grid with a mask, under those of the map."""
+    return sum(1 for axis in grid.order.axes if axis > 1)
+
+
+def require_public_mask(grid: Grid, occupied: int) -> None:
+    """Refuse a mask that holds exactly the occupied cells of the map: it was made from the data.
+
+    ``occupied``: how many there are, all of which lie inside the mask.
+    """
+    if grid.mask is not None and occupied and occupied == grid.mask.cells:
         raise UsageError(
             "The mask holds exactly the occupied cells, so it was made from the data and tells "
             "them. A mask must come from a public source, such as a coastline."

@@ -45,6 +45,12 @@ class Noise:
         drawn, _ = self.total.at(ROOT, 0)
         return max(total + int(drawn[0]), 0)
 
+    def root(self, data: Data) -> Frontier:
+        """The root with its refined total; no node where that is 0."""
+        total = self.refined_total(int(data.cumulative[-1]))
+        prefix = np.zeros(min(total, 1), np.uint64)
+        return data.frontier(prefix, 1 << data.grid.bits, np.full(prefix.size, total))
+
 
 @dataclass(frozen=True)
 class TopDown(Mechanism):
@@ -212,10 +218,7 @@ def refine(table: CountTable, noise: Noise) -> tuple[NDArray[np.uint64], NDArray
     """
     grid = _binary(table.grid)
     data = Data.of(table)
-    total = noise.refined_total(int(data.cumulative[-1]))
-    root = data.frontier(np.zeros(min(total, 1), np.uint64), 1 << grid.bits)
-    start = Frontier(root.prefix, root.span, np.full(root.prefix.size, total))
-    return split(data, noise, start, 0, grid.bits)
+    return split(data, noise, noise.root(data), 0, grid.bits)
 
 
 def split(
