@@ -25,6 +25,9 @@ from geodp.publisher import charged, release_key, require_public_mask, streamed_
 from geodp.randomness import NoiseKey
 from geodp.table import MOST_PEOPLE, TOO_MANY
 
+AT_ONCE = 1 << 23
+"""Occupied cells that the driver holds at a time, unless one range has more."""
+
 Last = Callable[[int], tuple[Any, ...]]
 """Function and further arguments of the last task of every range."""
 
@@ -128,16 +131,24 @@ class Run:
         require_public_mask(self.cut.grid, sum(entry[0] for entry in some) - twice)
 
     def _digest(self, ranges: list[Any]) -> bytes:
-        """The digest of one machine: all keys in order and then all counts, range by range."""
+        """The digest of one machine: all keys in order and then all counts, some at a time."""
+        sizes = self.client.gather(self._each(tasks.size, ranges))
+        runs, held = list[list[int]](), AT_ONCE
+        for number, cells in enumerate(sizes):
+            if held + cells > AT_ONCE:
+                runs, held = [*runs, []], 0
+            runs[-1].append(number)
+            held += cells
 
         def stream(function: Callable[..., Any]) -> Iterator[Any]:
-            for number, piece in enumerate(ranges):
-                yield self._submit(function, number, piece).result()
+            for run in runs:
+                yield from self.client.gather(
+                    [self._submit(function, number, ranges[number]) for number in run]
+                )
 
-        cells = sum(self.client.gather(self._each(tasks.size, ranges)))
         event = self.cut.event
         return streamed_digest(
-            self.cut.grid, event, cells, stream(tasks.keys), stream(tasks.counts)
+            self.cut.grid, event, sum(sizes), stream(tasks.keys), stream(tasks.counts)
         )
 
     def _refined(

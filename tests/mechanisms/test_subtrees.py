@@ -1,0 +1,110 @@
+"""Top and subtrees, refined apart and put together, are the release of one machine."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from geodp.accounting import event
+from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.errors import UsageError
+from geodp.grid import Grid
+from geodp.mechanisms import mechanism, subtrees
+from geodp.mechanisms.frontier import Data
+from geodp.mechanisms.subtrees import cut_of, roots_between
+from geodp.randomness import NoiseKey
+from geodp.table import CountTable
+
+SECRET = bytes(range(32))
+
+
+def masked() -> Grid:
+    grid = Grid.regular((60, 90))
+    inside = np.add.outer(np.arange(60), np.arange(90)) % 50 < 30
+    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "stripes"))
+
+
+GRIDS = {
+    "map": Grid.regular((100, 77)),
+    "one cell": Grid.regular((1, 1)),
+    "masked": masked(),
+    "attributes": Grid.regular((40, 30)).with_attribute("age", ["0", "1", "2"]),
+    "pairs": Grid.regular((12, 9)).pairs(),
+    "official": Grid.mesh("jis:half", bounds=(138, 35, 139, 36)).with_official_order(),
+    "huge": Grid.regular((1 << 31, 1 << 31)),
+}
+
+
+def table_on(grid: Grid, people: int = 3000) -> CountTable:
+    rng = np.random.default_rng(7)
+    size = np.array(grid.shape)[:, None]
+    index = (rng.beta(2, 5, (len(grid.shape), people)) * size).astype(np.int64)
+    index = index[:, grid.contains(index)]
+    return CountTable.from_index(grid, index, rng.integers(1, 9, index.shape[1]))
+
+
+def apart(table: CountTable, cut, parts: int):
+    """As the cluster does it, here."""
+    key = NoiseKey(SECRET)
+    stride = np.uint64(cut.stride)
+    node, first = np.unique(table.key // stride, return_index=True)
+    total = np.add.reduceat(table.count, first) if node.size else np.zeros(0, np.int64)
+    levels = cut.above(Data.counted(table.grid, node * stride, total), key)
+    nodes = cut.nodes()
+    assert np.isin(levels[-1].prefix[levels[-1].open], nodes).all()
+    last = int(nodes[-1]) + 1
+    bounds = [0, *(int(nodes[nodes.size * i // parts]) for i in range(1, parts)), last]
+    roots = [roots_between(levels[-1], a, b) for a, b in pairwise(bounds)]
+    begun = []
+    for (a, b), root in zip(pairwise(bounds), roots, strict=True):
+        here = (table.key // stride >= a) & (table.key // stride < b)
+        data = Data.counted(table.grid, table.key[here], table.count[here])
+        begun.append(pickle.loads(pickle.dumps(cut.below(data, root, key))))
+    z = np.concatenate([levels[0].z for levels in begun])
+    variance = np.concatenate([levels[0].variance for levels in begun])
+    ends = np.cumsum([root.prefix.size for root in roots])[:-1]
+    totals = np.split(cut.totals(levels, z, variance), ends)
+    for _ in range(2):  # a task that runs again finds the same
+        found = [cut.finished(*each) for each in zip(begun, totals, strict=True)]
+    return [np.concatenate(column) for column in zip(*found, strict=True)]
+
+
+@pytest.mark.parametrize("most_roots", [1, 40, 1 << 14])
+@pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2", "topdown"])
+@pytest.mark.parametrize("name", GRIDS)
+def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
+    monkeypatch.setattr(subtrees, "MOST_ROOTS", most_roots)
+    grid, method = GRIDS[name], mechanism(spec)
+    if method.refusal(grid):
+        pytest.skip(method.refusal(grid))
+    table = table_on(grid)
+    sensitivity = method.sensitivity(grid)
+    budgets = [(1, None), (None, 2)] if most_roots == 40 else [(1, None)]
+    for epsilon, rho in budgets:
+        use = event(spec, epsilon, "add-remove-one", 1, False, sensitivity, "person", "fixed", rho)
+        whole = method.release(table, use, NoiseKey(SECRET))
+        cut = cut_of(method, grid, use)
+        assert cut.nodes().size <= most_roots
+        for parts in {1, min(5, cut.nodes().size)}:
+            key, count = apart(table, cut, parts)
+            assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
+    assert whole.key.size
+
+
+def test_nobody_at_all():
+    grid = GRIDS["map"]
+    table = CountTable.from_keys(grid, np.zeros(0, np.uint64), np.zeros(0, np.int64))
+    for spec in ("pyramid", "topdown"):
+        method = mechanism(spec)
+        most = method.sensitivity(grid)
+        use = event(spec, 1, "add-remove-one", 1, False, most, "person", "fixed")
+        whole = method.release(table, use, NoiseKey(SECRET))
+        key, count = apart(table, cut_of(method, grid, use), 3)
+        assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
+
+
+def test_other_methods_are_refused():
+    use = event("laplace", 1, "add-remove-one", 1, False, 1, "person", "fixed")
+    with pytest.raises(UsageError, match="pyramid or topdown, not with laplace"):
+        cut_of(mechanism("laplace"), GRIDS["map"], use)
