@@ -32,7 +32,7 @@ Last = Callable[[int], tuple[Any, ...]]
 """Function and further arguments of the last task of every range."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Run:
     """One release on a cluster.
 
@@ -85,9 +85,9 @@ class Run:
                     return self._refined(ranges, top, own, secret, last), charge
             finally:
                 own.forget()
-        except BaseException:
-            self.client.cancel(list(self._tasks))
-            raise
+        finally:
+            for task in list(self._tasks):  # an error's traceback would hold them
+                task.release()
 
     def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:
         name = f"geodp-{function.__name__}-{self._token}-{number}"
@@ -133,9 +133,9 @@ class Run:
     def _digest(self, ranges: list[Any]) -> bytes:
         """The digest of one machine: all keys in order and then all counts, some at a time."""
         sizes = self.client.gather(self._each(tasks.size, ranges))
-        runs, held = list[list[int]](), AT_ONCE
+        runs, held = [list[int]()], 0
         for number, cells in enumerate(sizes):
-            if held + cells > AT_ONCE:
+            if runs[-1] and held + cells > AT_ONCE:
                 runs, held = [*runs, []], 0
             runs[-1].append(number)
             held += cells
