@@ -4,12 +4,11 @@ import logging
 
 import pytest
 
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
     """A client of a cluster with so many workers."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
     running = {}
 
     def start(workers: int):
