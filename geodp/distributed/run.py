@@ -28,6 +28,11 @@ from geodp.table import MOST_PEOPLE, TOO_MANY
 AT_ONCE = 1 << 23
 """Occupied cells that the driver holds at a time, unless one range has more."""
 
+MOST_PIECES = 1 << 10
+"""Pieces that groups of files are divided into, each a task of the scheduler's."""
+
+FEWEST_GROUPS = 4
+
 Last = Callable[[int], tuple[Any, ...]]
 """Function and further arguments of the last task of every range."""
 
@@ -110,7 +115,15 @@ class Run:
         totals = tasks.joined(sums)
         stride = np.uint64(self.cut.stride)
         starts = np.array(self._bounds[1:-1], np.uint64) * stride
-        divided = [self._submit(tasks.divided, i, file, starts) for i, file in enumerate(files)]
+        few = min(max(MOST_PIECES // self.parts, FEWEST_GROUPS), len(files))
+        at = [len(files) * i // few for i in range(few + 1)]
+        groups = [
+            files[a]
+            if b == a + 1
+            else self._submit(tasks.merged, f"of-{a}", self._job, *files[a:b])
+            for a, b in pairwise(at)
+        ]
+        divided = [self._submit(tasks.divided, i, group, starts) for i, group in enumerate(groups)]
         ranges = []
         for number in range(self.parts):
             found = [

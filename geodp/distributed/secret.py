@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from geodp.errors import UsageError
+from geodp.errors import OutputError, UsageError
 from geodp.randomness import NoiseKey
 
 NAME = "release-key"
@@ -94,8 +93,8 @@ def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFil
         raise UsageError("geodp.distributed needs file permissions of POSIX; use Linux or macOS.")
     own = Path(tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder))
     path = own / NAME
-    words = key.words().astype("<u4")
-    try:
+    with _guarded(path):
+        words = key.words().astype("<u4")
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.write(handle, words.data)
@@ -104,10 +103,36 @@ def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFil
             os.close(handle)
             words.fill(0)
         yield KeyFile(str(path))
+
+
+GUARD = """
+import os, sys
+sys.stdin.read()
+try:
+    handle = os.open(sys.argv[1], os.O_WRONLY)
+    os.write(handle, bytes(32))
+    os.fsync(handle)
+    os.unlink(sys.argv[1])
+finally:
+    os.rmdir(os.path.dirname(sys.argv[1]))
+"""
+"""Erases a file when its standard input ends: the driver is done with it, or dead."""
+
+
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
+    """Erase a file and its folder at the end of the block, or of this process if it is killed."""
+    call = [sys.executable, "-I", "-S", "-c", GUARD, str(path)]
+    quiet = subprocess.DEVNULL
+    guard = subprocess.Popen(
+        call, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True
+    )
+    try:
+        yield
     finally:
-        _erase(path)
-        with suppress(OSError):
-            own.rmdir()
+        guard.communicate()
+        if path.exists():
+            raise OutputError(f"The key file {path} could not be erased; do so before you publish.")
 
 
 def _home() -> str:
@@ -116,14 +141,3 @@ def _home() -> str:
         if home and os.access(home, os.W_OK | os.X_OK):
             return home
     return tempfile.gettempdir()
-
-
-def _erase(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        handle = os.open(path, os.O_WRONLY)
-        try:
-            os.write(handle, np.zeros(32, np.uint8).data)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-            path.unlink()

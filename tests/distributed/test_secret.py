@@ -155,7 +155,7 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
         # The same search finds what is hidden less well.
         task = client.submit(mul, planted, 1000, key="planted", pure=False)
         distributed.wait(task)
-        control = memory(running[0].pid)
+        control = [memory(process.pid) for process in running]
     logs = files_under(tmp_path / "logs")
     graphs, spilled = files_under(graph), files_under(kept_files)
     assert len(graphs) > 60
@@ -167,7 +167,8 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
         secret = key.words().tobytes()
         found = [(whose, name) for name, texts in places.items() if shows(secret, *texts)]
         assert found == []
-    assert shows(planted, control)
+    assert shows(planted, control[0])
+    assert shows(planted, *control[1:])
     assert shows(planted, *graphs)
     assert shows(planted, *spilled)
     assert any(b"release-key" in text for text in graphs)  # the path, and no more
@@ -212,6 +213,29 @@ def test_the_key_file_is_its_owners_alone(tmp_path):
         path.write_bytes(KEY)
     assert not path.exists()
     assert again.read_bytes() == bytes(32)  # overwritten, not only unlinked
+
+
+KILLED = """
+import os, signal, sys
+import geodp
+from geodp.distributed.secret import key_file
+with key_file(geodp.NoiseKey.generate(), sys.argv[1]) as secret:
+    assert os.path.getsize(secret.path) == 32
+    print(secret.path, flush=True)
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "SIGINT"])
+def test_the_key_file_goes_where_the_driver_is_killed(tmp_path, how):
+    call = [sys.executable, "-c", KILLED, str(tmp_path), how]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stdout.startswith(str(tmp_path))
+    deadline = time.monotonic() + 30
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
