@@ -35,7 +35,10 @@ def alone():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("partitions", [1, 7, 64])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_workers_and_partitions_do_not_show(cluster, alone, tmp_path, workers, partitions, method):
+def test_workers_and_partitions_do_not_show(
+    cluster, alone, tmp_path, monkeypatch, workers, partitions, method
+):
+    monkeypatch.setattr("geodp.distributed.run.MOST_PIECES", 40)  # 64 files are 13 groups
     files = split(town(), tmp_path, partitions, seed=partitions)
     parts = {1: 64, 7: 9, 64: 3}[partitions]
     release = publish(cluster(workers), files, method=method, epsilon=1, key=kept(), parts=parts)
