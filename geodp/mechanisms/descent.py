@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +20,7 @@ from geodp.mechanisms.levels import Chain
 from geodp.noise import Law, NodeNoise
 from geodp.noise.node import numbered
 from geodp.randomness import NoiseKey, Stream
-from geodp.table import CountTable
+from geodp.table import Cells, CountTable
 from geodp.tree import overlaps
 
 CHILDREN = 1 << 15
@@ -181,7 +182,10 @@ class Opened:
     nodes: int
 
 
-Cells = list[tuple[NDArray[np.uint64], NDArray[np.int64]]]
+Found = list[tuple[NDArray[np.uint64], NDArray[np.int64]]]
+
+Beneath = Callable[[Frontier, Level, NDArray[np.int64]], None]
+"""Given the open nodes of the last level, the level, and where in it they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,12 +197,20 @@ class Walk:
     threads show.
     """
 
-    table: CountTable
+    table: Cells
     cumulative: NDArray[np.int64]
     descent: Descent
     noise: tuple[NodeNoise, ...]
     parts: int
     threads: int
+    beneath: Beneath | None = None  # what improves the last level's estimates, if anything does
+
+    @classmethod
+    def of(cls, table: Cells, descent: Descent, key: NoiseKey, parts: int, threads: int) -> Walk:
+        """Over counts of cells, or of nodes at the first key of each."""
+        cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
+        noise = [NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws)]
+        return cls(table, cumulative, descent, tuple(noise), parts, threads)
 
     def measured(
         self, i: int, frontier: Frontier, above: Level | None, at: NDArray[np.int64], threads: int
@@ -232,6 +244,8 @@ class Walk:
                 below = [found for part in done for found in part]
             elif opened.size:
                 below = work(slice(0, opened.size), threads)
+        elif self.beneath is not None:
+            self.beneath(frontier, level, opened)
         if two and above is not None:
             own = descent.variances[i - 1]
             kernels.combine(level.z, level.variance, level.fanout, own, at, above.z, above.variance)
@@ -247,7 +261,7 @@ class Walk:
             level.z.size + sum(found.nodes for _, found in below),
         )
 
-    def shared(self, i: int, block: Opened, total: NDArray[np.int64], threads: int) -> Cells:
+    def shared(self, i: int, block: Opened, total: NDArray[np.int64], threads: int) -> Found:
         """The second pass: share out totals of a block's nodes among the open children."""
         if self.descent.passes == 1:
             count = block.count
@@ -262,12 +276,22 @@ class Walk:
             return [(block.prefix[some], count[some])]
         many = threads != 1 and block.members.sum() >= subtrees.MANY
 
-        def work(piece: tuple[slice, Opened]) -> Cells:
+        def work(piece: tuple[slice, Opened]) -> Found:
             run, below = piece
             return self.shared(i + 1, below, count[run], 1 if many else threads)
 
         done = subtrees.each(work, block.below, threads if many else 1)
         return [cells for part in done for cells in part]
+
+    def cells(self, roots: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+        """Both passes under roots side by side."""
+        stride, nobody = np.uint64(self.descent.strides[0]), np.zeros(roots.size, np.int64)
+        stop = np.searchsorted(self.table.key, roots * stride + (stride - np.uint64(1)), "right")
+        start = Frontier(roots, (np.concatenate([[0], stop[:-1]]), stop), nobody)
+        root = self.measured(0, start, None, nobody, self.threads)
+        cells = self.shared(0, root, nobody, self.threads) or [(root.prefix, root.count)]
+        keys, counts = zip(*cells, strict=True)
+        return np.concatenate(keys), np.concatenate(counts), root.nodes
 
 
 def refined(
@@ -287,7 +311,7 @@ def refined(
 
 
 def descended(
-    table: CountTable,
+    table: Cells,
     descent: Descent,
     key: NoiseKey,
     roots: NDArray[np.uint64],
@@ -295,21 +319,11 @@ def descended(
     threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """The same under several roots side by side: each has ``strides[0]`` keys."""
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    ends = roots * np.uint64(descent.strides[0]) + np.uint64(descent.strides[0] - 1)
-    stop = np.searchsorted(table.key, ends, "right")
-    span = np.concatenate([[0], stop[:-1]]), stop
-    nobody = np.zeros(roots.size, np.int64)
-    noise = tuple(NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
-    walk = Walk(table, cumulative, descent, noise, parts, threads)
-    root = walk.measured(0, Frontier(roots, span, nobody), None, nobody, threads)
-    cells = walk.shared(0, root, nobody, threads) or [(root.prefix, root.count)]
-    keys, counts = zip(*cells, strict=True)
-    return np.concatenate(keys), np.concatenate(counts), root.nodes
+    return Walk.of(table, descent, key, parts, threads).cells(roots)
 
 
 def _below(
-    table: CountTable,
+    table: Cells,
     descent: Descent,
     i: int,
     cumulative: NDArray[np.int64],

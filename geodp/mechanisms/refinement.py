@@ -16,7 +16,7 @@ from geodp.mechanisms import subtrees
 from geodp.mechanisms.subtrees import runs
 from geodp.noise import NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks
-from geodp.table import LARGEST_DENSE, CountTable
+from geodp.table import LARGEST_DENSE, Cells, CountTable
 
 ROOT = np.array([1], np.uint64)
 
@@ -79,6 +79,20 @@ class Tree:
     domain: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]
     noise: NodeNoise
 
+    @classmethod
+    def of(cls, table: Cells, noise: Noise) -> Tree:
+        """The tree over counts of cells, or of nodes at the first key of each."""
+        cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
+        return cls((table.key, cumulative), table.grid.domain_tests(), noise.detail)
+
+    def root(self, noise: Noise) -> Block:
+        """The root with its refined total; no node where that is 0."""
+        key, cumulative = self.table
+        total = noise.refined_total(int(cumulative[-1]))
+        zero = np.zeros(min(total, 1), np.int64)
+        start = zero[: key.size]
+        return Block(0, zero, zero + total, (start, start, start + key.size))
+
     def below(self, block: Block) -> tuple[Block, int]:
         """Children above 0 of the children's children, and the number of nodes split."""
         node = (block.prefix | 1 << block.level).view(np.uint64)
@@ -140,12 +154,8 @@ def refine(
         Nodes that were split.
     """
     grid = binary(table.grid)
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    total = noise.refined_total(int(cumulative[-1]))
-    tree = Tree((table.key, cumulative), grid.domain_tests(), noise.detail)
-    zero = np.zeros(min(total, 1), np.int64)
-    start = zero[: table.key.size]
-    top = Block(0, zero, zero + total, (start, start, start + table.key.size))
+    tree = Tree.of(table, noise)
+    top = tree.root(noise)
     visited = 0
     while top.level < grid.bits and 0 < top.prefix.size < subtrees.MANY:
         top, split = tree.below(top)

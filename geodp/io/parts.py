@@ -1,0 +1,154 @@
+"""A release in parts: one folder of GeoParquet files, which several processes write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geodp.accounting import Event
+from geodp.errors import OutputError
+from geodp.grid import Grid
+from geodp.io import tables
+from geodp.io.arealevels import six_digits
+from geodp.io.publication import (
+    CONFIDENTIAL,
+    OWN,
+    SUMS,
+    check_publication,
+    json_text,
+    said_of,
+    sha256,
+    write_private,
+)
+from geodp.io.regions import regions_file, write_regions
+from geodp.io.staging import CARD, PARTS_SCHEMA, staged
+from geodp.table import ReleasedTable
+
+check_parts = check_publication
+"""Raise UsageError where a release could not be written; before any noise is drawn."""
+
+
+def part_path(public: Path, name: str, number: int) -> Path:
+    """Where a part belongs; parts are numbered in key order."""
+    return public / f"{name}.parquet" / f"part-{number:05d}.parquet"
+
+
+def about(event: Event, name: str) -> dict[str, Any]:
+    """What every part says of its release; its identity is known when all parts are."""
+    said = said_of(event, {"schema": PARTS_SCHEMA}, name, "")
+    del said["release_id"]
+    return said
+
+
+def write_part(
+    table: ReleasedTable,
+    path: Path,
+    *,
+    name: str,
+    standard_error: tables.Errors,
+    metadata: dict[str, Any],
+) -> dict[str, Any]:
+    """Write one part; it appears complete or not at all, and again the same if written again.
+
+    Returns
+    -------
+    dict
+        ``name`` inside the public folder, ``rows`` and ``sha256``.
+    """
+    error = None if standard_error is None else six_digits(standard_error)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        tables.write_parquet(table, beside, name=name, standard_error=error, metadata=metadata)
+        digest = sha256(beside)
+        os.replace(beside, path)
+    except OSError as error:
+        raise OutputError(f"A part could not be written ({error.strerror or error}).") from None
+    where = f"{path.parent.name}/{path.name}"
+    return {"name": where, "rows": table.key.size, "sha256": digest}
+
+
+@dataclass(frozen=True)
+class PartsFolder:
+    """A folder that takes up parts, and is then finished with the card."""
+
+    folder: Path
+    grid: Grid
+    name: str
+
+    @property
+    def public(self) -> Path:
+        """What is published."""
+        return self.folder / "public"
+
+    def finish(
+        self, card: dict[str, Any], entries: list[dict[str, Any]], restricted: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Write the card, the digests and the restricted files; returns the card."""
+        listed = {path.name for path in map(Path, (entry["name"] for entry in entries))}
+        for path in (self.public / f"{self.name}.parquet").iterdir():
+            if path.name not in listed:
+                path.unlink()  # of a worker that died while it wrote
+        files = [self._described(card, entry) for entry in entries]
+        if self.grid.regions is not None:
+            table = self.public / regions_file(self.name)
+            write_regions(self.grid.regions, self.grid, table)
+            what = "the public table of regions: the code of each cell, and of its regions"
+            files.append({"name": table.name, "what": what, "sha256": sha256(table)})
+        given = {**card, "schema": PARTS_SCHEMA}
+        identity = hashlib.sha256(
+            "".join(f"{entry['sha256']}\n" for entry in files).encode()
+            + json.dumps(given, sort_keys=True).encode()
+        ).hexdigest()[:16]
+        why = "a release in parts has its tables as Parquet only"
+        left_out = [{"name": f"{self.name}.{kind}", "why": why} for kind in ("csv", "tif", "png")]
+        complete = {**given, **dict(zip(OWN, (self.name, identity, files, left_out), strict=True))}
+        (self.public / CARD).write_text(json_text(complete), encoding="utf-8")
+        sums = [(entry["name"], entry["sha256"]) for entry in files]
+        sums.append((CARD, sha256(self.public / CARD)))
+        lines = "".join(f"{digest}  {file}\n" for file, digest in sorted(sums))
+        (self.public / SUMS).write_text(lines, encoding="utf-8")
+        hidden = self.folder / "restricted"
+        hidden.mkdir(mode=0o700)
+        write_private(hidden / "run.json", json_text(restricted))
+        write_private(hidden / "README.txt", CONFIDENTIAL)
+        return complete
+
+    def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+        located = tables.has_geometry(self.grid)
+        blocks = card["expected_error"]["blocks"]
+        columns = [*tables.column_names(self.grid, self.name, error=blocks is not None)]
+        listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
+        return {
+            "name": entry["name"],
+            "media_type": "application/vnd.apache.parquet",
+            "what": f"a part of the counts, in key order: one row for every cell {listed}",
+            "columns": columns + (["geometry", "bbox"] if located else []),
+            "rows": entry["rows"],
+            "geoparquet": "1.1.0" if located else None,
+            "sha256": entry["sha256"],
+        }
+
+
+@contextmanager
+def write_parts(
+    path: str | Path, grid: Grid, *, name: str, overwrite: bool
+) -> Iterator[PartsFolder]:
+    """A folder for parts, which takes the place of ``path`` when the block ends well.
+
+    Raises
+    ------
+    UsageError
+        The folder exists, or holds something else than a release.
+    OutputError
+        The file system refused; nothing is left behind.
+    """
+    with staged(path, overwrite=overwrite) as folder:
+        (folder / "public" / f"{name}.parquet").mkdir(parents=True)
+        yield PartsFolder(folder, grid, name)

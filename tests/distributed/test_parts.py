@@ -1,0 +1,118 @@
+"""A release that the workers write: a folder of parts with one card."""
+
+import hashlib
+import json
+import stat
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.distributed import publish, write
+from geodp.errors import InputError, UsageError, VerificationError
+from geodp.io.parts import PartsFolder, write_part
+from geodp.io.verification import read_release_table
+from tests.distributed.tables import GRID, kept, split, town
+
+distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+
+
+def digests(folder):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
+
+
+def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
+    files, out = split(town(), tmp_path / "files", 7), tmp_path / "out"
+    card = write(cluster(2), files, out, epsilon=1, key=kept(), parts=5, people=500_000)
+    whole = geodp.publish(town(), epsilon=1, key=kept(), people=500_000)
+    public = out / "public"
+    assert json.loads((public / "release.json").read_text()) == card
+    same = {name: value for name, value in card.items() if name in whole.card()}
+    assert same == {**json.loads(json.dumps(whole.card())), "schema": "geodp-release-parts-1"}
+    listed = [entry["name"] for entry in card["files"]]
+    assert listed == [f"population.parquet/part-0000{i}.parquet" for i in range(5)]
+    tables = [pq.read_table(public / name) for name in listed]
+    assert [table.num_rows for table in tables] == [entry["rows"] for entry in card["files"]]
+    row, col = GRID.decode(whole.table.key)
+    codes = np.concatenate([table["code"].to_numpy(zero_copy_only=False) for table in tables])
+    assert codes.tolist() == GRID.places[0].format(row, col).tolist()
+    count = np.concatenate([table["population"].to_numpy() for table in tables])
+    assert count.tolist() == whole.table.count.tolist()
+    assert card["files"][0]["columns"] == tables[0].column_names
+    assert json.loads(tables[0].schema.metadata[b"geodp"])["epsilon"] == "1"
+    assert b"geo" in tables[0].schema.metadata
+    sums = dict(
+        line.split("  ")[::-1] for line in (public / "SHA256SUMS").read_text().split("\n")[:-1]
+    )
+    assert sums == {k: v for k, v in digests(public).items() if k != "SHA256SUMS"}
+    assert stat.S_IMODE((out / "restricted").stat().st_mode) == 0o700
+    with pytest.raises(VerificationError, match="schema"):
+        read_release_table(out)
+
+
+def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path):
+    found = []
+    for workers, partitions in ((1, 2), (2, 5)):
+        files = split(town(), tmp_path / str(partitions), partitions)
+        out = tmp_path / f"out{workers}"
+        write(cluster(workers), files, out, epsilon=1, key=kept(), parts=4, name="people")
+        found.append(digests(out))
+    assert found[0] == found[1]
+    # Where a part ends does not depend on the data either.
+    alone = split(town(3), tmp_path / "alone", 1)
+    grid_only = write(cluster(2), alone, tmp_path / "few", epsilon=1, key=kept(), parts=4)
+    assert len(grid_only["files"]) == 4
+
+
+def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, tmp_path):
+    files, out = split(town(), tmp_path / "files", 2), tmp_path / "out"
+    write(cluster(2), files, out, epsilon=1, key=kept(), parts=2)
+    before = digests(out)
+    with pytest.raises(UsageError, match="exists and holds a release"):
+        write(None, files, out, epsilon=1)
+    bad = split(town(), tmp_path / "bad", 2)
+    (tmp_path / "bad" / "1.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match="changed"):
+        write(cluster(2), bad, out, epsilon=1, overwrite=True)
+    assert digests(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "files", "out"]
+    write(cluster(2), files, out, epsilon=1, parts=2, overwrite=True)
+    assert digests(out) != before
+    geodp.publish(town(), epsilon=1).write(out, overwrite=True)
+
+
+def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch):
+    files, out = split(town(), tmp_path / "files", 2), tmp_path / "out"
+    original = PartsFolder.finish
+
+    def finish(folder, *given):
+        (folder.public / "population.parquet" / ".part-00001.parquet.abc").write_bytes(b"half")
+        return original(folder, *given)
+
+    monkeypatch.setattr("geodp.io.parts.PartsFolder.finish", finish)
+    write(cluster(2), files, out, epsilon=1, parts=2)
+    assert len(list((out / "public" / "population.parquet").iterdir())) == 2
+
+
+def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tmp_path):
+    table = geodp.publish(town(), epsilon=1).table
+    given = {"name": "people", "standard_error": 2.5, "metadata": {}}
+    entries = [write_part(table, tmp_path / "part.parquet", **given) for _ in range(2)]
+    assert entries[0] == entries[1]
+    assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]
+    with pytest.raises(UsageError, match="Only released tables"):
+        write_part(town(), tmp_path / "part.parquet", **given)
+
+
+def test_the_driver_brings_the_table_of_any_number_of_parts(cluster, tmp_path):
+    files = split(town(2000), tmp_path / "files", 2)
+    found = [
+        publish(cluster(2), files, epsilon=1, key=kept(), parts=parts).table for parts in (1, 30)
+    ]
+    assert found[0].key.tolist() == found[1].key.tolist()
+    assert found[0].count.tolist() == found[1].count.tolist()
