@@ -1,30 +1,24 @@
-"""Clusters of real worker processes, started once each."""
-
-import logging
+"""Clusters for all tests; the full matrix of runs only where it is asked for."""
 
 import pytest
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is marked ``matrix``, unless ``-m`` names it."""
+    if "matrix" in config.getoption("-m"):
+        return
+    left = [item for item in items if item.get_closest_marker("matrix")]
+    items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+    if left:
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
     """A client of a cluster with so many workers."""
-    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-    running = {}
+    pytest.importorskip("distributed", reason="needs the extra dask")
+    from tests.distributed.clusters import Clusters
 
-    def start(workers: int):
-        if workers not in running:
-            cluster = distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=":0",
-                silence_logs=logging.WARNING,
-                local_directory=str(tmp_path_factory.mktemp("workers")),
-            )
-            running[workers] = cluster, distributed.Client(cluster)
-        return running[workers][1]
-
-    yield start
-    for cluster, client in running.values():
-        client.close()
-        cluster.close()
+    clusters = Clusters(tmp_path_factory.mktemp("workers"))
+    yield clusters
+    clusters.close()

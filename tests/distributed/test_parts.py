@@ -16,6 +16,7 @@ from geodp.io.verification import read_release_table
 from tests.distributed.tables import GRID, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 
 
 def digests(folder):
