@@ -13,6 +13,7 @@ import numpy as np
 from geodp.accounting import Event
 from geodp.areas import public_guess
 from geodp.distributed import tasks
+from geodp.distributed.joining import join
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.run import Run
 from geodp.errors import UsageError
@@ -24,7 +25,7 @@ from geodp.randomness import NoiseKey
 from geodp.release import Release
 from geodp.table import ReleasedTable
 
-__all__ = ["Partitions", "publish", "write"]
+__all__ = ["Partitions", "join", "publish", "write"]
 
 PARTS = 64
 """Ranges of keys, and files of a written release, unless told otherwise."""

@@ -74,6 +74,17 @@ def write_part(
     return {"name": where, "rows": table.key.size, "sha256": digest}
 
 
+def parts_id(files: list[dict[str, Any]], card: dict[str, Any]) -> str:
+    """First 16 hexadecimal digits of the SHA-256 over the files' digests and the card as given.
+
+    ``card``: with or without what :meth:`PartsFolder.finish` adds.
+    """
+    given = {key: value for key, value in card.items() if key not in OWN}
+    digests = "".join(f"{entry['sha256']}\n" for entry in files)
+    text = digests + json.dumps(given, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class PartsFolder:
     """A folder that takes up parts, and is then finished with the card."""
@@ -102,10 +113,7 @@ class PartsFolder:
             what = "the public table of regions: the code of each cell, and of its regions"
             files.append({"name": table.name, "what": what, "sha256": sha256(table)})
         given = {**card, "schema": PARTS_SCHEMA}
-        identity = hashlib.sha256(
-            "".join(f"{entry['sha256']}\n" for entry in files).encode()
-            + json.dumps(given, sort_keys=True).encode()
-        ).hexdigest()[:16]
+        identity = parts_id(files, given)
         why = "a release in parts has its tables as Parquet only"
         left_out = [{"name": f"{self.name}.{kind}", "why": why} for kind in ("csv", "tif", "png")]
         complete = {**given, **dict(zip(OWN, (self.name, identity, files, left_out), strict=True))}

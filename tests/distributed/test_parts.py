@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import stat
 
 import numpy as np
@@ -9,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp
-from geodp.distributed import publish, write
+from geodp.distributed import join, publish, write
+from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.parts import PartsFolder, write_part
-from geodp.io.verification import read_release_table
+from geodp.io.verification import read_release_table, verify
 from tests.distributed.tables import GRID, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -52,8 +54,56 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     )
     assert sums == {k: v for k, v in digests(public).items() if k != "SHA256SUMS"}
     assert stat.S_IMODE((out / "restricted").stat().st_mode) == 0o700
-    with pytest.raises(VerificationError, match="schema"):
-        read_release_table(out)
+    assert [check for check in verify(out) if not check.ok] == []
+    table, again = read_release_table(out)
+    assert again == card
+    assert table.key.tolist() == whole.table.key.tolist()
+    # Joined it is the folder that one machine writes.
+    join(out, tmp_path / "one")
+    whole.write(tmp_path / "whole")
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("broken", ["changed", "missing", "more", "moved", "card"])
+def test_parts_that_do_not_agree_are_found(cluster, tmp_path, broken):
+    files, out = split(town(500), tmp_path / "files", 2), tmp_path / "out"
+    write(cluster(2), files, out, epsilon=1, key=kept(), parts=3)
+    public = out / "public"
+    first, second, third = sorted((public / "population.parquet").iterdir())
+    if broken == "changed":
+        first.write_bytes(first.read_bytes()[:-1] + b"x")
+    elif broken == "missing":
+        second.unlink()
+    elif broken == "more":
+        shutil.copy(third, third.with_name("part-00003.parquet"))
+    elif broken == "moved":
+        aside = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(aside)
+    else:
+        card = json.loads((public / "release.json").read_text())
+        card["guarantee"]["epsilon"] = "1/2"
+        (public / "release.json").write_text(json.dumps(card))
+    assert [check.name for check in verify(out) if not check.ok]
+    with pytest.raises(VerificationError):
+        join(out, tmp_path / "one")
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_masked_release_is_joined_on_its_own_grid(cluster, tmp_path):
+    grid = geodp.Grid.regular((60, 90))
+    inside = np.add.outer(np.arange(60), np.arange(90)) % 50 < 30
+    grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "stripes"))
+    dense = np.where(inside, 20, 0)
+    dense[30:] = 0
+    table = geodp.CountTable.from_dense(dense, grid)
+    out = tmp_path / "out"
+    write(cluster(2), split(table, tmp_path / "files", 2), out, epsilon=1, key=kept(), parts=3)
+    with pytest.raises(UsageError, match="Give the grid"):
+        join(out, tmp_path / "one")
+    join(out, tmp_path / "one", grid=grid)
+    geodp.publish(table, epsilon=1, key=kept()).write(tmp_path / "whole")
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
 def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path):
