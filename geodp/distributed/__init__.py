@@ -16,7 +16,11 @@ from geodp.distributed import tasks
 from geodp.distributed.joining import join
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.run import Run
+from geodp.distributed.tiles import draw
 from geodp.errors import UsageError
+from geodp.io import mosaic
+from geodp.io.cog import EXACT_FLOAT64
+from geodp.io.mosaic import Tiling, why_no_mosaic
 from geodp.io.parts import about, check_parts, part_path, write_parts
 from geodp.ledger import Charge, Ledger
 from geodp.mechanisms.apart import cut_of
@@ -101,12 +105,14 @@ def write(
     dataset: str | None = None,
     parts: int = PARTS,
     key_folder: str | Path | None = None,
+    raster: bool = True,
     **terms: Any,
 ) -> dict[str, Any]:
-    """Release partitions into a folder of GeoParquet files, which the workers write.
+    """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
 
-    ``path/public`` holds ``NAME.parquet/part-00000.parquet`` and so on, in key order, the card
-    ``release.json`` with their digests, and ``SHA256SUMS``; all or nothing.
+    ``path/public`` holds ``NAME.parquet/part-00000.parquet`` and so on, in key order, the map as
+    ``NAME.vrt`` with Cloud Optimized GeoTIFFs in ``NAME.tiles``, the card ``release.json`` with
+    the digests of all, and ``SHA256SUMS``; all or nothing.
 
     Parameters
     ----------
@@ -118,6 +124,8 @@ def write(
     parts : int
         Files. Each holds evenly many nodes of the public tree, so that nothing about the data
         can be told from where one ends.
+    raster : bool
+        Whether to draw the map, where the grid has one.
     client, partitions, key, people, ledger, dataset, key_folder, terms
         As for :func:`publish`.
 
@@ -130,14 +138,21 @@ def write(
     run = _run(client, partitions, parts, key, terms)
     check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
     said = about(run.cut.event, name)
+    why = why_no_mosaic(partitions.grid, mosaic.SIDE) if raster else "it was not asked for"
+    tiling = Tiling(partitions.grid.places[0], mosaic.SIDE) if why is None else None
     with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
 
         def last(number: int) -> tuple[Any, ...]:
-            return tasks.written, str(part_path(folder.public, name, number)), name, said
+            return tasks.written, str(part_path(folder.public, name, number)), name, said, tiling
 
         entries, charge = run.released(key, ledger, dataset, key_folder, last)
         card = _released_nothing(run.cut.event, partitions, charge, guess).card()
-        return folder.finish(card, entries, restricted or {})
+        rasters: list[dict[str, Any]] = []
+        if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
+            why, tiling = "a count is too large to be exact in a raster", None
+        if tiling is not None:
+            rasters = draw(run, tiling, folder, card, entries)
+        return folder.finish(card, entries, restricted or {}, rasters, why)
 
 
 def _run(

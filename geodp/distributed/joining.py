@@ -33,7 +33,7 @@ def join(
     path, overwrite, restricted
         As for :meth:`geodp.Release.write`.
     grid : Grid, optional
-        That of the release; needed where it has a mask, of which the card keeps the digest only.
+        That of the release; needed where it has a mask and no raster that shows it.
 
     Returns
     -------
@@ -51,12 +51,12 @@ def join(
         if not check.ok:
             raise VerificationError(f"{parts}: {check.name}: {check.detail}")
     table, card = read_release_table(parts)
-    if grid is not None or card["domain"]["mask"] is not None:
-        if grid is None or grid.describe() != card["domain"]:
-            raise UsageError(
-                "Give the grid of the release, with its mask: the card has the digest only."
-            )
+    if grid is not None:
         table = replace(table, grid=grid)
+    if table.grid.describe() != card["domain"]:
+        raise UsageError(
+            "Give the grid of the release, with its mask: without a raster nothing here tells it."
+        )
     check_publication(table.grid, path, name=card["name"], overwrite=overwrite)
     release = Release(table)
     given = {name: value for name, value in card.items() if name not in OWN}

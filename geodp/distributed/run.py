@@ -92,8 +92,21 @@ class Run:
             finally:
                 own.forget()
         finally:
-            for task in list(self._tasks):  # an error's traceback would hold them
-                task.release()
+            self._drop()
+
+    def results(self, function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> list[Any]:
+        """Results of a task for each row of arguments; nothing runs on afterwards."""
+        try:
+            self._job = self._submit(tasks.same, 1, tasks.Job(self.partitions, self.cut))
+            found = [self._submit(function, i, self._job, *row) for i, row in enumerate(rows)]
+            return list(self.client.gather(found))
+        finally:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Let go of every task, which ends those that still run."""
+        for task in list(self._tasks):  # an error's traceback would hold them
+            task.release()
 
     def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:
         name = f"geodp-{function.__name__}-{self._token}-{number}"

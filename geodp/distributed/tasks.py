@@ -12,11 +12,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyarrow.parquet import ParquetFile
+from rasterio.windows import Window
 
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.secret import KeyFile
 from geodp.errors import InputError
+from geodp.io.mosaic import Tiling, write_tile
 from geodp.io.parts import write_part
+from geodp.io.publication import sha256
+from geodp.io.readback import index_of
+from geodp.io.tables import column_names
 from geodp.kernels import coo
 from geodp.mechanisms.apart import Cut, Roots, Subtrees
 from geodp.publisher import occupied as occupied_cells
@@ -152,9 +158,44 @@ def written(
     path: str,
     name: str,
     metadata: dict[str, Any],
+    tiling: Tiling | None,
 ) -> dict[str, Any]:
-    """The same, written as a Parquet file; what the card lists of it."""
+    """The same, written as a Parquet file; what the card lists of it, and what it holds."""
     cells, values = job.cut.finished(subtrees, totals)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     error = Release(table).cell_errors()
-    return write_part(table, Path(path), name=name, standard_error=error, metadata=metadata)
+    entry = write_part(table, Path(path), name=name, standard_error=error, metadata=metadata)
+    if tiling is not None:
+        entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()
+        entry["largest"] = int(values.max(initial=0))
+    return entry
+
+
+def tiled(
+    job: Job,
+    window: Window,
+    parts: list[str],
+    path: str,
+    name: str,
+    error: float | None,
+    dtype: str,
+    tags: dict[str, str],
+) -> str | None:
+    """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
+    grid = job.partitions.grid
+    columns = list(column_names(grid, name, error=False))
+    rows = [ParquetFile(part).read(columns=columns) for part in parts]
+    index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
+    count = [np.empty(0, np.int64), *(part[name].to_numpy() for part in rows)]
+    written = write_tile(
+        grid,
+        np.concatenate(index, axis=1),
+        np.concatenate(count),
+        window,
+        Path(path),
+        name=name,
+        standard_error=error,
+        dtype=dtype,
+        tags=tags,
+    )
+    return sha256(Path(path)) if written else None

@@ -99,14 +99,22 @@ class PartsFolder:
         return self.folder / "public"
 
     def finish(
-        self, card: dict[str, Any], entries: list[dict[str, Any]], restricted: dict[str, Any]
+        self,
+        card: dict[str, Any],
+        entries: list[dict[str, Any]],
+        restricted: dict[str, Any],
+        rasters: list[dict[str, Any]],
+        no_raster: str | None,
     ) -> dict[str, Any]:
-        """Write the card, the digests and the restricted files; returns the card."""
-        listed = {path.name for path in map(Path, (entry["name"] for entry in entries))}
-        for path in (self.public / f"{self.name}.parquet").iterdir():
-            if path.name not in listed:
+        """Write the card, the digests and the restricted files; returns the card.
+
+        ``rasters``: entries of the files of a map; ``no_raster``: why there are none.
+        """
+        files = [*(self._described(card, entry) for entry in entries), *rasters]
+        listed = {entry["name"] for entry in files}
+        for path in self.public.glob("*/*"):
+            if path.relative_to(self.public).as_posix() not in listed:
                 path.unlink()  # of a worker that died while it wrote
-        files = [self._described(card, entry) for entry in entries]
         if self.grid.regions is not None:
             table = self.public / regions_file(self.name)
             write_regions(self.grid.regions, self.grid, table)
@@ -115,7 +123,9 @@ class PartsFolder:
         given = {**card, "schema": PARTS_SCHEMA}
         identity = parts_id(files, given)
         why = "a release in parts has its tables as Parquet only"
-        left_out = [{"name": f"{self.name}.{kind}", "why": why} for kind in ("csv", "tif", "png")]
+        left_out = [{"name": f"{self.name}.csv", "why": why}]
+        if no_raster is not None:
+            left_out.append({"name": f"{self.name}.vrt", "why": no_raster})
         complete = {**given, **dict(zip(OWN, (self.name, identity, files, left_out), strict=True))}
         (self.public / CARD).write_text(json_text(complete), encoding="utf-8")
         sums = [(entry["name"], entry["sha256"]) for entry in files]

@@ -103,7 +103,7 @@ def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
     import rasterio
 
     stated = card["domain"]["mask"]
-    file = folder / f"{card['name']}.tif"
+    file = raster_file(folder, card)
     if stated is None or not file.is_file():
         return None
     grid = grid_of(card["domain"])
@@ -160,6 +160,11 @@ def read_card(folder: Path) -> dict[str, Any]:
 def in_parts(card: dict[str, Any]) -> bool:
     """Whether a release has its Parquet table in several files, and no other."""
     return bool(card["schema"] == PARTS_SCHEMA)
+
+
+def raster_file(folder: Path, card: dict[str, Any]) -> Path:
+    """The raster of a release, or what joins its tiles; perhaps there is none."""
+    return folder / f"{card['name']}.{'vrt' if in_parts(card) else 'tif'}"
 
 
 def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:

@@ -31,6 +31,7 @@ from geodp.io.readback import (
     parquet_files,
     parquet_rows,
     public_folder,
+    raster_file,
     read_card,
     read_release_table,
     read_table,
@@ -231,16 +232,17 @@ def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
 def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
     import rasterio
 
-    if in_parts(card):
-        return "none: a release in parts has Parquet only"
     table = read_table(folder, card, masked=False)
     reason = cog.why_no_raster(table)
+    if in_parts(card):
+        omitted = {entry["name"]: entry["why"] for entry in card["left_out"]}
+        reason = omitted.get(raster_file(folder, card).name)
     if reason is not None:
         return f"none: {reason}"
     place, pixels = table.grid.places[0], cog.Pixels.of(table)
     error, counted = standard_error_of(card), len(cog.combinations(table.grid))
     bands = counted + (error is not None)
-    with cog.quiet(), rasterio.open(folder / f"{card['name']}.tif") as raster:
+    with cog.quiet(), rasterio.open(raster_file(folder, card)) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
         require(raster.count == bands, f"The raster has not {bands} bands.")
         stated = cog.georeference(place)

@@ -8,6 +8,8 @@ import stat
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import rasterio
+from rio_cogeo.cogeo import cog_validate
 
 import geodp
 from geodp.distributed import join, publish, write
@@ -37,10 +39,10 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     assert json.loads((public / "release.json").read_text()) == card
     same = {name: value for name, value in card.items() if name in whole.card()}
     assert same == {**json.loads(json.dumps(whole.card())), "schema": "geodp-release-parts-1"}
-    listed = [entry["name"] for entry in card["files"]]
+    listed = [entry["name"] for entry in card["files"] if entry["name"].endswith(".parquet")]
     assert listed == [f"population.parquet/part-0000{i}.parquet" for i in range(5)]
     tables = [pq.read_table(public / name) for name in listed]
-    assert [table.num_rows for table in tables] == [entry["rows"] for entry in card["files"]]
+    assert [table.num_rows for table in tables] == [entry["rows"] for entry in card["files"][:5]]
     row, col = GRID.decode(whole.table.key)
     codes = np.concatenate([table["code"].to_numpy(zero_copy_only=False) for table in tables])
     assert codes.tolist() == GRID.places[0].format(row, col).tolist()
@@ -98,11 +100,68 @@ def test_a_masked_release_is_joined_on_its_own_grid(cluster, tmp_path):
     dense[30:] = 0
     table = geodp.CountTable.from_dense(dense, grid)
     out = tmp_path / "out"
-    write(cluster(2), split(table, tmp_path / "files", 2), out, epsilon=1, key=kept(), parts=3)
+    files, terms = split(table, tmp_path / "files", 2), {"epsilon": 1, "key": kept(), "parts": 3}
+    write(cluster(2), files, out, **terms)
+    assert [check for check in verify(out) if not check.ok] == []
+    join(out, tmp_path / "one")
+    geodp.publish(table, epsilon=1, key=kept()).write(tmp_path / "whole")
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+
+
+def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(cluster, tmp_path):
+    grid = geodp.Grid.regular((20, 30))
+    inside = np.add.outer(np.arange(20), np.arange(30)) % 50 < 30
+    grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "stripes"))
+    table = geodp.CountTable.from_index(grid, np.array([[3], [4]]), np.array([50]))
+    files, out = split(table, tmp_path / "files", 1), tmp_path / "out"
+    card = write(cluster(2), files, out, epsilon=1, key=kept(), parts=2, raster=False)
+    assert {entry["name"] for entry in card["left_out"]} == {"population.csv", "population.vrt"}
+    assert [check for check in verify(out) if not check.ok] == []
     with pytest.raises(UsageError, match="Give the grid"):
         join(out, tmp_path / "one")
     join(out, tmp_path / "one", grid=grid)
     geodp.publish(table, epsilon=1, key=kept()).write(tmp_path / "whole")
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
+    monkeypatch.setattr("geodp.io.mosaic.SIDE", 512)
+    grid = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 5_300_000, 3_100_000))
+    grid = grid.with_attribute("sex", ["female", "male"])
+    if limited:
+        inside = np.zeros((600, 1300), np.bool_)
+        inside[70:90, 100:800] = True
+        grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "a strip"))
+    index = np.array([[80, 80, 80], [130, 500, 550], [0, 1, 1]])
+    table = geodp.CountTable.from_index(grid, index, np.array([5000, 70, 900]))
+    out = tmp_path / "out"
+    files, terms = split(table, tmp_path / "files", 2), {"epsilon": 1, "key": kept(), "parts": 4}
+    terms["method"] = "topdown"  # the released cells lie where the true ones are
+    write(cluster(2), files, out, **terms)
+    released = geodp.publish(table, epsilon=1, key=kept(), method="topdown")
+    dense = np.moveaxis(released.table.to_dense(), -1, 0)[:, ::-1]
+    with rasterio.open(out / "public" / "population.vrt") as raster:
+        assert raster.crs.to_epsg() == 3035
+        assert raster.bounds == grid.places[0].bounds
+        assert raster.descriptions == (
+            "population sex=female",
+            "population sex=male",
+            "standard_error",
+        )
+        bands = raster.read()
+    assert np.nansum(bands[:2]) == released.table.count.sum()
+    assert (np.nan_to_num(bands[:2]) == dense).all()
+    domain = inside[::-1] if limited else np.ones((600, 1300), np.bool_)
+    assert (np.isnan(bands) == ~domain).all()
+    tiles = {path.name for path in (out / "public" / "population.tiles").iterdir()}
+    assert ("empty.tif" in tiles) != limited
+    assert len(tiles) == 4 or not limited  # of 6: the others lie outside
+    for tile in tiles:
+        assert cog_validate(out / "public" / "population.tiles" / tile)[0]
+    assert [check for check in verify(out) if not check.ok] == []
+    join(out, tmp_path / "one")
+    released.write(tmp_path / "whole")
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
@@ -117,7 +176,7 @@ def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path):
     # Where a part ends does not depend on the data either.
     alone = split(town(3), tmp_path / "alone", 1)
     grid_only = write(cluster(2), alone, tmp_path / "few", epsilon=1, key=kept(), parts=4)
-    assert len(grid_only["files"]) == 4
+    assert sum(entry["name"].endswith(".parquet") for entry in grid_only["files"]) == 4
 
 
 def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, tmp_path):
@@ -158,6 +217,24 @@ def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tm
     assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]
     with pytest.raises(UsageError, match="Only released tables"):
         write_part(town(), tmp_path / "part.parquet", **given)
+
+
+@pytest.mark.parametrize(
+    ("task", "state"),
+    [
+        ("written", "executing"),
+        pytest.param("written", "memory", marks=pytest.mark.matrix),
+        pytest.param("tiled", "executing", marks=pytest.mark.matrix),
+        pytest.param("tiled", "memory", marks=pytest.mark.matrix),
+    ],
+)
+def test_a_killed_worker_does_not_show_in_the_files(cluster, tmp_path, task, state):
+    files, terms = split(town(), tmp_path / "files", 3), {"epsilon": 1, "key": kept(), "parts": 4}
+    write(cluster(2), files, tmp_path / "one", **terms)
+    cluster.kill(2, task, state)
+    write(cluster(2), files, tmp_path / "two", **terms)
+    assert cluster.killed(2)
+    assert digests(tmp_path / "one") == digests(tmp_path / "two")
 
 
 def test_the_driver_brings_the_table_of_any_number_of_parts(cluster, tmp_path):
