@@ -15,7 +15,7 @@ from geodp.areas import public_guess
 from geodp.distributed import tasks
 from geodp.distributed.joining import join
 from geodp.distributed.partitions import Partitions
-from geodp.distributed.run import Run
+from geodp.distributed.run import Progress, Run
 from geodp.distributed.tiles import draw
 from geodp.errors import UsageError
 from geodp.io import mosaic
@@ -45,6 +45,7 @@ def publish(
     dataset: str | None = None,
     parts: int = PARTS,
     key_folder: str | Path | None = None,
+    progress: Progress | None = None,
     **terms: Any,
 ) -> Release:
     """Release partitions and bring the released table to this process.
@@ -65,6 +66,8 @@ def publish(
         Where the workers find the key of this release while it runs. Default: in this machine's
         memory, which workers on this machine can read. Otherwise a folder on storage that this
         user's processes on every machine see, and nobody else.
+    progress : callable, optional
+        Told how many of how many tasks are done, in this process; what it raises ends the run.
     terms
         ``method`` ("pyramid" or "topdown", with settings), ``epsilon``, ``rho``, ``delta``,
         ``neighbours``, ``contribution``, ``unit`` and ``domain_is_public``, as for
@@ -84,7 +87,7 @@ def publish(
         The ledger's cap would be exceeded; no noise was drawn.
     """
     guess = public_guess(people)
-    run = _run(client, partitions, parts, key, terms)
+    run = _run(client, partitions, parts, key, progress, terms)
     found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
@@ -106,6 +109,7 @@ def write(
     parts: int = PARTS,
     key_folder: str | Path | None = None,
     raster: bool = True,
+    progress: Progress | None = None,
     **terms: Any,
 ) -> dict[str, Any]:
     """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
@@ -126,7 +130,7 @@ def write(
         can be told from where one ends.
     raster : bool
         Whether to draw the map, where the grid has one.
-    client, partitions, key, people, ledger, dataset, key_folder, terms
+    client, partitions, key, people, ledger, dataset, key_folder, progress, terms
         As for :func:`publish`.
 
     Returns
@@ -135,7 +139,7 @@ def write(
         The card.
     """
     guess = public_guess(people)
-    run = _run(client, partitions, parts, key, terms)
+    run = _run(client, partitions, parts, key, progress, terms)
     check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
     said = about(run.cut.event, name)
     why = why_no_mosaic(partitions.grid, mosaic.SIDE) if raster else "it was not asked for"
@@ -156,7 +160,12 @@ def write(
 
 
 def _run(
-    client: Any, partitions: Partitions, parts: int, key: NoiseKey | None, terms: dict[str, Any]
+    client: Any,
+    partitions: Partitions,
+    parts: int,
+    key: NoiseKey | None,
+    progress: Progress | None,
+    terms: dict[str, Any],
 ) -> Run:
     """What is to be done, checked before any task runs."""
     if not isinstance(partitions, Partitions):
@@ -164,7 +173,8 @@ def _run(
     method = terms.pop("method", "pyramid")
     public = terms.pop("domain_is_public", False)
     chosen, spent = agreed(partitions.empty, method, key=key, **terms)
-    return Run(client, partitions, cut_of(chosen, partitions.grid, spent), parts, public)
+    cut = cut_of(chosen, partitions.grid, spent)
+    return Run(client, partitions, cut, parts, public, progress)
 
 
 def _released_nothing(

@@ -34,6 +34,9 @@ FEWEST_GROUPS = 4
 Last = Callable[[int], tuple[Any, ...]]
 """Function and further arguments of the last task of every range."""
 
+Progress = Callable[[int, int], object]
+"""Told how many of how many tasks that the driver waits for are done."""
+
 
 @dataclass(eq=False, repr=False)
 class Run:
@@ -48,6 +51,7 @@ class Run:
         Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
     domain_is_public : bool
         As for :func:`geodp.publish`.
+    progress : callable, optional
     """
 
     client: Any
@@ -55,9 +59,11 @@ class Run:
     cut: Cut
     parts: int
     domain_is_public: bool = False
+    progress: Progress | None = None
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
     _tasks: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
     _job: Any = None
+    _done: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
@@ -67,6 +73,7 @@ class Run:
         every = prod(self.cut.grid.order.radices) // self.cut.stride
         first = [int(nodes[nodes.size * i // self.parts]) for i in range(1, self.parts)]
         self._bounds = [0, *first, every]
+        self._all = len(self.partitions.paths) + self.parts * (3 if self.cut.two_passes else 2)
 
     def released(
         self,
@@ -83,8 +90,9 @@ class Run:
         try:
             self._job = self._submit(tasks.same, 0, tasks.Job(self.partitions, self.cut))
             ranges, top = self._ranges()
+            sizes = self._results(self._each(tasks.size, ranges))
             self._check(ranges)
-            own, fingerprint = release_key(key, lambda: self._digest(ranges))
+            own, fingerprint = release_key(key, lambda: self._digest(ranges, sizes))
             try:
                 charge = charged(ledger, dataset, self.cut.event, fingerprint)
                 with key_file(own, key_folder) as secret:
@@ -98,8 +106,9 @@ class Run:
         """Results of a task for each row of arguments; nothing runs on afterwards."""
         try:
             self._job = self._submit(tasks.same, 1, tasks.Job(self.partitions, self.cut))
+            self._all += len(rows)
             found = [self._submit(function, i, self._job, *row) for i, row in enumerate(rows)]
-            return list(self.client.gather(found))
+            return self._results(found)
         finally:
             self._drop()
 
@@ -107,6 +116,16 @@ class Run:
         """Let go of every task, which ends those that still run."""
         for task in list(self._tasks):  # an error's traceback would hold them
             task.release()
+
+    def _results(self, found: list[Any]) -> list[Any]:
+        """Results of tasks, each of which is progress."""
+        if self.progress is not None:
+            from distributed import as_completed
+
+            for _ in as_completed(found):
+                self._done += 1
+                self.progress(self._done, self._all)
+        return list(self.client.gather(found))
 
     def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:
         name = f"geodp-{function.__name__}-{self._token}-{number}"
@@ -123,7 +142,7 @@ class Run:
         """Tasks whose results are the cells of every range, and totals of the cut's nodes."""
         numbers = range(len(self.partitions.paths))
         files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
-        sums = self.client.gather(self._each(tasks.summed, [self._job] * len(files), files))
+        sums = self._results(self._each(tasks.summed, [self._job] * len(files), files))
         if sum(float(piece.count.sum(dtype=np.float64)) for piece in sums) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         totals = tasks.joined(sums)
@@ -148,18 +167,16 @@ class Run:
         return ranges, Cells(self.cut.grid, totals.key * stride, totals.count)
 
     def _check(self, ranges: list[Any]) -> None:
-        """Wait for the ranges; refuse a domain that was made from the data."""
+        """Refuse a domain that was made from the data."""
         limited = self.cut.grid.mask or self.cut.grid.regions
         if limited is None or self.domain_is_public:
-            self.client.gather(self._each(tasks.size, ranges))
             return
         found = self._each(tasks.occupied, [self._job] * len(ranges), ranges)
         if sum(self.client.gather(self._each(tasks.length, found))) >= limited.cells:
             require_public_domain(self.cut.grid, self.client.gather(found))
 
-    def _digest(self, ranges: list[Any]) -> bytes:
+    def _digest(self, ranges: list[Any], sizes: list[int]) -> bytes:
         """The digest of one machine: all keys in order and then all counts, some at a time."""
-        sizes = self.client.gather(self._each(tasks.size, ranges))
         runs, held = [list[int]()], 0
         for number, cells in enumerate(sizes):
             if runs[-1] and held + cells > AT_ONCE:
@@ -188,7 +205,7 @@ class Run:
         ranges.clear()  # what nobody needs any more, workers may drop
         count = top.count
         if self.cut.two_passes:
-            found = self.client.gather(self._each(tasks.estimates, begun))
+            found = self._results(self._each(tasks.estimates, begun))
             z, variance = (np.concatenate(column) for column in zip(*found, strict=True))
             count = held(top, self.cut.improved(totals, key, z, variance))
         at = list(accumulate(some.prefix.size for some in roots))[:-1]
@@ -196,4 +213,4 @@ class Run:
         for number, (subtrees, counts) in enumerate(zip(begun, np.split(count, at), strict=True)):
             function, *more = last(number)
             ends.append(self._submit(function, number, self._job, subtrees, counts, *more))
-        return list(self.client.gather(ends))
+        return self._results(ends)

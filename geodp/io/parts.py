@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +32,9 @@ from geodp.io.publication import (
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staging import CARD, PARTS_SCHEMA, staged
 from geodp.table import ReleasedTable
+
+LAST_FILES = 5.0
+"""Seconds in which a folder that is given up should be gone."""
 
 check_parts = check_publication
 """Raise UsageError where a release could not be written; before any noise is drawn."""
@@ -169,4 +174,15 @@ def write_parts(
     """
     with staged(path, overwrite=overwrite) as folder:
         (folder / "public" / f"{name}.parquet").mkdir(parents=True)
-        yield PartsFolder(folder, grid, name)
+        try:
+            yield PartsFolder(folder, grid, name)
+        except BaseException:
+            _remove(folder)
+            raise
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder into which workers may still write a file or two, but make no folders."""
+    deadline = time.monotonic() + LAST_FILES
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import stat
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -217,6 +218,47 @@ def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tm
     assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]
     with pytest.raises(UsageError, match="Only released tables"):
         write_part(town(), tmp_path / "part.parquet", **given)
+
+
+@pytest.mark.parametrize("after", [0.1, 0.6, 0.9])
+def test_a_run_that_is_stopped_leaves_nothing(cluster, tmp_path, after):
+    client, told, hidden = cluster(2), [], tmp_path / "hidden"
+    hidden.mkdir()
+
+    def stop(done, of):
+        told.append((done, of))
+        if done > after * of:
+            raise KeyboardInterrupt
+
+    files = split(town(), tmp_path / "files", 4)
+    terms = {"epsilon": 1, "parts": 8, "key_folder": hidden, "progress": stop}
+    with pytest.raises(KeyboardInterrupt):
+        write(client, files, tmp_path / "out", **terms)
+    assert [done for done, _ in told] == list(range(1, told[-1][0] + 1))
+    assert list(hidden.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "hidden"]
+    deadline = time.monotonic() + 600  # what a worker is at, it ends; nothing else is begun
+    while left(client) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left(client) == []
+
+
+def left(client) -> list[str]:
+    """Tasks of a run that a scheduler knows."""
+    return client.run_on_scheduler(
+        lambda dask_scheduler: [key for key in dask_scheduler.tasks if "geodp-" in str(key)]
+    )
+
+
+def test_progress_reaches_its_end(cluster, tmp_path):
+    told = []
+    terms = {"epsilon": 1, "parts": 3, "progress": lambda done, of: told.append((done, of))}
+    write(cluster(2), split(town(500), tmp_path / "files", 2), tmp_path / "out", **terms)
+    assert told == [(i, 11) for i in range(1, 12)] + [(12, 12)]  # the tile is known later
+    told.clear()
+    files = split(town(500), tmp_path / "more", 2)
+    publish(cluster(2), files, method="topdown", **terms)
+    assert told == [(i, 8) for i in range(1, 9)]
 
 
 @pytest.mark.parametrize(
