@@ -23,11 +23,10 @@ from geodp.io.parts import write_part
 from geodp.io.publication import sha256
 from geodp.io.readback import index_of
 from geodp.io.tables import column_names
-from geodp.kernels import coo
 from geodp.mechanisms.apart import Cut, Roots, Subtrees
 from geodp.publisher import occupied as occupied_cells
 from geodp.release import Release
-from geodp.table import Cells, ReleasedTable
+from geodp.table import Cells, ReleasedTable, coalesced
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ def read(job: Job, number: int) -> Piece:
 
 def summed(job: Job, piece: Piece) -> Piece:
     """Totals by nodes of the cut."""
-    return coalesced(piece.key // np.uint64(job.cut.stride), piece.count)
+    return Piece(*coalesced(piece.key // np.uint64(job.cut.stride), piece.count))
 
 
 def divided(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
@@ -95,16 +94,8 @@ def merged(job: Job, *pieces: Piece) -> Piece:
 
 def joined(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
     """One piece of several: keys sorted, counts of equal ones summed."""
-    key = np.concatenate([piece.key for piece in pieces])
-    order = np.argsort(key, kind="stable")
-    return coalesced(key[order], np.concatenate([piece.count for piece in pieces])[order])
-
-
-def coalesced(key: NDArray[np.uint64], count: NDArray[np.int64]) -> Piece:
-    """Sorted keys, each once, with the sums of their counts."""
-    out_key, out_count = np.empty_like(key), np.empty_like(count)
-    n = coo.coalesce(key, count, out_key, out_count)
-    return Piece(out_key[:n].copy(), out_count[:n].copy())
+    keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
+    return Piece(*coalesced(np.concatenate(keys), np.concatenate(counts)))
 
 
 def size(piece: Piece) -> int:

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import rasterio
+from click.testing import CliRunner
 from rio_cogeo.cogeo import cog_validate
 
 import geodp
+from geodp import cli
 from geodp.distributed import join, publish, write
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError, VerificationError
@@ -61,6 +63,9 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     table, again = read_release_table(out)
     assert again == card
     assert table.key.tolist() == whole.table.key.tolist()
+    for command in (["verify"], ["report"], ["map", "--output", tmp_path / "map.png"]):
+        done = CliRunner().invoke(cli.geodp, [*map(str, command), str(out)])
+        assert done.exit_code == 0, done.output
     # Joined it is the folder that one machine writes.
     join(out, tmp_path / "one")
     whole.write(tmp_path / "whole")

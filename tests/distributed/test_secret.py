@@ -1,5 +1,6 @@
 """The key of a release is in no graph, log, spill file or memory but where noise is drawn."""
 
+import contextlib
 import os
 import pickle
 import re
@@ -8,6 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from contextlib import contextmanager, nullcontext
 from operator import mul
 from pathlib import Path
@@ -64,10 +68,18 @@ def processes(folder: Path):
     running, logs = [], folder / "logs"
     logs.mkdir()
     where = folder / "scheduler.json"
-    common = ["--scheduler-file", str(where), "--no-dashboard"]
-    local = ["--local-directory", str(folder / "spill"), "--no-nanny", "--nthreads", "1"]
+    common = ["--scheduler-file", str(where)]
+    server = ["--port", "0", "--dashboard-address", "127.0.0.1:0"]
+    local = [
+        "--no-dashboard",
+        "--local-directory",
+        str(folder / "spill"),
+        "--no-nanny",
+        "--nthreads",
+        "1",
+    ]
     commands = {
-        "scheduler": ["dask_scheduler", *common, "--port", "0"],
+        "scheduler": ["dask_scheduler", *common, *server],
         "worker-0": ["dask_worker", *common, *local, "--memory-limit", "1GB"],
         "worker-1": ["dask_worker", *common, *local, "--memory-limit", "1GB"],
     }
@@ -155,6 +167,41 @@ def shows(secret: bytes, *texts: bytes) -> bool:
     return any(form in text for form in forms for text in texts)
 
 
+PAGES = (
+    "info/main/workers.html",
+    "info/task/{task}.html",
+    "info/call-stacks/{worker}.html",
+    "info/logs/{worker}.html",
+    "info/logs.html",
+    "json/index.html",
+    "json/counts.json",
+    "json/identity.json",
+    "metrics",
+)
+
+
+def pages(client) -> list[bytes]:
+    """What the scheduler's web server shows of tasks, workers and logs."""
+    known = client.scheduler_info(n_workers=-1)
+    place = f"http://127.0.0.1:{known['services']['dashboard']}"
+    tasks = client.run_on_scheduler(lambda dask_scheduler: [*map(str, dask_scheduler.tasks)])
+    workers = [urllib.parse.quote(worker, safe="") for worker in known["workers"]]
+    asked = {
+        page.format(task=task, worker=worker)
+        for page in PAGES
+        for task in (tasks[:5] or [""])
+        for worker in workers
+    }
+    found = []
+    for page in sorted(asked):
+        with (
+            contextlib.suppress(urllib.error.HTTPError),
+            urllib.request.urlopen(f"{place}/{page}", timeout=300) as answer,
+        ):
+            found.append(answer.read())
+    return found
+
+
 def files_under(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 
@@ -170,7 +217,15 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     kept_files = tmp_path / "kept"
     with processes(tmp_path) as (client, running), copies(tmp_path / "spill", kept_files):
         client.register_plugin(Graph(str(graph)))
-        release = publish(client, files, epsilon=1, key=own, parts=6, key_folder=hidden)
+        shown = []
+
+        def look(done, of):
+            if done in (of // 3, of - 1):  # before and after noise was drawn
+                shown.extend(pages(client))
+
+        release = publish(
+            client, files, epsilon=1, key=own, parts=6, key_folder=hidden, progress=look
+        )
         assert list(hidden.iterdir()) == []
         memories = [memory(process.pid) for process in running]
         # The same search finds what is hidden less well.
@@ -183,7 +238,9 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     assert sum(map(len, spilled)) > 100_000
     assert any(b"geodp-begun" in log for log in logs)
     digest = release_digest(town(), release.event)
-    places = {"graph": graphs, "spill": spilled, "logs": logs, "memory": memories}
+    assert sum(map(len, shown)) > 10_000
+    assert any(b"geodp-" in page for page in shown)
+    places = {"pages": shown, "graph": graphs, "spill": spilled, "logs": logs, "memory": memories}
     for whose, key in {"kept": own, "release": own.derive(digest)}.items():
         secret = key.words().tobytes()
         found = [(whose, name) for name, texts in places.items() if shows(secret, *texts)]
