@@ -171,11 +171,12 @@ def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
-def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path):
+@pytest.mark.parametrize("other", [2, pytest.param(4, marks=pytest.mark.matrix)])
+def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path, other):
     found = []
-    for workers, partitions in ((1, 2), (2, 5)):
+    for workers, partitions in ((2, 2), (other, 5)):
         files = split(town(), tmp_path / str(partitions), partitions)
-        out = tmp_path / f"out{workers}"
+        out = tmp_path / f"out{partitions}"
         write(cluster(workers), files, out, epsilon=1, key=kept(), parts=4, name="people")
         found.append(digests(out))
     assert found[0] == found[1]

@@ -119,14 +119,18 @@ def test_tables_with_codes(cluster, tmp_path):
     paths = coded(tmp_path / "once", twice=False)
     whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
     files = Partitions.of_tables(paths, **options)
-    assert sha256(publish(cluster(2), files, epsilon=1, key=kept()).table) == sha256(whole.table)
+    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
+        whole.table
+    )
     paths = coded(tmp_path / "twice", twice=True)
     with pytest.raises(InputError, match="Several files have the same cell"):
-        publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1)
+        publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5)
     options["duplicates"] = "sum"
     whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
     files = Partitions.of_tables(paths, **options)
-    assert sha256(publish(cluster(2), files, epsilon=1, key=kept()).table) == sha256(whole.table)
+    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
+        whole.table
+    )
 
 
 def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):

@@ -182,10 +182,15 @@ PAGES = (
 
 def pages(client) -> list[bytes]:
     """What the scheduler's web server shows of tasks, workers and logs."""
-    known = client.scheduler_info(n_workers=-1)
-    place = f"http://127.0.0.1:{known['services']['dashboard']}"
-    tasks = client.run_on_scheduler(lambda dask_scheduler: [*map(str, dask_scheduler.tasks)])
-    workers = [urllib.parse.quote(worker, safe="") for worker in known["workers"]]
+    port, tasks, addresses = client.run_on_scheduler(
+        lambda dask_scheduler: (
+            dask_scheduler.http_server.port,
+            [*map(str, dask_scheduler.tasks)],
+            [*dask_scheduler.workers],
+        )
+    )
+    place = f"http://127.0.0.1:{port}"
+    workers = [urllib.parse.quote(address, safe="") for address in addresses]
     asked = {
         page.format(task=task, worker=worker)
         for page in PAGES
