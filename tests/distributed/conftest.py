@@ -2,6 +2,8 @@
 
 import pytest
 
+collect_ignore = ["clusters.py", "matrix.py"]  # no doctests; they need the extra dask
+
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what is marked ``matrix``, unless ``-m`` names it."""
