@@ -3,17 +3,21 @@
 import logging
 import os
 import signal
+import time
 from pathlib import Path
 
 import dask
 import distributed
 
-PATIENT = {  # a loaded machine takes its time, and fails nothing
-    "distributed.comm.timeouts.connect": "300s",
-    "distributed.comm.timeouts.tcp": "300s",
+# A loaded machine takes its time, and fails nothing. But the time to connect stays at Dask's 30 s:
+# for so long a worker goes on to ask one that is dead.
+PATIENT = {
     "distributed.scheduler.worker-ttl": "1 hour",
     "distributed.scheduler.allowed-failures": 20,
 }
+
+BACK = 120
+"""Seconds in which a killed worker should be back."""
 
 
 class Kill(distributed.WorkerPlugin):
@@ -49,7 +53,9 @@ class Clusters:
         self._config = dask.config.set(PATIENT)
 
     def __call__(self, workers: int) -> distributed.Client:
-        """A client of a cluster with so many workers."""
+        """A client of a cluster with so many workers, all of them running."""
+        if workers in self._running and not self._whole(workers):
+            self._stop(workers)
         if workers not in self._running:
             cluster = distributed.LocalCluster(
                 n_workers=workers,
@@ -65,6 +71,29 @@ class Clusters:
             client.register_plugin(Kill(str(self._order(workers))))
         return self._running[workers][1]
 
+    def _whole(self, workers: int) -> bool:
+        """Wait until all workers are back.
+
+        Dask does not start a worker again that dies before its nanny has seen it start; where
+        several are killed soon after each other, none may be left. So one is killed only when all
+        run, and a cluster that lost one is given up.
+        """
+        cluster, _ = self._running[workers]
+        deadline = time.monotonic() + BACK
+        while time.monotonic() < deadline:
+            nannies = [nanny.status for nanny in cluster.workers.values()]
+            if nannies == [distributed.Status.running] * workers and (
+                len(cluster.scheduler.workers) == workers
+            ):
+                return True
+            time.sleep(0.1)
+        return False
+
+    def _stop(self, workers: int) -> None:
+        cluster, client = self._running.pop(workers)
+        client.close()
+        cluster.close()
+
     def kill(self, workers: int, task: str, state: str) -> None:
         """The next worker of a cluster that brings such a task into this state dies."""
         order = self._order(workers)
@@ -78,9 +107,8 @@ class Clusters:
 
     def close(self) -> None:
         """Stop them all."""
-        for cluster, client in self._running.values():
-            client.close()
-            cluster.close()
+        for workers in [*self._running]:
+            self._stop(workers)
         self._config.__exit__(None, None, None)
 
     def _order(self, workers: int) -> Path:
