@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.accounting import ADD_REMOVE, Budget, Event, budget
 from geodp.areas import public_guess
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
+from geodp.grid import Grid
 from geodp.ledger import Charge, Ledger
 from geodp.loss import ZeroConcentratedDP
-from geodp.mechanisms import mechanism
+from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
 from geodp.release import Release
 from geodp.table import CountTable
@@ -101,15 +104,47 @@ def publish(
     """
     if not isinstance(table, CountTable):
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
+    guess = public_guess(people)
+    chosen, spent = agreed(
+        table,
+        method,
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        key=key,
+    )
+    if not domain_is_public:
+        require_public_domain(table.grid, [occupied(table.grid, table.key)])
+    own, fingerprint = release_key(key, lambda: release_digest(table, spent))
+    try:
+        charge = charged(ledger, dataset, spent, fingerprint)
+        return Release(chosen.release(table, spent, own), charge, guess)
+    finally:
+        own.forget()
+
+
+def agreed(
+    table: CountTable,
+    method: str,
+    *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    key: NoiseKey | None = None,
+) -> tuple[Mechanism, Event]:
+    """The method and the event of :func:`publish`; of the table only grid and bound are read."""
     chosen = mechanism(method)
     if refusal := chosen.refusal(table.grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = agreed_bound(table, contribution)
-    if not domain_is_public:
-        _require_public_domain(table)
-    guess = public_guess(people)
     spent = chosen.event(
         table.grid,
         budget(epsilon, rho, delta),
@@ -121,22 +156,29 @@ def publish(
     )
     if overload := chosen.overload(table.grid, spent):
         raise UsageError(overload)
+    return chosen, spent
+
+
+def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
+    """The key of one release, which the caller forgets, and its fingerprint in a ledger.
+
+    ``identity``: the digest of all that the release depends on, asked for where a key is kept.
+    """
     if key is None:
-        own, fingerprint = NoiseKey.generate(), secrets.token_hex(32)
-    else:
-        identity = release_digest(table, spent)
-        own, fingerprint = key.derive(identity), key.fingerprint(identity)
-    try:
-        charge = None
-        if ledger is not None or dataset is not None:
-            charge = _charged(ledger, dataset, spent, fingerprint)
-        return Release(chosen.release(table, spent, own), charge, guess)
-    finally:
-        own.forget()
+        return NoiseKey.generate(), secrets.token_hex(32)
+    found = identity()
+    return key.derive(found), key.fingerprint(found)
 
 
-def _charged(ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str) -> Charge:
-    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable."""
+def charged(
+    ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str
+) -> Charge | None:
+    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
+
+    None where there is neither a ledger nor a data set.
+    """
+    if ledger is None and dataset is None:
+        return None
     if ledger is None or dataset is None:
         raise UsageError("A ledger and the name of a data set in it go together.")
     if not spent.is_private:
@@ -162,6 +204,17 @@ def _charged(ledger: Ledger | None, dataset: str | None, spent: Event, fingerpri
 
 def release_digest(table: CountTable, spent: Event) -> bytes:
     """SHA-256 of everything that a release depends on but the key: input, grid, parameters."""
+    return streamed_digest(table.grid, spent, table.key.size, [table.key], [table.count])
+
+
+def streamed_digest(
+    grid: Grid,
+    spent: Event,
+    cells: int,
+    keys: Iterable[NDArray[np.uint64]],
+    counts: Iterable[NDArray[np.int64]],
+) -> bytes:
+    """The same of a table that comes in pieces: all keys in order, and then all counts."""
     parameters = (
         NOISE_FORMAT,
         spent.mechanism,
@@ -171,21 +224,32 @@ def release_digest(table: CountTable, spent: Event) -> bytes:
         str(spent.sensitivity),
     )
     return digest(
-        table.grid.identity,
+        grid.identity,
         "\n".join(parameters).encode(),
-        table.key.astype("<u8", copy=False),
-        table.count.astype("<i8", copy=False),
+        (8 * cells, (piece.astype("<u8", copy=False) for piece in keys)),
+        (8 * cells, (piece.astype("<i8", copy=False) for piece in counts)),
     )
 
 
-def _require_public_domain(table: CountTable) -> None:
-    """Refuse a mask or regions of exactly the occupied cells: they were made from the data."""
-    limited = table.grid.mask or table.grid.regions
-    if limited is None or not table.key.size:
+def occupied(grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Numbers of the cells of the map that hold somebody, each once; none on a free domain."""
+    if not (grid.mask or grid.regions):
+        return np.empty(0, np.int64)
+    row, col = grid.decode(key)[:2]
+    return np.unique(row * grid.shape[1] + col)
+
+
+def require_public_domain(grid: Grid, found: Iterable[NDArray[np.int64]]) -> None:
+    """Refuse a mask or regions of exactly the occupied cells: they were made from the data.
+
+    ``found``: what :func:`occupied` says of the pieces of a table, which may overlap.
+    """
+    limited = grid.mask or grid.regions
+    pieces = list(found)
+    if limited is None or not 0 < limited.cells <= sum(piece.size for piece in pieces):
         return
-    row, col = table.grid.decode(table.key)[:2]
-    if np.unique(row * table.grid.shape[1] + col).size == limited.cells:  # so they are the domain
-        what = "mask" if table.grid.mask else "table of regions"
+    if np.unique(np.concatenate(pieces)).size == limited.cells:  # so they are the domain
+        what = "mask" if grid.mask else "table of regions"
         raise UsageError(
             f"The {what} holds exactly the occupied cells, so it seems to be made from the data, "
             "and to tell them. It must come from a public source, such as a coastline; if it does, "

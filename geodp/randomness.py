@@ -10,7 +10,7 @@ import enum
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import final
@@ -192,11 +192,21 @@ def exposed(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
         words.fill(0)
 
 
-def digest(*parts: bytes | NDArray[np.generic]) -> bytes:
-    """SHA-256 of byte strings and arrays, each preceded by its length."""
+def digest(
+    *parts: bytes | NDArray[np.generic] | tuple[int, Iterable[NDArray[np.generic]]],
+) -> bytes:
+    """SHA-256 of byte strings and arrays, each preceded by its length.
+
+    A pair is the length in bytes of an array, and its pieces in order.
+    """
     state = hashlib.sha256()
     for part in parts:
-        data = part if isinstance(part, bytes) else np.ascontiguousarray(part).tobytes()
-        state.update(len(data).to_bytes(8, "little"))
-        state.update(data)
+        pieces: Iterable[bytes | NDArray[np.generic]]
+        if isinstance(part, tuple):
+            length, pieces = part
+        else:
+            length, pieces = part.nbytes if isinstance(part, np.ndarray) else len(part), [part]
+        state.update(length.to_bytes(8, "little"))
+        for piece in pieces:
+            state.update(piece if isinstance(piece, bytes) else np.ascontiguousarray(piece).data)
     return state.digest()

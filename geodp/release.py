@@ -237,7 +237,7 @@ class Release:
             "cells": resolution_floor(errors, self.people, self.grid.size),
         }
 
-    def _cell_errors(self) -> float | NDArray[np.float64] | None:
+    def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Standard error of every released cell, one number where all have the same."""
         errors, tree = self._block_errors, self._domain_tree()
         if errors is None:
@@ -388,7 +388,7 @@ class Release:
             card,
             path,
             name=name,
-            standard_error=self._cell_errors(),
+            standard_error=self.cell_errors(),
             areas=self.areas(),
             overwrite=overwrite,
             restricted=restricted or {},

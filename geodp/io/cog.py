@@ -150,6 +150,7 @@ def background(grid: Grid, window: Window) -> NDArray[np.float64]:
         row, col = np.indices(piece.shape).reshape(2, -1)
         index = np.zeros((len(grid.shape), row.size), np.int64)
         index[0], index[1] = raster_rows(place, row + window.row_off), col + left
+        index[1] += window.col_off
         piece[~grid.contains(index).reshape(piece.shape)] = np.nan
     return values
 
@@ -212,12 +213,30 @@ def write_cog(
     pixels = Pixels(table)
     draft = path.with_name(f".{path.stem}.draft.tif")
     dtype = dtype_of(table)
-    profile = {
+    drafted = profile(dtype, len(names), place.rows, place.cols)
+    with written():
+        with rasterio.open(draft, "w", **drafted, **georeference(place)) as draw:
+            draw.update_tags(**tags)
+            for number, band in enumerate(names, 1):
+                draw.set_band_description(number, band)
+                draw.set_band_unit(number, counted(name))
+            _fill(draw, table.grid, pixels, len(bands), standard_error)
+        _pack(draft, path)
+        draft.unlink()
+        with rasterio.open(path) as raster:
+            same = _holds(raster, place, pixels, len(bands))
+        if not same:  # GDAL does not report every write that fails at closing
+            raise OSError(errno.EIO, FAILED)
+
+
+def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
+    """How a tiled draft is made, which GDAL then copies with ``COPY``."""
+    return {
         "driver": "GTiff",
         "dtype": dtype,
-        "count": len(names),
-        "height": place.rows,
-        "width": place.cols,
+        "count": bands,
+        "height": height,
+        "width": width,
         "nodata": np.nan,
         "tiled": True,
         "blockxsize": BLOCK,
@@ -228,19 +247,27 @@ def write_cog(
         "bigtiff": "IF_SAFER",
         "sparse_ok": True,
     }
+
+
+COPY = {
+    "driver": "COG",
+    "COMPRESS": "DEFLATE",
+    "PREDICTOR": "YES",
+    "BLOCKSIZE": str(BLOCK),
+    "OVERVIEW_RESAMPLING": "AVERAGE",
+    "SPARSE_OK": "YES",
+    "STATISTICS": "YES",
+    "BIGTIFF": "IF_SAFER",
+    "NUM_THREADS": "ALL_CPUS",
+}
+"""How a draft becomes a Cloud Optimized GeoTIFF."""
+
+
+@contextmanager
+def written() -> Iterator[None]:
+    """GDAL as rasters are written: bounded memory, no files beside them, errors as OSError."""
     with quiet(), _explained(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):
-        with rasterio.open(draft, "w", **profile, **georeference(place)) as draw:
-            draw.update_tags(**tags)
-            for number, band in enumerate(names, 1):
-                draw.set_band_description(number, band)
-                draw.set_band_unit(number, counted(name))
-            _fill(draw, table.grid, pixels, len(bands), standard_error)
-        _pack(draft, path)
-        draft.unlink()
-        with rasterio.open(path) as written:
-            same = _holds(written, place, pixels, len(bands))
-        if not same:  # GDAL does not report every write that fails at closing
-            raise OSError(errno.EIO, FAILED)
+        yield
 
 
 def _pack(draft: Path, path: Path) -> None:
@@ -248,19 +275,7 @@ def _pack(draft: Path, path: Path) -> None:
 
     def copy() -> None:
         with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
-            rasterio.shutil.copy(
-                draft,
-                path,
-                driver="COG",
-                COMPRESS="DEFLATE",
-                PREDICTOR="YES",
-                BLOCKSIZE=str(BLOCK),
-                OVERVIEW_RESAMPLING="AVERAGE",
-                SPARSE_OK="YES",
-                STATISTICS="YES",
-                BIGTIFF="IF_SAFER",
-                NUM_THREADS="ALL_CPUS",
-            )
+            rasterio.shutil.copy(draft, path, **COPY)
 
     progress.begin("Packing the raster")
     pool = ThreadPoolExecutor(1)

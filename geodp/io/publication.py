@@ -106,8 +106,8 @@ def write_publication(
         public.mkdir()
         _write_public(table, card, public, name, error, areas)
         hidden.mkdir(mode=0o700)
-        _write_private(hidden / "run.json", _json(restricted))
-        _write_private(hidden / "README.txt", CONFIDENTIAL)
+        write_private(hidden / "run.json", json_text(restricted))
+        write_private(hidden / "README.txt", CONFIDENTIAL)
         written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
     return {
         part: [str(Path(path, part, file)) for file in files] for part, files in written.items()
@@ -176,7 +176,7 @@ def _write_public(
         files.left_out.append({"name": f"{name}.png", "why": reason})
     added = (name, identity, files.listed, files.left_out)
     complete = {**card, **dict(zip(OWN, added, strict=True))}
-    (folder / CARD).write_text(_json(complete), encoding="utf-8")
+    (folder / CARD).write_text(json_text(complete), encoding="utf-8")
     sums = [(entry["sha256"], entry["name"]) for entry in files.listed]
     sums.append((sha256(folder / CARD), CARD))
     lines = "".join(f"{digest}  {file}\n" for digest, file in sorted(sums, key=lambda s: s[1]))
@@ -204,7 +204,7 @@ def _write_tables(
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
     identity = release_id(folder / f"{name}.csv", card)
     located = tables.has_geometry(grid)
-    about = _about(table.event, card, name, identity)
+    about = said_of(table.event, card, name, identity)
     tables.write_parquet(
         table, folder / f"{name}.parquet", name=name, standard_error=error, metadata=about
     )
@@ -231,7 +231,7 @@ def _write_tables(
     return identity
 
 
-def _about(event: Event, card: dict[str, Any], name: str, identity: str) -> dict[str, Any]:
+def said_of(event: Event, card: dict[str, Any], name: str, identity: str) -> dict[str, Any]:
     """What a Parquet file says of its release."""
     return {
         "schema": card["schema"],
@@ -250,7 +250,7 @@ def _write_level(
 ) -> None:
     """Write the files of a level of official areas or regions."""
     stem = file_names(grid, name)[areas.level]
-    about = {**_about(areas.event, card, name, identity), "level": areas.level}
+    about = {**said_of(areas.event, card, name, identity), "level": areas.level}
     columns, located = write_areas(areas, files.folder / stem, name=name, metadata=about)
     rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
     said = {"level": areas.level, "unit": tables.counted(name), **_values_in_words(card)}
@@ -336,11 +336,13 @@ def _write_raster(
     files.add(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 
 
-def _json(values: dict[str, Any]) -> str:
+def json_text(values: dict[str, Any]) -> str:
+    """Plain values as a file for people and programs."""
     return json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
-def _write_private(path: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)

@@ -22,7 +22,7 @@ from geodp.grid import Grid
 from geodp.gridcode import JISMesh, code_system
 from geodp.io import cog, tables
 from geodp.io.regions import read_regions, regions_file
-from geodp.io.staging import CARD, SCHEMA
+from geodp.io.staging import CARD, PARTS_SCHEMA, SCHEMA
 from geodp.lattice import Lattice
 from geodp.order import Order
 from geodp.regions import RegionOrder
@@ -103,7 +103,7 @@ def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
     import rasterio
 
     stated = card["domain"]["mask"]
-    file = folder / f"{card['name']}.tif"
+    file = raster_file(folder, card)
     if stated is None or not file.is_file():
         return None
     grid = grid_of(card["domain"])
@@ -147,19 +147,45 @@ def read_card(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
     schema = card.get("schema") if isinstance(card, dict) else None
-    if schema != SCHEMA:
-        raise VerificationError(f"The card's schema is {schema!r}; this version reads {SCHEMA!r}.")
+    if schema not in (SCHEMA, PARTS_SCHEMA):
+        raise VerificationError(
+            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
+        )
     missing = {*NEEDED} - set(card)
     if missing:
         raise VerificationError(f"The card lacks {', '.join(sorted(missing))}.")
     return dict(card)
 
 
+def in_parts(card: dict[str, Any]) -> bool:
+    """Whether a release has its Parquet table in several files, and no other."""
+    return bool(card["schema"] == PARTS_SCHEMA)
+
+
+def raster_file(folder: Path, card: dict[str, Any]) -> Path:
+    """The raster of a release, or what joins its tiles; perhaps there is none."""
+    return folder / f"{card['name']}.{'vrt' if in_parts(card) else 'tif'}"
+
+
+def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:
+    """The Parquet file of a release, or its parts in key order."""
+    whole = folder / f"{card['name']}.parquet"
+    if not in_parts(card):
+        return [whole]
+    listed = (folder / entry["name"] for entry in card["files"])
+    found = sorted(path for path in listed if path.parent == whole)
+    require(bool(found), f"The card lists no part of {whole.name}.")
+    return found
+
+
 def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
-    """The Parquet file's table, without geometry."""
+    """The table of the Parquet file or its parts, without geometry."""
     error = standard_error_of(card) is not None
-    columns = tables.column_names(grid_of(card["domain"]), card["name"], error=error)
-    return pa.parquet.read_table(folder / f"{card['name']}.parquet", columns=list(columns))
+    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], error=error))
+    files = parquet_files(folder, card)
+    rows = [pa.parquet.ParquetFile(path).read(columns=columns) for path in files]
+    require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
+    return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
 
 
 def standard_error_of(card: dict[str, Any]) -> float | None:

@@ -17,6 +17,9 @@ from geodp.errors import OutputError, UsageError
 SCHEMA = "geodp-release-1"
 """What ``schema`` says in the release card of a folder that this version writes and reads."""
 
+PARTS_SCHEMA = "geodp-release-parts-1"
+"""The same for a release in parts, see :mod:`geodp.io.parts`."""
+
 CARD = "release.json"
 """Name of the release card inside ``public``."""
 
@@ -84,7 +87,7 @@ def is_release(folder: Path) -> bool:
         card = json.loads((folder / "public" / CARD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(card, dict) and card.get("schema") == SCHEMA
+    return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)
 
 
 def require_free(target: str | Path, *, overwrite: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,23 +18,27 @@ from geodp.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.io import cog, tables
 from geodp.io.arealevels import area_rows, file_names
+from geodp.io.parts import parts_id
 from geodp.io.publication import SUMS, release_id, sha256
 from geodp.io.readback import (
     BROKEN,
     counts_of,
     grid_of,
     has_regions,
+    in_parts,
     index_of,
     kind_of,
+    parquet_files,
     parquet_rows,
     public_folder,
+    raster_file,
     read_card,
     read_release_table,
     read_table,
     require,
     standard_error_of,
 )
-from geodp.io.staging import CARD, SCHEMA
+from geodp.io.staging import CARD
 
 __all__ = ["Check", "read_release_table", "verify"]
 
@@ -80,7 +83,7 @@ def verify(path: str | Path) -> list[Check]:
         card = read_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
-    checks = [Check("card", True, f"schema {SCHEMA}, release {card.get('release_id')}")]
+    checks = [Check("card", True, f"schema {card['schema']}, release {card.get('release_id')}")]
     questions: list[tuple[str, Callable[[Path, dict[str, Any]], str]]] = [
         ("checksums", _ask_checksums),
         ("files", _ask_files),
@@ -110,7 +113,7 @@ def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
     require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
-        require(Path(name).name == name, f"{SUMS} names a file outside the folder.")
+        require(_inside(name, card), f"{SUMS} names a file outside the folder.")
         require((folder / name).is_file(), f"{name} is missing.")
         found = sha256(folder / name)
         require(
@@ -119,14 +122,31 @@ def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
     return f"all {len(sums)} files have the listed SHA-256"
 
 
+def _inside(name: str, card: dict[str, Any]) -> bool:
+    """Whether a file is named that lies in the folder, or among its parts."""
+    path = Path(name)
+    return path.name == name or (
+        in_parts(card)
+        and name == f"{path.parent.name}/{path.name}"
+        and path.parent.name in (f"{card['name']}.parquet", f"{card['name']}.tiles")
+    )
+
+
 def _ask_files(folder: Path, card: dict[str, Any]) -> str:
     listed = {entry["name"] for entry in card["files"]} | {CARD, SUMS}
-    extra = sorted(set(os.listdir(folder)) - listed)
+    there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
     require(not extra, f"Files that the card does not list: {', '.join(extra)}.")
     return "the folder holds nothing that is not listed"
 
 
 def _ask_identity(folder: Path, card: dict[str, Any]) -> str:
+    if in_parts(card):
+        found = parts_id(card["files"], card)
+        require(
+            found == card["release_id"], "The release id is not that of the parts and the card."
+        )
+        return f"{found}, of the parts and the card"
     found = release_id(folder / f"{card['name']}.csv", card)
     require(found == card["release_id"], "The release id is not that of the CSV and the card.")
     return f"{found}, of the CSV and the card"
@@ -156,7 +176,7 @@ def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
 def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
     stated = standard_error_of(card)
     if stated is None:
-        schema = pa.parquet.read_schema(folder / f"{card['name']}.parquet")
+        schema = pa.parquet.read_schema(parquet_files(folder, card)[0])
         require(tables.ERROR not in schema.names, "There are standard errors; the card has none.")
         return "none: the error depends on the data"
     written = parquet_rows(folder, card)[tables.ERROR].to_numpy()
@@ -169,6 +189,8 @@ def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
 
 
 def _ask_csv(folder: Path, card: dict[str, Any]) -> str:
+    if in_parts(card):
+        return "none: a release in parts has Parquet only"
     _require_same_csv(folder / f"{card['name']}.csv", parquet_rows(folder, card))
     return "equal to the Parquet file, row by row"
 
@@ -190,8 +212,8 @@ def _require_same_csv(path: Path, rows: Any) -> None:
 
 def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
     table = read_table(folder, card, masked=False)
-    stems = file_names(table.grid, card["name"])
-    for areas in areas_of(table, None):
+    stems = {} if in_parts(card) else file_names(table.grid, card["name"])
+    for areas in areas_of(table, None) if stems else ():
         stem = stems[areas.level]
         rows = pa.parquet.read_table(folder / f"{stem}.parquet")
         found = rows[card["name"]].to_numpy()
@@ -212,12 +234,15 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
 
     table = read_table(folder, card, masked=False)
     reason = cog.why_no_raster(table)
+    if in_parts(card):
+        omitted = {entry["name"]: entry["why"] for entry in card["left_out"]}
+        reason = omitted.get(raster_file(folder, card).name)
     if reason is not None:
         return f"none: {reason}"
     place, pixels = table.grid.places[0], cog.Pixels(table)
     error, counted = standard_error_of(card), len(cog.combinations(table.grid))
     bands = counted + (error is not None)
-    with cog.quiet(), rasterio.open(folder / f"{card['name']}.tif") as raster:
+    with cog.quiet(), rasterio.open(raster_file(folder, card)) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
         require(raster.count == bands, f"The raster has not {bands} bands.")
         stated = cog.georeference(place)
@@ -272,16 +297,17 @@ def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
     grid = grid_of(card["domain"])
     if not tables.has_geometry(grid):
         return "none: the grid lies nowhere on the Earth"
-    file = pa.parquet.ParquetFile(folder / f"{card['name']}.parquet")
-    require(
-        json.loads((file.schema_arrow.metadata or {})[b"geo"]) == tables.geo_metadata(grid),
-        "The GeoParquet metadata are not those of the domain.",
-    )
-    for batch in file.iter_batches(tables.ROW_GROUP):
-        index = index_of(pa.Table.from_batches([batch]), grid)
-        expected = tables.geometry(grid, index)
-        for name, column in zip(("geometry", "bbox"), expected, strict=True):
-            require(batch[name].equals(column), f"The column {name} differs from the codes.")
+    for path in parquet_files(folder, card):
+        file = pa.parquet.ParquetFile(path)
+        require(
+            json.loads((file.schema_arrow.metadata or {})[b"geo"]) == tables.geo_metadata(grid),
+            "The GeoParquet metadata are not those of the domain.",
+        )
+        for batch in file.iter_batches(tables.ROW_GROUP):
+            index = index_of(pa.Table.from_batches([batch]), grid)
+            expected = tables.geometry(grid, index)
+            for name, column in zip(("geometry", "bbox"), expected, strict=True):
+                require(batch[name].equals(column), f"The column {name} differs from the codes.")
     return "GeoParquet 1.1, outlines equal to the codes' cells"
 
 

@@ -19,7 +19,7 @@ from geodp.mechanisms.levels import Chain
 from geodp.noise import Law, NodeNoise
 from geodp.noise.node import numbered
 from geodp.randomness import NoiseKey, Stream
-from geodp.table import CountTable
+from geodp.table import Cells, CountTable
 from geodp.tree import overlaps
 
 CHILDREN = 1 << 15
@@ -183,7 +183,10 @@ class Opened:
     nodes: int
 
 
-Cells = list[tuple[NDArray[np.uint64], NDArray[np.int64]]]
+Found = list[tuple[NDArray[np.uint64], NDArray[np.int64]]]
+
+Beneath = Callable[[Frontier, Level, NDArray[np.int64]], None]
+"""Given the open nodes of the last level, the level, and where in it they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +199,20 @@ class Walk:
     neither blocks nor runs nor threads show.
     """
 
-    table: CountTable
+    table: Cells
     cumulative: NDArray[np.int64]
     descent: Descent
     noise: tuple[NodeNoise, ...]
     parts: int
     threads: int
+    beneath: Beneath | None = None  # what improves the last level's estimates, if anything does
+
+    @classmethod
+    def of(cls, table: Cells, descent: Descent, key: NoiseKey, parts: int, threads: int) -> Walk:
+        """Over counts of cells, or of nodes at the first key of each."""
+        cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
+        noise = [NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws)]
+        return cls(table, cumulative, descent, tuple(noise), parts, threads)
 
     @property
     def forgets(self) -> bool:
@@ -245,6 +256,8 @@ class Walk:
             done = subtrees.each(work, runs, self.threads if many else 1)
             below = [(p, found) for part in done for p, found, _ in part]
             nodes += sum(count for part in done for _, _, count in part)
+        elif last and self.beneath is not None:
+            self.beneath(frontier, level, opened)
         if two and above is not None:
             own = descent.variances[i - 1]
             kernels.combine(level.z, level.variance, level.fanout, own, at, above.z, above.variance)
@@ -268,7 +281,7 @@ class Walk:
         cuts = [run.start + (run.stop - run.start) * b // blocks for b in range(blocks + 1)]
         return [slice(a, b) for a, b in pairwise(cuts)]
 
-    def shared(self, i: int, block: Opened, total: NDArray[np.int64], split: bool) -> Cells:
+    def shared(self, i: int, block: Opened, total: NDArray[np.int64], split: bool) -> Found:
         """The second pass: share out totals of a block's nodes among the open children."""
         if self.descent.passes == 1:
             count = block.count
@@ -287,12 +300,22 @@ class Walk:
             return [(block.prefix[some], count[some])]
         many = split and block.members.sum() >= subtrees.MANY
 
-        def work(piece: tuple[slice, Callable[[], Opened]]) -> Cells:
+        def work(piece: tuple[slice, Callable[[], Opened]]) -> Found:
             run, below = piece
             return self.shared(i + 1, below(), count[run], split and not many)
 
         done = subtrees.each(work, block.below, self.threads if many else 1)
         return [cells for part in done for cells in part]
+
+    def cells(self, roots: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+        """Both passes under roots side by side."""
+        stride, nobody = np.uint64(self.descent.strides[0]), np.zeros(roots.size, np.int64)
+        stop = np.searchsorted(self.table.key, roots * stride + (stride - np.uint64(1)), "right")
+        start = Frontier(roots, (np.concatenate([[0], stop[:-1]]), stop), nobody)
+        split = self.threads != 1 or self.forgets
+        root = self.measured(0, start, None, nobody, split)
+        cells = self.shared(0, root, nobody, split) or [(root.prefix, root.count)]
+        return *subtrees.joined(cells), root.nodes
 
 
 def _same(block: Opened) -> Opened:
@@ -316,7 +339,7 @@ def refined(
 
 
 def descended(
-    table: CountTable,
+    table: Cells,
     descent: Descent,
     key: NoiseKey,
     roots: NDArray[np.uint64],
@@ -324,21 +347,11 @@ def descended(
     threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """The same under several roots side by side: each has ``strides[0]`` keys."""
-    cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
-    ends = roots * np.uint64(descent.strides[0]) + np.uint64(descent.strides[0] - 1)
-    stop = np.searchsorted(table.key, ends, "right")
-    span = np.concatenate([[0], stop[:-1]]), stop
-    nobody = np.zeros(roots.size, np.int64)
-    noise = tuple(NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
-    walk = Walk(table, cumulative, descent, noise, parts, threads)
-    split = threads != 1 or walk.forgets
-    root = walk.measured(0, Frontier(roots, span, nobody), None, nobody, split)
-    cells = walk.shared(0, root, nobody, split) or [(root.prefix, root.count)]
-    return *subtrees.joined(cells), root.nodes
+    return Walk.of(table, descent, key, parts, threads).cells(roots)
 
 
 def _below(
-    table: CountTable,
+    table: Cells,
     descent: Descent,
     i: int,
     cumulative: NDArray[np.int64],

@@ -168,11 +168,11 @@ class Pyramid(Mechanism):
         The mechanism itself with a public key, on some hundred trees with one occupied cell each:
         within about 3 % for trees up to 2**40 cells.
         """
-        return isolated.cell(self._descent(grid, event))
+        return isolated.cell(self.descent(grid, event))
 
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
         """What the clamp takes from the occupied among a node's children, the others empty."""
-        tree, steps = self.tree_variance(grid, event), self._descent(grid, event)
+        tree, steps = self.tree_variance(grid, event), self.descent(grid, event)
         found = []
         for i, (law, fanout) in enumerate(zip(steps.laws[1:], tree.fanouts, strict=True)):
             shrunk = (tree.variances[i + 1] / descent.variance_of(law)) ** 0.5
@@ -185,7 +185,8 @@ class Pyramid(Mechanism):
         cells, counts, _ = refine(table, self, event, key)
         return ReleasedTable(table.grid, cells, counts, event)
 
-    def _descent(self, grid: Grid, event: Event) -> descent.Descent:
+    def descent(self, grid: Grid, event: Event) -> descent.Descent:
+        """How to descend on a grid, with the noise of an event."""
         chain = self.levels(grid, gaussian=event.rho is not None)
         return descent.Descent.of(chain, event, float(self.prune), self.passes)
 
@@ -217,7 +218,7 @@ def refine(
     threads : int
         0: one for every processor.
     """
-    return descent.refined(table, method._descent(table.grid, event), key, parts, threads)
+    return descent.refined(table, method.descent(table.grid, event), key, parts, threads)
 
 
 def refine_dense(
@@ -230,7 +231,7 @@ def refine_dense(
     int64[keys]
         In key order. Raises UsageError for more than 2**22 keys.
     """
-    return densetwin.dense(table, method._descent(table.grid, event), key)
+    return densetwin.dense(table, method.descent(table.grid, event), key)
 
 
 METHODS = (Pyramid(),)

@@ -17,7 +17,7 @@ from geodp.mechanisms import subtrees
 from geodp.mechanisms.subtrees import joined, runs
 from geodp.noise import NodeNoise
 from geodp.randomness import NoiseKey, Stream, blocks, exposed
-from geodp.table import LARGEST_DENSE, CountTable
+from geodp.table import LARGEST_DENSE, Cells, CountTable
 
 ROOT = np.array([1], np.uint64)
 
@@ -63,7 +63,7 @@ Desk = tuple[kernels.Stack, kernels.Room, NDArray[np.int64]]
 class Tree:
     """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
 
-    table: CountTable
+    table: Cells
     noise: NodeNoise
     desks: list[Desk] = field(default_factory=list)
 
@@ -81,6 +81,11 @@ class Tree:
         """The level below on which blocks of noise start."""
         return level + ((self.bits - level) % 3 or 3)
 
+    def root(self, noise: Noise) -> Nodes:
+        """The root with its refined total; no node where that is 0."""
+        total = np.array([noise.refined_total(int(self.cumulative[-1]))])
+        return np.zeros(1, np.int64)[total > 0], total[total > 0]
+
     def below(self, nodes: Nodes, level: int, last: int) -> tuple[Nodes, int]:
         """Nodes above 0 of a lower level, and the number of nodes split on the way.
 
@@ -89,6 +94,8 @@ class Tree:
         level, last : int
             Of the nodes and of the result; blocks of noise start at both.
         """
+        if level == last:
+            return nodes, 0
         with exposed(self.noise.key) as words:
             parts, visited = self._below(nodes, level, last, words)
         return joined(parts or [nodes]), visited
@@ -192,8 +199,7 @@ def refine(
     """
     grid = binary(table.grid)
     tree = Tree(table, noise.detail)
-    total = np.array([noise.refined_total(int(tree.cumulative[-1]))])
-    top, level, visited = (np.zeros(1, np.int64)[total > 0], total[total > 0]), 0, 0
+    top, level, visited = tree.root(noise), 0, 0
     while level < grid.bits and 0 < top[0].size < subtrees.MANY:
         last = tree.next(level)
         while last < min(grid.bits, subtrees.MANY.bit_length()):  # above, there cannot be many
@@ -205,7 +211,7 @@ def refine(
         return tree.below((top[0][run], top[1][run]), level, grid.bits)
 
     cuts = runs(top[1], parts or subtrees.some(top[1].size, threads))
-    done = subtrees.each(finished, cuts, threads) if level < grid.bits else [(top, 0)]
+    done = subtrees.each(finished, cuts, threads)
     key, count = joined([cells for cells, _ in done])
     return key.view(np.uint64), count, visited + sum(split for _, split in done)
 

@@ -1,0 +1,143 @@
+"""How the key of a release reaches the workers: a file that only its user can read.
+
+The task graph, the scheduler and the workers' stores hold the path of that file and nothing else.
+A task opens it, reads 32 bytes, draws its noise and overwrites its copy.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from geodp.errors import OutputError, UsageError
+from geodp.randomness import NoiseKey
+
+NAME = "release-key"
+
+
+@dataclass(frozen=True)
+class KeyFile:
+    """Where the key of a release lies.
+
+    Attributes
+    ----------
+    path : str
+    """
+
+    path: str
+
+    @contextmanager
+    def opened(self) -> Iterator[NoiseKey]:
+        """The key, for as long as a task needs it.
+
+        Raises UsageError where the file is not there, or others than this process's user may
+        read or replace it.
+        """
+        key = self._read()
+        try:
+            yield key
+        finally:
+            key.forget()
+
+    def _read(self) -> NoiseKey:
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            raise UsageError(
+                f"A worker cannot read the key file {self.path} ({error.strerror}); give a "
+                "key_folder that the workers' user, and nobody else, can read on every machine."
+            ) from None
+        try:
+            found = os.fstat(handle)
+            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+                raise UsageError(
+                    f"The key file {self.path} is not the workers' user's alone; run the workers "
+                    "as the user who publishes."
+                )
+            secret = bytearray(33)
+            try:
+                size = os.readv(handle, [secret])
+                if size != 32:
+                    raise UsageError(f"The key file {self.path} does not hold 32 bytes.")
+                short = secret[:32]
+                try:
+                    return NoiseKey(short)
+                finally:
+                    short[:] = bytes(32)
+            finally:
+                secret[:] = bytes(33)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFile]:
+    """A file with the key of one release, overwritten and removed at the end.
+
+    Parameters
+    ----------
+    key : NoiseKey
+        Of the release; never the kept key that it is derived from.
+    folder : path, optional
+        Where, in a new folder that only this user can enter. Default: in this machine's memory
+        where it has such a file system, which workers on other machines cannot read.
+    """
+    if sys.platform == "win32":
+        raise UsageError("geodp.distributed needs file permissions of POSIX; use Linux or macOS.")
+    own = Path(tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder))
+    path = own / NAME
+    with _guarded(path):
+        words = key.words().astype("<u4")
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, words.data)
+            os.fsync(handle)  # a worker elsewhere sees the whole of it
+        finally:
+            os.close(handle)
+            words.fill(0)
+        yield KeyFile(str(path))
+
+
+GUARD = """
+import os, sys
+sys.stdin.read()
+try:
+    handle = os.open(sys.argv[1], os.O_WRONLY)
+    os.write(handle, bytes(32))
+    os.fsync(handle)
+    os.unlink(sys.argv[1])
+finally:
+    os.rmdir(os.path.dirname(sys.argv[1]))
+"""
+"""Erases a file when its standard input ends: the driver is done with it, or dead."""
+
+
+@contextmanager
+def _guarded(path: Path) -> Iterator[None]:
+    """Erase a file and its folder at the end of the block, or of this process if it is killed."""
+    call = [sys.executable, "-I", "-S", "-c", GUARD, str(path)]
+    quiet = subprocess.DEVNULL
+    guard = subprocess.Popen(
+        call, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True
+    )
+    try:
+        yield
+    finally:
+        guard.communicate()
+        if path.exists():
+            raise OutputError(f"The key file {path} could not be erased; do so before you publish.")
+
+
+def _home() -> str:
+    """A folder in memory, if this machine has one."""
+    for home in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
+        if home and os.access(home, os.W_OK | os.X_OK):
+            return home
+    return tempfile.gettempdir()

@@ -1,0 +1,192 @@
+"""What the workers do: functions of their arguments alone, so that any of them may run again.
+
+What passes between tasks holds confidential counts or noisy ones, never the key. It shows nothing
+of itself, as a cluster logs the arguments of a task that fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow.parquet import ParquetFile
+from rasterio.windows import Window
+
+from geodp.distributed.partitions import Partitions
+from geodp.distributed.secret import KeyFile
+from geodp.errors import InputError
+from geodp.io.mosaic import Tiling, write_tile
+from geodp.io.parts import write_part
+from geodp.io.publication import sha256
+from geodp.io.readback import index_of
+from geodp.io.tables import column_names
+from geodp.mechanisms.apart import Cut, Roots, Subtrees
+from geodp.publisher import occupied as occupied_cells
+from geodp.release import Release
+from geodp.table import Cells, ReleasedTable, coalesced
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all tasks of a run know, all of it public: files, grid, method and budget."""
+
+    partitions: Partitions
+    cut: Cut
+
+    def __repr__(self) -> str:
+        return f"Job({self.partitions!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Confidential counts: keys strictly increasing."""
+
+    key: NDArray[np.uint64]
+    count: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "Piece(confidential)"
+
+
+def same(job: Job) -> Job:
+    """The job, stored where tasks find it."""
+    return job
+
+
+def read(job: Job, number: int) -> Piece:
+    """A file's cells: encoded, sorted, coalesced."""
+    table = job.partitions.read(number)
+    return Piece(table.key, table.count)
+
+
+def summed(job: Job, piece: Piece) -> Piece:
+    """Totals by nodes of the cut."""
+    return Piece(*coalesced(piece.key // np.uint64(job.cut.stride), piece.count))
+
+
+def divided(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
+    """The cells of every range of keys; ``starts``: where ranges but the first begin."""
+    at = np.searchsorted(piece.key, starts)
+    keys, counts = np.split(piece.key, at), np.split(piece.count, at)
+    return [Piece(key.copy(), count.copy()) for key, count in zip(keys, counts, strict=True)]
+
+
+def part(pieces: list[Piece], number: int) -> Piece:
+    """One range of those."""
+    return pieces[number]
+
+
+def merged(job: Job, *pieces: Piece) -> Piece:
+    """The cells of one range from all files.
+
+    Raises InputError for a cell that several files have, where that is not allowed.
+    """
+    found = joined(pieces)
+    if not job.partitions.repeated and found.key.size < sum(piece.key.size for piece in pieces):
+        raise InputError(
+            "Several files have the same cell; if their counts add up, choose duplicates='sum'."
+        )
+    return found
+
+
+def joined(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
+    """One piece of several: keys sorted, counts of equal ones summed."""
+    keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
+    return Piece(*coalesced(np.concatenate(keys), np.concatenate(counts)))
+
+
+def size(piece: Piece) -> int:
+    """Occupied cells."""
+    return piece.key.size
+
+
+def keys(piece: Piece) -> NDArray[np.uint64]:
+    """For the digest of the input."""
+    return piece.key
+
+
+def counts(piece: Piece) -> NDArray[np.int64]:
+    """For the digest of the input."""
+    return piece.count
+
+
+def occupied(job: Job, piece: Piece) -> NDArray[np.int64]:
+    """Cells of the map that hold somebody, on a grid with a mask or regions."""
+    return occupied_cells(job.partitions.grid, piece.key)
+
+
+def length(found: NDArray[np.int64]) -> int:
+    """How many those are."""
+    return found.size
+
+
+def begun(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
+    """The first pass: all noise of the subtrees is drawn here."""
+    cells = Cells(job.partitions.grid, piece.key, piece.count)
+    with secret.opened() as key:
+        return job.cut.below(cells, roots, key)
+
+
+def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimates of the roots from below, and their variances."""
+    return subtrees.roots.z, subtrees.roots.variance
+
+
+def finished(
+    job: Job, subtrees: Subtrees, totals: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The released cells of a range, from the final counts of its roots."""
+    return job.cut.finished(subtrees, totals)
+
+
+def written(
+    job: Job,
+    subtrees: Subtrees,
+    totals: NDArray[np.int64],
+    path: str,
+    name: str,
+    metadata: dict[str, Any],
+    tiling: Tiling | None,
+) -> dict[str, Any]:
+    """The same, written as a Parquet file; what the card lists of it, and what it holds."""
+    cells, values = job.cut.finished(subtrees, totals)
+    table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
+    error = Release(table).cell_errors()
+    entry = write_part(table, Path(path), name=name, standard_error=error, metadata=metadata)
+    if tiling is not None:
+        entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()
+        entry["largest"] = int(values.max(initial=0))
+    return entry
+
+
+def tiled(
+    job: Job,
+    window: Window,
+    parts: list[str],
+    path: str,
+    name: str,
+    error: float | None,
+    dtype: str,
+    tags: dict[str, str],
+) -> str | None:
+    """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
+    grid = job.partitions.grid
+    columns = list(column_names(grid, name, error=False))
+    rows = [ParquetFile(part).read(columns=columns) for part in parts]
+    index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
+    count = [np.empty(0, np.int64), *(part[name].to_numpy() for part in rows)]
+    written = write_tile(
+        grid,
+        np.concatenate(index, axis=1),
+        np.concatenate(count),
+        window,
+        Path(path),
+        name=name,
+        standard_error=error,
+        dtype=dtype,
+        tags=tags,
+    )
+    return sha256(Path(path)) if written else None

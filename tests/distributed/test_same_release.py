@@ -1,0 +1,182 @@
+"""Whatever the workers, the partitions and their fate: the release of one machine."""
+
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.errors import BudgetError, InputError, UsageError
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+from tests.distributed.tables import GRID, KEY, kept, sha256, split, town
+
+distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+from geodp.distributed import Partitions, publish  # noqa: E402
+
+pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
+METHODS = ("pyramid", "topdown")
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """Digests of the releases of one machine."""
+    return {
+        method: sha256(geodp.publish(town(), method=method, epsilon=1, key=kept()).table)
+        for method in METHODS
+    }
+
+
+def rarely(*values):
+    """Parameters of a run that belongs to the matrix."""
+    return pytest.param(*values, marks=pytest.mark.matrix)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("partitions", [rarely(1), 7, 64])
+@pytest.mark.parametrize("workers", [rarely(1), 2, rarely(4)])
+def test_workers_and_partitions_do_not_show(
+    cluster, alone, tmp_path, monkeypatch, workers, partitions, method
+):
+    monkeypatch.setattr("geodp.distributed.run.MOST_PIECES", 40)  # 64 files are 13 groups
+    files = split(town(), tmp_path, partitions, seed=partitions)
+    parts = {1: 64, 7: 9, 64: 3}[partitions]
+    release = publish(cluster(workers), files, method=method, epsilon=1, key=kept(), parts=parts)
+    assert sha256(release.table) == alone[method]
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "state"),
+    [
+        rarely("pyramid", "read", "memory"),
+        rarely("pyramid", "merged", "memory"),
+        rarely("pyramid", "begun", "executing"),
+        ("pyramid", "begun", "memory"),
+        rarely("pyramid", "finished", "executing"),
+        rarely("pyramid", "finished", "memory"),
+        rarely("topdown", "read", "executing"),
+        ("topdown", "begun", "executing"),
+        rarely("topdown", "finished", "memory"),
+    ],
+)
+def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, state):
+    client = cluster(2)
+    files = split(town(), tmp_path, 7)
+    cluster.kill(2, task, state)
+    release = publish(client, files, method=method, epsilon=1, key=kept(), parts=8)
+    assert cluster.killed(2)
+    assert sha256(release.table) == alone[method]
+
+
+def test_without_a_kept_key_every_release_is_another(cluster, tmp_path):
+    files = split(town(), tmp_path, 3)
+    found = [publish(cluster(2), files, epsilon=1, parts=4) for _ in range(2)]
+    assert sha256(found[0].table) != sha256(found[1].table)
+    assert found[0].event.key_origin == "entropy"
+
+
+def test_a_mask_and_gaussian_noise(cluster, tmp_path):
+    shape = (60, 90)
+    inside = np.add.outer(np.arange(60), np.arange(90)) % 50 < 30
+    grid = geodp.Grid.regular(shape)
+    grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "stripes"))
+    dense = np.where(inside, 20, 0)
+    dense[30:] = 0
+    table = geodp.CountTable.from_dense(dense, grid)
+    terms = {"rho": "1/2", "delta": "1e-6", "neighbours": "replace-one", "contribution": 3}
+    whole = geodp.publish(table, key=kept(), **terms)
+    files = split(table, tmp_path / "some", 3)
+    release = publish(cluster(2), files, key=kept(), parts=5, **terms)
+    assert sha256(release.table) == sha256(whole.table)
+    assert release.event == whole.event
+    assert release.card() == whole.card()
+    full = split(geodp.CountTable.from_dense(np.where(inside, 20, 0), grid), tmp_path / "all", 3)
+    with pytest.raises(UsageError, match="exactly the occupied cells"):
+        publish(cluster(2), full, key=kept(), parts=5, **terms)
+
+
+def coded(folder: Path, twice: bool) -> list[Path]:
+    """Parquet and CSV with published codes; perhaps with a cell that is in both."""
+    codes = [GRID.places[0].format(np.arange(i, i + 9), np.arange(9)) for i in (20, 40)]
+    first = pa.table({"GRD_ID": codes[0], "T": np.arange(9)})
+    if twice:
+        codes[1][3] = codes[0][5]
+    rows = "\n".join(f"{code},7" for code in codes[1])
+    folder.mkdir(exist_ok=True)
+    paths = [folder / "first.parquet", folder / "second.csv"]
+    pq.write_table(first, paths[0])
+    paths[1].write_text(f"GRD_ID,T\n{rows}\n")
+    return paths
+
+
+def test_tables_with_codes(cluster, tmp_path):
+    options = {"grid": GRID, "value": "T", "code": "GRD_ID"}
+    paths = coded(tmp_path / "once", twice=False)
+    whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
+    files = Partitions.of_tables(paths, **options)
+    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
+        whole.table
+    )
+    paths = coded(tmp_path / "twice", twice=True)
+    with pytest.raises(InputError, match="Several files have the same cell"):
+        publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5)
+    options["duplicates"] = "sum"
+    whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
+    files = Partitions.of_tables(paths, **options)
+    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
+        whole.table
+    )
+
+
+def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1)))
+    (tmp_path / "key").write_text(KEY.hex())
+    key = geodp.NoiseKey.from_file(tmp_path / "key")
+    spent = {"epsilon": "3/4", "ledger": ledger, "dataset": "census"}
+    whole = geodp.publish(town(), key=key, **spent)
+    files = split(town(), tmp_path / "files", 2)
+    release = publish(cluster(2), files, parts=4, key=key, **spent)
+    assert sha256(release.table) == sha256(whole.table)
+    with pytest.raises(BudgetError):
+        publish(cluster(2), files, parts=4, **spent)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "laplace"}, "pyramid or topdown"),
+        ({"parts": 0}, "parts must be"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"contribution": 0}, "contribution must be"),
+    ],
+)
+def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
+    files = split(town(100), tmp_path, 2)
+    with pytest.raises(UsageError, match=message):
+        publish(None, files, **{"epsilon": 1, **change})
+    with pytest.raises(UsageError, match="Give Partitions"):
+        publish(None, files.paths, epsilon=1)
+
+
+def test_files_that_are_refused(cluster, tmp_path):
+    files = split(town(100), tmp_path, 2)
+    with pytest.raises(UsageError, match="twice"):
+        Partitions.of_keys([files.paths[0], files.paths[0]], grid=GRID)
+    with pytest.raises(InputError, match="No such file"):
+        Partitions.of_keys("/no/such/file", grid=GRID)
+    os.utime(files.paths[1], ns=(1, 1))
+    with pytest.raises(InputError, match=r"1.parquet: The file has changed since the run began"):
+        publish(cluster(2), files, epsilon=1)
+    bad = tmp_path / "bad.parquet"
+    pq.write_table(pa.table({"key": [1, 2**40], "count": [1, 1]}), bad)
+    with pytest.raises(InputError, match=r"bad.parquet, row 2: The key is no cell"):
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), epsilon=1)
+    pq.write_table(pa.table({"key": [1, 2], "count": [1, None]}), bad)
+    with pytest.raises(InputError, match="missing"):
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), epsilon=1)
