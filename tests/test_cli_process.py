@@ -119,8 +119,8 @@ def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, wait):
     time.sleep(wait)
     os.killpg(run.pid, signal.SIGINT)
     out, err = run.communicate(timeout=60)
-    if "import_site" in err:
-        pytest.skip("Python itself was still starting")
+    if "import_site" in err or "_get_module_details" in err:
+        pytest.skip("Python itself was still starting, or finding the package")
     assert "Traceback" not in err
     if run.returncode == 130:
         assert err.strip().splitlines()[-1] == "Interrupted; nothing was published."

@@ -207,13 +207,16 @@ def refine(
         top, split = tree.below(top, level, last)
         level, visited = last, visited + split
 
-    def finished(run: slice) -> tuple[Nodes, int]:
-        return tree.below((top[0][run], top[1][run]), level, grid.bits)
+    found: list[int] = []
+
+    def finished(run: slice) -> Nodes:
+        cells, split = tree.below((top[0][run], top[1][run]), level, grid.bits)
+        found.append(split)
+        return cells
 
     cuts = runs(top[1], parts or subtrees.some(top[1].size, threads))
-    done = subtrees.each(finished, cuts, threads)
-    key, count = joined([cells for cells, _ in done])
-    return key.view(np.uint64), count, visited + sum(split for _, split in done)
+    key, count = joined(subtrees.each(finished, cuts, threads))
+    return key.view(np.uint64), count, visited + sum(found)
 
 
 def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
