@@ -22,8 +22,8 @@ from geodp.randomness import NoiseKey, Stream
 from geodp.table import Cells, CountTable
 from geodp.tree import overlaps
 
-CHILDREN = 1 << 15
-"""Most nodes that are measured together: they and their noise stay in the cache."""
+CHILDREN = 1 << 17
+"""Most nodes that are measured together: many, for a block has a price of its own; 1 MB a row."""
 
 KEPT = 1 << 27
 """Occupied cells times levels, up to which the first pass keeps its open nodes: 4 to 8 GB."""
