@@ -174,12 +174,10 @@ def blocks(
     return out
 
 
-def lines(key: NoiseKey, stream: int, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The same, word j of block i at ``8 * i + j``: uint64[8 * n]."""
-    out = np.empty(8 * address.size, np.uint64)
+def lines(key: NoiseKey, stream: int, address: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+    """The same, word j of block i at ``8 * i + j``; ``out`` (uint64[8 * n]) is written."""
     with exposed(key) as words:
         chacha.lines(words, np.uint32(stream), np.uint32(0), address, out)
-    return out
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from geodp.mechanisms.descent import Descent, Level
 from geodp.noise import NodeNoise
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import CountTable
+from geodp.workspace import Workspace
 
 LARGEST_DENSE = 1 << 22
 """Most keys of a domain that the dense twin takes."""
@@ -37,7 +38,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     held = np.maximum(levels[0].z, 0).astype(np.int64)
     opened = [held > 0]
     for level, few in zip(levels[1:], descent.least[1:], strict=True):
-        held = level.shared(held, few)
+        held = _shared(level, held, few)
         opened.append(held > 0)
     if descent.passes == 1:
         return held
@@ -54,8 +55,14 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     )
     for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
         level.variance = np.where(some, level.variance, 0.0)
-        held = level.shared(held, few)
+        held = _shared(level, held, few)
     return held
+
+
+def _shared(level: Level, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+    out = np.empty(level.z.size, np.int64)
+    level.shared(total, least, out)
+    return out
 
 
 def _every(
@@ -64,6 +71,6 @@ def _every(
     """All nodes of level i."""
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
     above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
-    level = Level.of(grid, above, fanout, stride, noise, descent.variances[i])
+    level = Level.of(grid, above, fanout, stride, noise, descent.variances[i], Workspace())
     level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noise
     return level

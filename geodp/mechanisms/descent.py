@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
@@ -21,9 +21,10 @@ from geodp.noise.node import numbered
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import Cells, CountTable
 from geodp.tree import overlaps
+from geodp.workspace import Workspace
 
-CHILDREN = 1 << 17
-"""Most nodes that are measured together: many, for a block has a price of its own; 1 MB a row."""
+CHILDREN = 1 << 16
+"""Most nodes that are measured together: many, for a block has a price of its own."""
 
 KEPT = 1 << 27
 """Occupied cells times levels, up to which the first pass keeps its open nodes: 4 to 8 GB."""
@@ -80,6 +81,7 @@ class Level:
     ----------
     fanout : int
     noise : int64[n * fanout]
+        Until another level is made in the same workspace.
     z : float64[n * fanout]
         Noisy counts; with two passes later the estimates from below.
     variance : float64[n * fanout]
@@ -103,31 +105,24 @@ class Level:
         stride: int,
         noise: NodeNoise,
         own: float,
+        workspace: Workspace,
     ) -> Level:
-        """Not yet counted, below the nodes ``above``; a child covers ``stride`` keys."""
-        drawn, uniform = noise.children(above, fanout)
-        variance = np.full(drawn.size, own)
+        """Not yet counted, below the nodes ``above``; a child covers ``stride`` keys.
+
+        Its arrays lie in the workspace, for one level of each stream of noise.
+        """
+        drawn, uniform = noise.children(above, fanout, workspace)
+        z = workspace.array(("z", noise.stream), drawn.size, np.float64)
+        variance = workspace.array(("variance", noise.stream), drawn.size, np.float64)
+        variance.fill(own)
         if grid.size < prod(grid.order.radices):
             variance[~overlaps(grid, numbered(above, fanout), stride)] = 0
-        return cls(fanout, drawn, np.empty(drawn.size), variance, uniform)
+        return cls(fanout, drawn, z, variance, uniform)
 
-    def shared(self, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
-        """Counts of the children, which add up to their parents' totals."""
+    def shared(self, total: NDArray[np.int64], least: float, out: NDArray[np.int64]) -> None:
+        """Write the counts of the children, which add up to their parents' totals."""
         members = np.full(self.uniform.size, self.fanout)
-        return _shared(self.z, self.variance, members, total, self.uniform, least)
-
-
-def _shared(
-    z: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    members: NDArray[np.int64],
-    total: NDArray[np.int64],
-    uniform: NDArray[np.float64],
-    least: float,
-) -> NDArray[np.int64]:
-    out = np.empty(z.size, np.int64)
-    kernels.share(z, variance, members, total, uniform, least, out)
-    return out
+        kernels.share(self.z, self.variance, members, total, self.uniform, least, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +201,7 @@ class Walk:
     parts: int
     threads: int
     beneath: Beneath | None = None  # what improves the last level's estimates, if anything does
+    workspace: Workspace = field(default_factory=Workspace)
 
     @classmethod
     def of(cls, table: Cells, descent: Descent, key: NoiseKey, parts: int, threads: int) -> Walk:
@@ -230,7 +226,7 @@ class Walk:
         descent = self.descent
         noise = self.noise[i]
         level, members, opened, frontier = _below(
-            self.table, descent, i, self.cumulative, frontier, noise
+            self.table, descent, i, self.cumulative, frontier, noise, self.workspace
         )
         last, two = i == len(descent.laws) - 1, descent.passes == 2
         below: list[tuple[slice, Callable[[], Opened]]] = []
@@ -291,10 +287,10 @@ class Walk:
         else:
             several, members = block.members > 1, block.members.astype(np.int64)
             child, least = several.repeat(members), self.descent.least[i]
-            count = total.repeat(members)
-            count[child] = _shared(
-                block.z, block.variance, members[several], total[several], block.uniform, least
-            )
+            count, out = total.repeat(members), np.empty(block.z.size, np.int64)
+            known = members[several], total[several], block.uniform
+            kernels.share(block.z, block.variance, *known, least, out)
+            count[child] = out
         if block.prefix.size:
             some = count > 0
             return [(block.prefix[some], count[some])]
@@ -357,16 +353,19 @@ def _below(
     cumulative: NDArray[np.int64],
     frontier: Frontier,
     noise: NodeNoise,
+    workspace: Workspace,
 ) -> tuple[Level, NDArray[np.int64], NDArray[np.int64], Frontier]:
     """Level i, measured under a frontier; its open nodes, by node and all, as the next frontier."""
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
-    level = Level.of(table.grid, frontier.prefix, fanout, stride, noise, descent.variances[i])
-    start = np.empty(level.z.size, np.int64)
+    own = descent.variances[i]
+    level = Level.of(table.grid, frontier.prefix, fanout, stride, noise, own, workspace)
+    start = workspace.array("start", level.z.size, np.int64)
     span, step = frontier.span, np.uint64(stride)
     data = span, table.key, cumulative
     kernels.measure(frontier.prefix, step, fanout, *data, level.noise, start, level.z)
+    shared = workspace.array("shared", level.z.size, np.int64)
     if i:
-        shared = level.shared(frontier.count, descent.least[i])
+        level.shared(frontier.count, descent.least[i], shared)
     else:
         shared = np.maximum(level.z, 0).astype(np.int64)
     members = np.empty(frontier.prefix.size, np.int64)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from geodp.kernels import noise as kernels
 from geodp.noise.law import DIGITS, Law
 from geodp.randomness import NoiseKey, blocks, lines
+from geodp.workspace import Workspace
 
 SLOTS = 7
 """Draws that share a block."""
@@ -70,21 +71,23 @@ class NodeNoise:
         noise, rounding : int64[n]
         """
         word = words[slot, group]
-        noise = self._drawn(word, lambda i: node[i])
+        noise = self._drawn(word, lambda i: node[i], np.empty(word.size, np.int64))
         return noise, ((words[7, group] >> slot.astype(np.uint64)) & np.uint64(1)).view(np.int64)
 
     def _drawn(
-        self, word: NDArray[np.uint64], node: Callable[[int], np.uint64]
+        self,
+        word: NDArray[np.uint64],
+        node: Callable[[int], np.uint64],
+        noise: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Noise of nodes with these words; ``node(i)`` is the id or the number of the i-th."""
-        noise = np.empty(word.size, np.int64)
         if kernels.draw(word, self.law.threshold, self.law.guide, noise):
             for i in np.flatnonzero(noise == kernels.UNDECIDED):
                 noise[i] = self._decided(int(word[i]), node(int(i)))
         return noise
 
     def children(
-        self, above: NDArray[np.uint64], fanout: int
+        self, above: NDArray[np.uint64], fanout: int, workspace: Workspace
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Noise of all children of nodes, and a number in [0, 1) for each node.
 
@@ -95,17 +98,25 @@ class NodeNoise:
         ----------
         above : uint64[n]
             The nodes; child j of one has the number ``above * fanout + j``.
+        workspace
+            Where what is returned lies: the noise until the next call, the numbers until the
+            next one of the same stream.
 
         Returns
         -------
         noise, uniform : int64[n * fanout], float64[n]
         """
-        line = lines(self.key, self.stream, numbered(above, -(-fanout // SLOTS)))
-        word, uniform = np.empty(above.size * fanout, np.uint64), np.empty(above.size)
+        address, size = numbered(above, -(-fanout // SLOTS)), above.size * fanout
+        line = workspace.array("line", 8 * address.size, np.uint64)
+        lines(self.key, self.stream, address, line)
+        word = workspace.array("word", size, np.uint64)
+        uniform = workspace.array(("uniform", self.stream), above.size, np.float64)
         kernels.children(line, fanout, word, uniform)
-        return self._drawn(
-            word, lambda i: above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout)
-        ), uniform
+
+        def number(i: int) -> np.uint64:
+            return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
+
+        return self._drawn(word, number, workspace.array("noise", size, np.int64)), uniform
 
     def _decided(self, word: int, node: np.uint64) -> int:
         """A draw that the table leaves open."""
