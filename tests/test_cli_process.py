@@ -129,3 +129,27 @@ def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, wait):
         assert "Published" in out
         return
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_library_that_turns_the_end_into_an_error_does_not_hide_it(number, code):
+    script = (
+        "import os, sys, geodp.cli\n"
+        "def swallowed(**_):\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "    except BaseException:\n"
+        "        raise ImportError('half imported') from None\n"
+        "geodp.cli.geodp.main = swallowed\n"
+        "geodp.cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert done.returncode == code
+    assert "ImportError" not in done.stderr

@@ -20,7 +20,7 @@ from geodp.cli.budget import budget
 from geodp.cli.evaluate import evaluate
 from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
 from geodp.cli.plan import plan
-from geodp.cli.process import INTERRUPTED, lean, leave
+from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
 from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.cli.warmup import warmup
@@ -60,56 +60,69 @@ PATIENCE = 2.0
 """Seconds after Ctrl-C in which another is the same one: temporary files are being removed."""
 
 
-def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
-    sys.exit(143)  # an exception, so that temporary files are removed
+class _Stop:
+    """What SIGTERM and Ctrl-C do: once an exception, so that temporary files are removed in peace.
 
-
-class _Interrupts:
-    """What Ctrl-C does: once an exception, so that temporary files are removed in peace."""
+    A library that is just being imported may turn it into an error of its own, so the exit code
+    is kept.
+    """
 
     def __init__(self) -> None:
+        self.code = 0
         self._last = -PATIENCE
 
-    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+    def terminated(self, _signal: int, _frame: FrameType | None) -> NoReturn:
+        """SIGTERM."""
+        self.code = TERMINATED
+        sys.exit(TERMINATED)
+
+    def interrupted(self, _signal: int, _frame: FrameType | None) -> None:
+        """Ctrl-C."""
         now = time.monotonic()
         if now - self._last >= PATIENCE:
-            self._last = now
+            self._last, self.code = now, INTERRUPTED
             raise KeyboardInterrupt
 
 
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
-    signal.signal(signal.SIGTERM, _terminated)
+    stop = _Stop()
+    signal.signal(signal.SIGTERM, stop.terminated)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
-        signal.signal(signal.SIGINT, _Interrupts())
+        signal.signal(signal.SIGINT, stop.interrupted)
     lean()
     try:
         code = geodp.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("Interrupted; nothing was published.", err=True)
-        leave(INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        leave(error.exit_code)
-    except GeodpError as error:
-        click.echo(f"Error: {error}", err=True)
-        leave(error.exit_code)
-    except MemoryError:
-        click.echo("Error: out of memory; choose smaller bounds or coarser cells.", err=True)
-        leave(1)
     except Exception as error:
-        # The message of an unforeseen error might quote data, so only its place is shown.
-        if os.environ.get("GEODP_TRACEBACK"):
-            traceback.print_exc()
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        click.echo(
-            f"Error: unforeseen {type(error).__name__} at {os.path.basename(last.filename)}:"
-            f"{last.lineno}; nothing was published. GEODP_TRACEBACK=1 shows where, and may show "
-            "confidential values.",
-            err=True,
-        )
-        leave(1)
+        leave(TERMINATED if stop.code == TERMINATED else _explained(error, stop.code))
     leave(code if isinstance(code, int) else 0)
+
+
+def _explained(error: Exception, stopped: int) -> int:
+    """Tell what went wrong in one sentence; return the exit code."""
+    if stopped or isinstance(error, click.exceptions.Abort):
+        click.echo("Interrupted; nothing was published.", err=True)
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, GeodpError):
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        click.echo("Error: out of memory; choose smaller bounds or coarser cells.", err=True)
+        return 1
+    # The message of an unforeseen error might quote data, so only its place is shown.
+    if os.environ.get("GEODP_TRACEBACK"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    click.echo(
+        f"Error: unforeseen {type(error).__name__} at {os.path.basename(last.filename)}:"
+        f"{last.lineno}; nothing was published. GEODP_TRACEBACK=1 shows where, and may show "
+        "confidential values.",
+        err=True,
+    )
+    return 1
 
 
 __all__ = ["geodp", "main"]

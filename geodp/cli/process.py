@@ -19,9 +19,8 @@ from typing import NoReturn
 COLLECT = 100_000
 """New objects between two searches for garbage; Python's 700 search all imports many times."""
 
-
-INTERRUPTED = 130
-"""The exit code after Ctrl-C."""
+INTERRUPTED, TERMINATED = 130, 143
+"""The exit codes after Ctrl-C and after SIGTERM."""
 
 
 class _Lean:
