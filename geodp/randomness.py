@@ -167,17 +167,22 @@ class NoiseKey:
 def blocks(
     key: NoiseKey, stream: int, address: NDArray[np.uint64], counter: int = 0
 ) -> NDArray[np.uint64]:
-    """Key-stream blocks of addresses: uint64[8, n], see :func:`geodp.kernels.chacha.blocks`."""
-    out = np.empty((8, address.size), np.uint64)
+    """Key-stream blocks of addresses, a word of all of them in each row: uint64[8, n]."""
+    out = np.empty(8 * address.size, np.uint64)
+    lines(key, stream, address, out, counter)
+    return out.reshape(-1, 8).T
+
+
+def lines(
+    key: NoiseKey,
+    stream: int,
+    address: NDArray[np.uint64],
+    out: NDArray[np.uint64],
+    counter: int = 0,
+) -> None:
+    """Write them as :func:`geodp.kernels.chacha.blocks` does, block by block: uint64[8 * n]."""
     with exposed(key) as words:
         chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
-    return out
-
-
-def lines(key: NoiseKey, stream: int, address: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
-    """The same, word j of block i at ``8 * i + j``; ``out`` (uint64[8 * n]) is written."""
-    with exposed(key) as words:
-        chacha.lines(words, np.uint32(stream), np.uint32(0), address, out)
 
 
 @contextmanager

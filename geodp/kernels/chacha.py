@@ -103,18 +103,6 @@ def _lanes(
         state[i + np.uint64(15 * LANES)] = _add(s[15], high)
 
 
-@inlined
-def _addressed(
-    address: NDArray[np.uint64], first: int, count: int, state: NDArray[np.uint32]
-) -> None:
-    """Put the addresses of ``count`` blocks into ``state``."""
-    for n in range(count):
-        i = np.uint64(n)
-        one = address[np.uint64(first) + i]
-        state[i + np.uint64(14 * LANES)] = np.uint32(one & np.uint64(0xFFFFFFFF))
-        state[i + np.uint64(15 * LANES)] = np.uint32(one >> np.uint64(32))
-
-
 @kernel
 def blocks(
     key: NDArray[np.uint32],
@@ -132,36 +120,18 @@ def blocks(
     key : uint32[8]
     stream, counter : uint32
     address : uint64[n]
-    out : uint64[8, n], written
-        Word ``j`` of block ``i`` at ``out[j, i]``: the block's bytes read little-endian.
+    out : uint64[8 * n], written
+        Word ``j`` of block ``i`` at ``8 * i + j``, a line of the cache for each block: its bytes
+        read little-endian.
     """
     state = np.empty(16 * LANES, np.uint32)
     for start in range(0, address.size, LANES):
         count = min(LANES, address.size - start)
-        _addressed(address, start, count, state)
-        _lanes(key, stream, counter, count, state)
-        for j in range(8):
-            row = out[j]
-            low, high = np.uint64(2 * j * LANES), np.uint64((2 * j + 1) * LANES)
-            for n in range(count):
-                i = np.uint64(n)
-                upper = np.uint64(state[high + i]) << np.uint64(32)
-                row[np.uint64(start) + i] = np.uint64(state[low + i]) | upper
-
-
-@kernel
-def lines(
-    key: NDArray[np.uint32],
-    stream: np.uint32,
-    counter: np.uint32,
-    address: NDArray[np.uint64],
-    out: NDArray[np.uint64],
-) -> None:
-    """The same, a block's words side by side: ``out[8 * i + j]``, a line of the cache each."""
-    state = np.empty(16 * LANES, np.uint32)
-    for start in range(0, address.size, LANES):
-        count = min(LANES, address.size - start)
-        _addressed(address, start, count, state)
+        for n in range(count):
+            i = np.uint64(n)
+            one = address[np.uint64(start) + i]
+            state[i + np.uint64(14 * LANES)] = np.uint32(one & np.uint64(0xFFFFFFFF))
+            state[i + np.uint64(15 * LANES)] = np.uint32(one >> np.uint64(32))
         _lanes(key, stream, counter, count, state)
         for n in range(count):
             i, line = np.uint64(n), np.uint64(8 * (start + n))

@@ -96,7 +96,7 @@ def children(
     Parameters
     ----------
     line : uint64[8 * n * ceil(fanout / 7)]
-        The blocks, as :func:`geodp.kernels.chacha.lines` writes them: child j takes word
+        The blocks, as :func:`geodp.kernels.chacha.blocks` writes them: child j takes word
         ``j % 7`` of its node's block ``j // 7``.
     word : uint64[n * fanout], written
     uniform : float64[n], written

@@ -45,9 +45,9 @@ def measure(
         node = np.uint64(n)
         low, end = np.uint64(begin[node]), np.uint64(stop[node])
         first = node * step
-        for j in range(first, first + step):
-            start[j] = np.int64(low)
         if low == end:
+            for j in range(first, first + step):
+                start[j] = np.int64(low)
             continue
         bound = prefix[node] * step * stride
         for j in range(first, first + step):

@@ -308,7 +308,7 @@ def descend(
         for n in range(size):
             i = np.uint64(n)
             address[i] = np.uint64(prefix[i]) | np.uint64(1) << np.uint64(level)
-        chacha.lines(key, stream, np.uint32(0), address[:size], room.words)
+        chacha.blocks(key, stream, np.uint32(0), address[:size], room.words)
         blocks, split = blocks + size, 0
         for depth in range(steps):
             nodes, data = room.nodes[depth & 1], room.data[depth & 1]
