@@ -17,6 +17,7 @@ from geodp.distributed.joining import join
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.run import Progress, Run
 from geodp.distributed.tiles import draw
+from geodp.distributed.trust import require_trusted
 from geodp.errors import UsageError
 from geodp.io import mosaic
 from geodp.io.cog import EXACT_FLOAT64
@@ -45,6 +46,7 @@ def publish(
     dataset: str | None = None,
     parts: int = PARTS,
     key_folder: str | Path | None = None,
+    trust_cluster: bool = False,
     progress: Progress | None = None,
     **terms: Any,
 ) -> Release:
@@ -66,6 +68,10 @@ def publish(
         Where the workers find the key of this release while it runs. Default: in this machine's
         memory, which workers on this machine can read. Otherwise a folder on storage that this
         user's processes on every machine see, and nobody else.
+    trust_cluster : bool
+        You vouch for whoever can reach the scheduler and its workers, now and while it runs: they
+        can run code there that reads the counts and the key. Without it, a cluster that listens
+        beyond this machine without TLS, or has other clients, is refused.
     progress : callable, optional
         Told how many of how many tasks are done, in this process; what it raises ends the run.
     terms
@@ -80,7 +86,8 @@ def publish(
     Raises
     ------
     UsageError
-        As :func:`geodp.publish`; another method; a key file that a worker may not read.
+        As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
+        a worker may not read.
     InputError
         Data that must not be used, or a file that changed during the run.
     BudgetError
@@ -88,6 +95,8 @@ def publish(
     """
     guess = public_guess(people)
     run = _run(client, partitions, parts, key, progress, terms)
+    if not trust_cluster:
+        require_trusted(client)
     found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
@@ -109,6 +118,7 @@ def write(
     parts: int = PARTS,
     key_folder: str | Path | None = None,
     raster: bool = True,
+    trust_cluster: bool = False,
     progress: Progress | None = None,
     **terms: Any,
 ) -> dict[str, Any]:
@@ -130,7 +140,7 @@ def write(
         can be told from where one ends.
     raster : bool
         Whether to draw the map, where the grid has one.
-    client, partitions, key, people, ledger, dataset, key_folder, progress, terms
+    client, partitions, key, people, ledger, dataset, key_folder, trust_cluster, progress, terms
         As for :func:`publish`.
 
     Returns
@@ -140,6 +150,8 @@ def write(
     """
     guess = public_guess(people)
     run = _run(client, partitions, parts, key, progress, terms)
+    if not trust_cluster:
+        require_trusted(client)
     check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
     said = about(run.cut.event, name)
     why = why_no_mosaic(partitions.grid, mosaic.SIDE) if raster else "it was not asked for"

@@ -99,6 +99,13 @@ class Partitions:
         self._require_unchanged(number)
         return table
 
+    def read_all(self) -> CountTable:
+        """The table of all files, read by one process; for files of tables only.
+
+        Raises InputError as :func:`geodp.read_table` does, for a cell that two files have too.
+        """
+        return read_table(self.paths, grid=self.grid, **self.reading)
+
     def _require_unchanged(self, number: int) -> None:
         if _stamp(self.paths[number]) != self.stamps[number]:
             raise InputError("The file has changed since the run began.", file=self.paths[number])

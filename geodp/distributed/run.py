@@ -99,6 +99,9 @@ class Run:
                     return self._refined(ranges, top, own, secret, last), charge
             finally:
                 own.forget()
+        except tasks.RepeatedCellError:
+            self._submit(tasks.read_all, 0, self._job).result()
+            raise
         finally:
             self._drop()
 
@@ -143,7 +146,7 @@ class Run:
         numbers = range(len(self.partitions.paths))
         files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
         sums = self._results(self._each(tasks.summed, [self._job] * len(files), files))
-        if sum(float(piece.count.sum(dtype=np.float64)) for piece in sums) > MOST_PEOPLE:
+        if sum(int(piece.count.sum()) for piece in sums) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         totals = tasks.joined(sums)
         stride = np.uint64(self.cut.stride)

@@ -50,6 +50,14 @@ class Piece:
     def __repr__(self) -> str:
         return "Piece(confidential)"
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
+        return int(self.key.nbytes + self.count.nbytes)
+
+
+class RepeatedCellError(InputError):
+    """Several files have the same cell, where that is not allowed."""
+
 
 def same(job: Job) -> Job:
     """The job, stored where tasks find it."""
@@ -82,14 +90,19 @@ def part(pieces: list[Piece], number: int) -> Piece:
 def merged(job: Job, *pieces: Piece) -> Piece:
     """The cells of one range from all files.
 
-    Raises InputError for a cell that several files have, where that is not allowed.
+    Raises RepeatedCellError for a cell that several files have, where that is not allowed.
     """
     found = joined(pieces)
     if not job.partitions.repeated and found.key.size < sum(piece.key.size for piece in pieces):
-        raise InputError(
+        raise RepeatedCellError(
             "Several files have the same cell; if their counts add up, choose duplicates='sum'."
         )
     return found
+
+
+def read_all(job: Job) -> None:
+    """All files as one table, as one machine reads them: its error names file and row."""
+    job.partitions.read_all()
 
 
 def joined(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
+from sys import getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,10 @@ class Roots:
     def __repr__(self) -> str:
         return "Roots(noisy)"
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
+        return sum(part.nbytes for part in (self.prefix, self.count, self.z, self.variance))
+
     @classmethod
     def counted(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
         """Without estimates."""
@@ -86,6 +91,11 @@ class Subtrees:
 
     def __repr__(self) -> str:
         return "Subtrees(noisy)"
+
+    def __sizeof__(self) -> int:
+        """Bytes of all that is kept, see :class:`Roots`."""
+        below = sum(getsizeof(opened) for _, opened in self.opened)
+        return getsizeof(self.roots) + sum(part.nbytes for part in self.cells) + below
 
 
 @dataclass(frozen=True)

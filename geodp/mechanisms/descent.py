@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from math import prod
+from sys import getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +178,23 @@ class Opened:
     count: NDArray[np.int64]
     nodes: int
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays kept here and below, not of those to be measured again."""
+        arrays = self.members, self.uniform, self.z, self.variance, self.prefix, self.count
+        below = (getsizeof(kept.opened) for _, kept in self.below if isinstance(kept, Kept))
+        return sum(array.nbytes for array in arrays) + sum(below)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Gives what was found below a run of nodes, and has been kept."""
+
+    opened: Opened
+
+    def __call__(self) -> Opened:
+        """Give it."""
+        return self.opened
+
 
 Found = list[tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
@@ -243,7 +261,7 @@ class Walk:
                 for p in self._pieces(i, run):
                     under = frontier.piece(p)
                     found = self.measured(i + 1, under, level, opened[p], split and not many)
-                    kept: Callable[[], Opened] = partial(_same, found)
+                    kept: Callable[[], Opened] = Kept(found)
                     if many and two and self.forgets:
                         kept = partial(self.measured, i + 1, under, None, opened[:0], False)
                     done.append((p, kept, found.nodes))
@@ -312,10 +330,6 @@ class Walk:
         root = self.measured(0, start, None, nobody, split)
         cells = self.shared(0, root, nobody, split) or [(root.prefix, root.count)]
         return *subtrees.joined(cells), root.nodes
-
-
-def _same(block: Opened) -> Opened:
-    return block
 
 
 def refined(

@@ -1,6 +1,7 @@
 """Whatever the workers, the partitions and their fate: the release of one machine."""
 
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -123,7 +124,11 @@ def test_tables_with_codes(cluster, tmp_path):
         whole.table
     )
     paths = coded(tmp_path / "twice", twice=True)
-    with pytest.raises(InputError, match="Several files have the same cell"):
+    with pytest.raises(
+        InputError, match=r"second.csv, row \d+: The cell is there already"
+    ) as found:
+        geodp.read_table(paths, **options)
+    with pytest.raises(InputError, match="^" + re.escape(str(found.value)) + "$"):
         publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5)
     options["duplicates"] = "sum"
     whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())

@@ -68,7 +68,7 @@ def processes(folder: Path):
     running, logs = [], folder / "logs"
     logs.mkdir()
     where = folder / "scheduler.json"
-    common = ["--scheduler-file", str(where)]
+    common = ["--scheduler-file", str(where), "--host", "127.0.0.1"]
     server = ["--port", "0", "--dashboard-address", "127.0.0.1:0"]
     local = [
         "--no-dashboard",

@@ -1,0 +1,84 @@
+"""Who can reach a cluster: asked of its scheduler and workers before any file is read.
+
+Dask runs any code that reaches a scheduler or a worker, as the user of these processes. What runs
+there can read confidential counts and the key of the release, wherever it lies; so a cluster is
+taken only where nobody else can reach it, and where nobody else is connected to it.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from geodp.errors import UsageError
+
+OWN = "fire-and-forget"
+"""A client of the scheduler's own, which stands for tasks that nobody waits for."""
+
+VOUCH = (
+    "If nobody else can reach it, or everybody who can may see the data, vouch for it: "
+    "trust_cluster=True."
+)
+
+
+def require_trusted(client: Any) -> None:
+    """Refuse a cluster that others can reach, or are connected to.
+
+    Every address that the scheduler or a worker listens on must be inside one process, on the
+    loopback interface, or TLS with ``require_encryption`` set, so that who connects needs a
+    certificate of the cluster's. No other client may be connected. Both are looked at when the
+    run begins; who comes later is not seen.
+
+    Parameters
+    ----------
+    client : distributed.Client
+
+    Raises
+    ------
+    UsageError
+        Another cluster than that.
+    """
+    scheduler, encrypted, clients = client.run_on_scheduler(_of_scheduler)
+    servers = [("scheduler", scheduler, encrypted)]
+    servers += [("worker", *found) for found in client.run(_of_worker).values()]
+    for what, addresses, required in servers:
+        for address in addresses:
+            if not _is_closed(address, required and client.security.require_encryption):
+                raise UsageError(
+                    f"A {what} of the cluster listens on {address}, where others can reach it, "
+                    "and Dask runs any code that does. Let it listen on 127.0.0.1 (--host), or use "
+                    "TLS: tls:// addresses, and require_encryption in the security of the "
+                    f"scheduler, the workers and the client. {VOUCH}"
+                )
+    if others := set(clients) - {client.id, OWN}:
+        raise UsageError(
+            f"The cluster has {len(others)} other client(s), whose code can read the counts and "
+            f"the key while they are in use; close them, or start a cluster of its own. {VOUCH}"
+        )
+
+
+def _is_closed(address: str, encrypted: bool) -> bool:
+    """Whether only this machine, or holders of a certificate, reach an address."""
+    parts = urlsplit(address)
+    if parts.scheme == "inproc":
+        return True
+    if parts.scheme == "tls" and encrypted:
+        return True
+    try:
+        return ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _of_scheduler(dask_scheduler: Any) -> tuple[list[str], bool, list[str]]:
+    """Where it listens, whether it insists on encryption, and the names of its clients."""
+    addresses = [listener.listen_address for listener in dask_scheduler.listeners]
+    required = bool(dask_scheduler.security.require_encryption)
+    return addresses, required, [*dask_scheduler.clients]
+
+
+def _of_worker(dask_worker: Any) -> tuple[list[str], bool]:
+    """Where it listens, and whether it insists on encryption."""
+    addresses = [listener.listen_address for listener in dask_worker.listeners]
+    return addresses, bool(dask_worker.security.require_encryption)
