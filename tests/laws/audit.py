@@ -70,8 +70,10 @@ PROJECTIONS = (whole, changed_cells, total, signs, discriminant)
 
 def counts_of(outcomes):
     """How often every outcome was seen in each run: int64[runs, outcomes]."""
-    _, names = np.unique(np.concatenate(outcomes), axis=0, return_inverse=True)
-    names, at, found = names.reshape(-1), 0, []
+    names, at, found = 0, 0, []
+    for column in np.concatenate(outcomes).T:  # numbers of pairs, one column more at a time
+        number = column - column.min()
+        _, names = np.unique(names * (number.max() + 1) + number, return_inverse=True)
     for run in outcomes:
         found.append(np.bincount(names[at : at + len(run)], minlength=names.max() + 1))
         at += len(run)

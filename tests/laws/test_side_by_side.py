@@ -1,0 +1,71 @@
+"""Audits fine enough for a quarter too much; `python -m tests.laws.side_by_side` runs them all."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from geodp.accounting import NEIGHBOURS
+from geodp.mechanisms import mechanism
+from geodp.randomness import NoiseKey
+from tests.laws import side_by_side
+from tests.laws.audit import counts_of
+from tests.laws.side_by_side import CONTROLS, GRIDS, SETTINGS, SIDE_BY_SIDE, TOGETHER, Case
+
+pytestmark = pytest.mark.law
+
+FORMS = ("square", "masked", "regions")
+TRIALS = 20_000
+SPECS = ("pyramid", "topdown", "laplace", "laplace-nonnegative", "geometric", "filter:theta=1")
+
+
+def case_of(spec, form, relation, **budget):
+    grid = GRIDS[form]
+    if mechanism(spec).refusal(grid):
+        pytest.skip("takes no such grid")
+    counts = next(iter(SETTINGS[relation].values()))
+    return Case(spec, grid, *side_by_side.neighbours_of(grid, relation, counts), relation, **budget)
+
+
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_claim_holds(spec, form, relation):
+    case = case_of(spec, form, relation)
+    assert case.audited(TRIALS) <= case.claim
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("spec", ["pyramid", "topdown"])
+def test_the_claim_of_gaussian_noise_holds(spec, form):
+    case = case_of(spec, form, NEIGHBOURS[0], rho=Fraction(1, 8))
+    assert case.audited(TRIALS) <= case.claim
+
+
+@pytest.mark.parametrize("method", CONTROLS)
+def test_a_quarter_too_much_is_caught(method):
+    case = CONTROLS[method]
+    assert case.audited(SIDE_BY_SIDE, overspent=Fraction(5, 4)) > case.claim
+
+
+@pytest.mark.parametrize("form", ["square", "masked", "regions"])
+@pytest.mark.parametrize("spec", ["pyramid", "topdown", "filter:theta=1"])
+def test_copies_have_the_law_of_single_releases(spec, form):
+    case, trials = case_of(spec, form, NEIGHBOURS[0]), 3_000
+    method, counts = mechanism(spec), np.array(case.two, np.int64)
+    event = method.event(
+        case.grid, {"epsilon": Fraction(1), "rho": None, "delta": None}, NEIGHBOURS[0], 1
+    )
+    together = TOGETHER[method.name](
+        method, case.grid, event, counts, 10 * trials, NoiseKey(bytes([9]) + bytes(31))
+    )
+    single = side_by_side.one_by_one(
+        method, case.grid, event, counts, trials, NoiseKey(bytes([9]) + bytes(31))
+    )
+    for look in (lambda v: v[:, -1:], lambda v: v.sum(axis=1, keepdims=True), lambda v: v > 0):
+        seen = counts_of([look(run).astype(np.int64) for run in (together, single)])
+        often = seen[:, seen[1] + seen[0] > 50]
+        rest = seen.sum(axis=1, keepdims=True) - often.sum(axis=1, keepdims=True)
+        table = np.concatenate([often, rest + 1], axis=1)
+        assert stats.chi2_contingency(table).pvalue > 1e-6
