@@ -81,6 +81,7 @@ class Laplace(Additive):
     """
 
     name: ClassVar[str] = "laplace"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Laplace noise on every cell (Dwork et al. 2006)"
     citation: ClassVar[str] = (
         "Dwork, McSherry, Nissim, Smith: Calibrating Noise to Sensitivity in Private Data "
@@ -98,6 +99,7 @@ class LaplaceNonnegative(Additive):
     """Laplace noise on every cell, negatives set to 0: biased upwards where nobody is."""
 
     name: ClassVar[str] = "laplace-nonnegative"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Laplace noise on every cell, negatives set to 0"
     citation: ClassVar[str] = Laplace.citation
     noise: ClassVar[str] = Laplace.noise
@@ -121,6 +123,7 @@ class Geometric(Additive):
     """Ghosh, Roughgarden, Sundararajan (2012): two-sided geometric noise on every cell."""
 
     name: ClassVar[str] = "geometric"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "geometric noise on every cell (Ghosh et al. 2012)"
     citation: ClassVar[str] = (
         "Ghosh, Roughgarden, Sundararajan: Universally Utility-Maximizing Privacy Mechanisms. "

@@ -42,6 +42,9 @@ class Mechanism(ABC):
     ----------
     name : str
         On the command line and in ``geodp.METHODS``.
+    version : int
+        Higher whenever what is measured or released of the same table under the same key and
+        settings changes, by a default or otherwise: see :mod:`tests.golden`.
     title : str
         One line for people.
     citation : str
@@ -63,6 +66,7 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
+    version: ClassVar[int]
     title: ClassVar[str]
     citation: ClassVar[str]
     guarantee: ClassVar[Guarantee]

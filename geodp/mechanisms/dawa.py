@@ -83,6 +83,7 @@ class Dawa(Mechanism):
     fanout: int = 16
 
     name: ClassVar[str] = "dawa"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "data-aware buckets, then noisy counts of a hierarchy (Li et al. 2014)"
     citation: ClassVar[str] = (
         "Li, Hay, Miklau, Wang: A Data- and Workload-Aware Algorithm for Range Queries Under "

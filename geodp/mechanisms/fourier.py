@@ -65,6 +65,7 @@ class Barak(Mechanism):
     nonnegative: bool = True  # type: ignore[misc]  # a setting here, a constant elsewhere
 
     name: ClassVar[str] = "barak"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "noisy Walsh-Hadamard coefficients (Barak et al. 2007)"
     citation: ClassVar[str] = (
         "Barak, Chaudhuri, Dwork, Kale, McSherry, Talwar: Privacy, Accuracy, and Consistency Too: "

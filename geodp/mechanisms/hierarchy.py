@@ -66,6 +66,7 @@ class Hay(Mechanism):
     nonnegative: bool = False  # type: ignore[misc]
 
     name: ClassVar[str] = "hay"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "consistent noisy counts of a tree (Hay et al. 2010)"
     citation: ClassVar[str] = (
         "Hay, Rastogi, Miklau, Suciu: Boosting the Accuracy of Differentially Private Histograms "
@@ -174,6 +175,7 @@ class Branching(Mechanism):
     """
 
     name: ClassVar[str] = "hb"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "consistent tree with the best fan-out (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Understanding Hierarchical Methods for Differentially Private "

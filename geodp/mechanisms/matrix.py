@@ -67,6 +67,7 @@ class Matrix(Mechanism):
     strategy: str = "optimised"
 
     name: ClassVar[str] = "matrix"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "matrix mechanism with an optimised strategy (Li et al. 2010)"
     citation: ClassVar[str] = (
         "Li, Hay, Rastogi, Miklau, McGregor: Optimizing Linear Counting Queries Under "

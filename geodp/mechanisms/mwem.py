@@ -71,6 +71,7 @@ class Mwem(Mechanism):
     average: bool = False
 
     name: ClassVar[str] = "mwem"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "multiplicative weights on the worst blocks (Hardt et al. 2012)"
     citation: ClassVar[str] = (
         "Hardt, Ligett, McSherry: A Simple and Practical Algorithm for Differentially Private "

@@ -44,6 +44,7 @@ class Privelet(Mechanism):
     """
 
     name: ClassVar[str] = "privelet"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Haar wavelet in key order with noise (Xiao et al. 2011)"
     citation: ClassVar[str] = (
         "Xiao, Wang, Gehrke: Differential Privacy via Wavelet Transforms. IEEE Transactions on "
@@ -97,6 +98,7 @@ class PriveletAxes(Mechanism):
     """
 
     name: ClassVar[str] = "privelet-2d"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Haar wavelet along every axis with noise (Xiao et al. 2011)"
     citation: ClassVar[str] = Privelet.citation
     guarantee: ClassVar[Guarantee] = Guarantee(

@@ -50,6 +50,7 @@ class Quadtree(Mechanism):
     budget: str = "geometric"
 
     name: ClassVar[str] = "quadtree"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "quadtree with a geometric budget (Cormode et al. 2012)"
     citation: ClassVar[str] = (
         "Cormode, Procopiuc, Srivastava, Shen, Yu: Differentially Private Spatial Decompositions. "

@@ -28,6 +28,7 @@ class Uniform(Mechanism):
     """
 
     name: ClassVar[str] = "uniform"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "noisy total, spread evenly (Hay et al. 2016)"
     citation: ClassVar[str] = (
         "Hay, Machanavajjhala, Miklau, Chen, Zhang: Principled Evaluation of Differentially "
