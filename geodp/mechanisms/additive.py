@@ -16,8 +16,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
@@ -63,6 +65,11 @@ class Additive(Mechanism):
     def step(self, scale: Fraction) -> Fraction:
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
         return Fraction(1, 1 << max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1))
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Every key's count, in steps."""
+        step = self.step(event.scale)
+        return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
 
     def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
         """Counts of all keys, in key order, with noise: float64[2**bits], exact."""
