@@ -13,7 +13,7 @@ import pytest
 import geodp
 
 ROOT = Path(__file__).parents[1]
-LINES = 60
+LINES = 64
 """A complete method is not longer than this, blank lines apart."""
 
 
@@ -74,6 +74,7 @@ def test_the_example_is_short():
     ("file", "fewest"),
     [
         ("mechanisms/test_conformance.py", 25),
+        ("mechanisms/test_queries.py", 3),
         ("laws/test_methods.py", 2),
         ("laws/test_audit.py", 4),
     ],

@@ -16,9 +16,10 @@ import geodp
 from geodp.accounting import NEIGHBOURS, budget
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.grid import Grid
+from geodp.identity import encode
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.order import Order
-from geodp.randomness import NOISE_FORMAT
+from geodp.randomness import NOISE_FORMAT, digest
 from geodp.regions import Regions
 from geodp.table import CountTable
 
@@ -57,7 +58,8 @@ An optimised strategy is found by descent, and may differ by a little on another
 LOOSE, FEW = 1e-3, 6
 """Optimised strategies are looked for on grids of at most ``2**6`` keys."""
 
-UNPINNED = {"barak": "its linear program has many solutions; nonnegative=no is pinned"}
+ASKED = ("barak",)
+"""Of which only what is measured is pinned: a linear program has many solutions."""
 
 AMOUNTS = {"epsilon": {"epsilon": "1/2"}, "rho": {"rho": "1/8"}}
 
@@ -114,8 +116,6 @@ def cases(name: str) -> Iterator[tuple[str, Mechanism, Grid, dict[str, str], str
     every = grids()
     specs = [name, *(f"{name}:{settings}" for settings in SETTINGS.get(name, ()))]
     for spec in specs:
-        if spec in UNPINNED:
-            continue
         row = mechanism(spec)
         for where, grid in every.items():
             if spec != name and where not in PLAIN:
@@ -134,12 +134,15 @@ def cases(name: str) -> Iterator[tuple[str, Mechanism, Grid, dict[str, str], str
 
 
 def pinned(row: Mechanism, grid: Grid, amounts: dict[str, str], neighbours: str, most: int) -> str:
-    """What is kept of one release: its SHA-256, its values, or that it is refused."""
+    """What is kept of one release: its SHA-256, its values, its queries', or that it is refused."""
     if row.refusal(grid) is not None:
         return REFUSED
     use = row.event(grid, budget(**amounts), neighbours, most, key_origin="fixed")
     if row.overload(grid, use) is not None:
         return REFUSED
+    if row.spec in ASKED:
+        asked = tuple((query.stream, query.noise, query.what) for query in row.queries(grid, use))
+        return digest(encode(asked)).hex()
     released = row.release(table_of(grid), use, geodp.NoiseKey(KEY))
     if row.spec in TOLERANCE:
         return " ".join(f"{value:.10g}" for value in released.to_dense().reshape(-1))
@@ -160,7 +163,9 @@ def made(names: list[str]) -> dict:
     methods = {}
     for name in names:
         releases = {case: pinned(*rest) for case, *rest in cases(name)}
-        methods[name] = {"version": geodp.METHODS[name].version, "releases": releases}
+        row = geodp.METHODS[name]
+        settings = {setting: str(value) for setting, value in row.settings}
+        methods[name] = {"version": row.version, "settings": settings, "releases": releases}
     return {"noise_format": NOISE_FORMAT, "methods": methods}
 
 
@@ -196,6 +201,8 @@ def faults(old: dict, new: dict) -> list[str]:
                 for case, release in now["releases"].items()
                 if case in before["releases"] and not same(case, before["releases"][case], release)
             ]
+            if now["settings"] != before["settings"]:
+                found.append(f"{name} has other settings or defaults: give it a higher version.")
             if changed:
                 found.append(
                     f"{name} releases something else than version {now['version']} did, in "
