@@ -178,7 +178,7 @@ def test_the_grid_of_a_code_is_told_by_the_code():
 def test_an_unforeseen_error_shows_its_place_and_no_message(tmp_path):
     code = (
         "import sys, geodp.cli as cli\n"
-        "def broken(*_): raise RuntimeError('secret 987654')\n"
+        "def broken(**_): raise RuntimeError('secret 987654')\n"
         "cli.doctor.callback = broken\n"
         "sys.argv = ['geodp', 'doctor']\n"
         "cli.main()\n"

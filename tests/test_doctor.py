@@ -45,7 +45,10 @@ def test_it_tells_versions_the_cache_and_the_noise_format():
 def test_it_says_whether_kernels_are_compiled(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert findings(doctor("--json", **place))["kernels compiled"]["value"].startswith("0 ")
-    code = "import numpy as np; from geodp.order import Order; Order.morton((2, 2)).encode(np.zeros((2, 1), int))"
+    code = (
+        "import numpy as np; from geodp.order import Order\n"
+        "Order.morton((2, 2)).encode(np.zeros((2, 1), int))"
+    )
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **place}, check=True)
     assert findings(doctor("--json", **place))["kernels compiled"]["value"] == "1"
 
@@ -69,7 +72,8 @@ def test_what_is_wrong_is_a_sentence_and_exit_code_1(environment, name, says):
 
 
 def test_a_library_that_is_missing_and_a_lost_database_are_told(monkeypatch):
-    monkeypatch.setattr("geodp.cli.doctor.LIBRARIES", ("no-such-library",))
+    module = sys.modules["geodp.cli.doctor"]  # the name is also that of the command
+    monkeypatch.setattr(module, "LIBRARIES", ("no-such-library",))
     crs = pytest.importorskip("pyproj").CRS
 
     def lost(number):
