@@ -13,10 +13,11 @@ from geodp.areas import public_guess
 from geodp.contribution import agreed_bound
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.identity import release_digest
 from geodp.ledger import Charge, Ledger
 from geodp.loss import ZeroConcentratedDP
 from geodp.mechanisms import Mechanism, mechanism
-from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
+from geodp.randomness import NoiseKey
 from geodp.release import Release
 from geodp.table import CountTable
 
@@ -66,8 +67,9 @@ def publish(
         You vouch that a mask or regions of exactly the occupied cells were not made from the data.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
-        depends on the key and a digest of the table, the grid and all parameters: the same
-        input gives the same release again, and different inputs never share noise.
+        depends on the key and a digest of the table, the grid, all parameters and what the method
+        measures (see :mod:`geodp.identity`): the same input gives the same release again, and
+        different inputs, or a method that has changed, never share noise.
     ledger : Ledger, optional
         Charged before any noise is drawn; the charge stays if the run fails afterwards.
         Publishing the same input again with the same kept key is recognised and costs nothing.
@@ -118,7 +120,7 @@ def publish(
     )
     if not domain_is_public:
         require_public_domain(table.grid, [occupied(table.grid, table.key)])
-    own, fingerprint = release_key(key, lambda: release_digest(table, spent))
+    own, fingerprint = release_key(key, lambda: release_digest(table, chosen, spent))
     try:
         charge = charged(ledger, dataset, spent, fingerprint)
         return Release(chosen.release(table, spent, own), charge, guess)
@@ -199,35 +201,6 @@ def charged(
         neighbours=spent.neighbours,
         contribution=spent.contribution,
         fingerprint=fingerprint,
-    )
-
-
-def release_digest(table: CountTable, spent: Event) -> bytes:
-    """SHA-256 of everything that a release depends on but the key: input, grid, parameters."""
-    return streamed_digest(table.grid, spent, table.key.size, [table.key], [table.count])
-
-
-def streamed_digest(
-    grid: Grid,
-    spent: Event,
-    cells: int,
-    keys: Iterable[NDArray[np.uint64]],
-    counts: Iterable[NDArray[np.int64]],
-) -> bytes:
-    """The same of a table that comes in pieces: all keys in order, and then all counts."""
-    parameters = (
-        NOISE_FORMAT,
-        spent.mechanism,
-        str(spent.loss),
-        spent.neighbours,
-        str(spent.contribution),
-        str(spent.sensitivity),
-    )
-    return digest(
-        grid.identity,
-        "\n".join(parameters).encode(),
-        (8 * cells, (piece.astype("<u8", copy=False) for piece in keys)),
-        (8 * cells, (piece.astype("<i8", copy=False) for piece in counts)),
     )
 
 

@@ -258,8 +258,7 @@ class Release:
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
         ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
-        no standard errors. ``expected_error.isolated_cell`` is null for methods without such a
-        figure.
+        no standard errors. ``expected_error.isolated_cell`` is null for methods without one.
         """
         method = self.method
         kind = "whole numbers" if method.whole else "real numbers"
@@ -288,6 +287,7 @@ class Release:
             "domain": self.grid.describe(),
             "mechanism": {
                 "name": method.name,
+                "version": method.version,
                 "title": method.title,
                 "citation": method.citation,
                 "spec": method.spec,

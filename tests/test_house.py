@@ -42,7 +42,7 @@ FLOORS = [
         ),
     ),
     ("rooms", ("io", "mechanisms")),
-    ("sentence", ("distributed", "evaluation", "planning", "publisher", "release")),
+    ("sentence", ("distributed", "evaluation", "identity", "planning", "publisher", "release")),
     ("doors", ("__init__", "__main__", "cli", "plot", "plot_plan", "report")),
 ]
 FLOOR = {name: number for number, (_, names) in enumerate(FLOORS) for name in names}

@@ -17,8 +17,9 @@ import click
 
 from geodp import __version__
 from geodp.cli.budget import budget
+from geodp.cli.doctor import doctor
 from geodp.cli.evaluate import evaluate
-from geodp.cli.look import doctor, inspect, key, map_, mesh, methods, verify
+from geodp.cli.look import inspect, key, map_, mesh, methods, verify
 from geodp.cli.plan import plan
 from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
 from geodp.cli.publish import publish

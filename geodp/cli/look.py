@@ -214,29 +214,3 @@ def key(file: Path) -> None:
     with os.fdopen(descriptor, "w") as handle:
         handle.write(secrets.token_hex(32) + "\n")
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
-
-
-@click.command()
-def doctor() -> None:
-    """Show the versions of geodp, of Python and of the libraries it stands on."""
-    import platform
-    from importlib.metadata import version
-
-    click.echo(f"geodp {version('geodp')}")
-    click.echo(f"Python {platform.python_version()} on {platform.platform()}")
-    for name in [
-        "numpy",
-        "numba",
-        "scipy",
-        "rasterio",
-        "shapely",
-        "pyproj",
-        "pyarrow",
-        "matplotlib",
-        "click",
-        "rich",
-    ]:
-        click.echo(f"{name} {version(name)}")
-    import rasterio
-
-    click.echo(f"GDAL {rasterio.__gdal_version__} (in rasterio)")

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from geodp.grid import Grid
 
 NO_CACHE = (
-    "Compiled code can be kept nowhere: neither geodp's own folder nor the user's cache folder may "
-    "be written to, so every call would compile anew. Let the environment variable "
-    "NUMBA_CACHE_DIR name a folder that you alone may write to (what lies in it is run), here and "
-    "for every later call."
+    "Compiled code can be kept nowhere, so every call would compile anew. {} Let the environment "
+    "variable NUMBA_CACHE_DIR name a folder that you alone may write to (what lies in it is run), "
+    "here and for every later call."
 )
 SIDE = 8
 """Cells on a side of what is rehearsed on."""
@@ -40,13 +39,13 @@ def warmup(as_json: bool) -> None:
     counts in a temporary folder: no data are read, no budget is spent. Methods other than pyramid
     and topdown compile the little that they need beyond when they are first used.
     """
-    from geodp._jit import cache_folder, compiled_kernels, compiling
+    from geodp._jit import CACHE, cache_folder, compiled_kernels, compiling
 
     started = time.perf_counter()
     rehearsals = list(_rehearsals())
     folder = cache_folder()
     if folder is None:
-        raise OutputError(NO_CACHE)
+        raise OutputError(NO_CACHE.format(CACHE.wrong))
     with (
         tempfile.TemporaryDirectory(prefix="geodp-warmup-") as place,
         progress.shown(sys.stderr) as bar,

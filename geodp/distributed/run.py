@@ -17,9 +17,10 @@ from geodp.distributed import tasks
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.secret import KeyFile, key_file
 from geodp.errors import InputError, UsageError
+from geodp.identity import streamed_digest
 from geodp.ledger import Charge, Ledger
 from geodp.mechanisms.apart import Cut, held
-from geodp.publisher import charged, release_key, require_public_domain, streamed_digest
+from geodp.publisher import charged, release_key, require_public_domain
 from geodp.randomness import NoiseKey
 from geodp.table import MOST_PEOPLE, TOO_MANY, Cells
 
@@ -193,9 +194,9 @@ class Run:
                     [self._submit(function, number, ranges[number]) for number in run]
                 )
 
-        event = self.cut.event
+        cut, cells = self.cut, sum(sizes)
         return streamed_digest(
-            self.cut.grid, event, sum(sizes), stream(tasks.keys), stream(tasks.counts)
+            cut.grid, cut.method, cut.event, cells, stream(tasks.keys), stream(tasks.counts)
         )
 
     def _refined(

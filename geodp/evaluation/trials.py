@@ -25,8 +25,8 @@ from geodp.accounting import Event
 from geodp.errors import GeodpError
 from geodp.evaluation.blocks import Truth
 from geodp.evaluation.regions import Polygons, Rectangles
+from geodp.identity import release_digest
 from geodp.mechanisms import Mechanism
-from geodp.publisher import release_digest
 from geodp.randomness import NoiseKey, digest
 from geodp.table import CountTable
 
@@ -98,7 +98,7 @@ def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
     ----------
     master : NoiseKey
     identity : bytes
-        :func:`geodp.publisher.release_digest` of the table and the method's event.
+        :func:`geodp.identity.release_digest` of the table, the method and its event.
     trial : int
     """
     return master.derive(digest(b"geodp evaluation", identity, trial.to_bytes(8, "little")))
@@ -109,7 +109,7 @@ def run_all(
 ) -> list[list[dict[str, Any]]]:
     """Figures of all trials: a list for every run, in trial order whatever the processes."""
     task = bench.task
-    identities = [release_digest(task.table, event) for _, event in task.runs]
+    identities = [release_digest(task.table, method, event) for method, event in task.runs]
     jobs = [(run, trial) for run in range(len(task.runs)) for trial in range(trials)]
     found: list[list[dict[str, Any]]] = [[{}] * trials for _ in task.runs]
 

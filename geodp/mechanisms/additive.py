@@ -16,8 +16,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
@@ -64,6 +66,11 @@ class Additive(Mechanism):
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
         return Fraction(1, 1 << max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1))
 
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Every key's count, in steps."""
+        step = self.step(event.scale)
+        return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
+
     def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
         """Counts of all keys, in key order, with noise: float64[2**bits], exact."""
         step = self.step(event.scale)
@@ -81,6 +88,7 @@ class Laplace(Additive):
     """
 
     name: ClassVar[str] = "laplace"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Laplace noise on every cell (Dwork et al. 2006)"
     citation: ClassVar[str] = (
         "Dwork, McSherry, Nissim, Smith: Calibrating Noise to Sensitivity in Private Data "
@@ -98,6 +106,7 @@ class LaplaceNonnegative(Additive):
     """Laplace noise on every cell, negatives set to 0: biased upwards where nobody is."""
 
     name: ClassVar[str] = "laplace-nonnegative"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Laplace noise on every cell, negatives set to 0"
     citation: ClassVar[str] = Laplace.citation
     noise: ClassVar[str] = Laplace.noise
@@ -121,6 +130,7 @@ class Geometric(Additive):
     """Ghosh, Roughgarden, Sundararajan (2012): two-sided geometric noise on every cell."""
 
     name: ClassVar[str] = "geometric"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "geometric noise on every cell (Ghosh et al. 2012)"
     citation: ClassVar[str] = (
         "Ghosh, Roughgarden, Sundararajan: Universally Utility-Maximizing Privacy Mechanisms. "

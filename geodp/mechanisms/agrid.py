@@ -17,8 +17,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_dense,
+    stage_query,
 )
 from geodp.mechanisms.ugrid import (
     LEAST,
@@ -77,6 +79,7 @@ class AGrid(Mechanism):
     c2: Fraction = Fraction(5)
 
     name: ClassVar[str] = "agrid"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "adaptive grid of noisy block counts (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
@@ -116,6 +119,15 @@ class AGrid(Mechanism):
         return (
             "a person counted once changes the total by 1, and on each of the two levels the count "
             "of one block by 1; each of the three has its own share of the budget"
+        )
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total, the blocks that it decides for, and the parts that they decide for."""
+        total, upper, lower = (event.scale / share for share in self.shares)
+        return (
+            stage_query(0, total, "total"),
+            stage_query(1, upper, "blocks", self.c1, LEAST),
+            stage_query(2, lower, "parts of blocks", self.c2),
         )
 
     def blocks_per_axis(self, total: int, event: Event) -> int:

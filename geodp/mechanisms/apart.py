@@ -106,10 +106,12 @@ class Cut(ABC):
     ----------
     grid : Grid
     event : Event
+    method : Mechanism
     """
 
     grid: Grid
     event: Event
+    method: Mechanism
 
     @property
     @abstractmethod
@@ -291,7 +293,7 @@ def cut_of(method: Mechanism, grid: Grid, event: Event) -> Cut:
     if isinstance(method, Pyramid):
         return PyramidCut(grid, event, method)
     if isinstance(method, TopDown):
-        return TopDownCut(grid, event)
+        return TopDownCut(grid, event, method)
     raise UsageError(f"Partitions are released with pyramid or topdown, not with {method.name}.")
 
 

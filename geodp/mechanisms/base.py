@@ -18,6 +18,7 @@ from geodp.areas import BlockError, errors_of_blocks
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.noise import DiscreteLaplace, NodeNoise
+from geodp.noise.laplace import LAPLACE
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import Counts, CountTable, ReleasedTable
 from geodp.variance import TreeVariance
@@ -29,6 +30,28 @@ PUBLIC_DOMAIN = (
     "one person adds at most `contribution` to the sum of all counts, and the domain was chosen "
     "without looking at the data"
 )
+
+Plain = None | bool | int | str | bytes | Fraction | tuple["Plain", ...]
+"""What can be written down exactly; floats cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A list of integers that a method measures, each with noise of one law.
+
+    Attributes
+    ----------
+    stream : int
+        Of the noise, see :class:`geodp.randomness.Stream`.
+    noise : tuple of (str, Fraction)
+        The law's name and its exact parameter, see ``Law.identity``.
+    what : tuple of plain values
+        Which integers, in words and numbers: whatever decides what number i of the list counts.
+    """
+
+    stream: int
+    noise: tuple[str, Fraction]
+    what: tuple[Plain, ...]
 
 
 @dataclass(frozen=True)
@@ -42,6 +65,9 @@ class Mechanism(ABC):
     ----------
     name : str
         On the command line and in ``geodp.METHODS``.
+    version : int
+        Higher whenever what is measured or released of the same table under the same key and
+        settings changes, by a default or otherwise: see :mod:`tests.golden`.
     title : str
         One line for people.
     citation : str
@@ -63,6 +89,7 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
+    version: ClassVar[int]
     title: ClassVar[str]
     citation: ClassVar[str]
     guarantee: ClassVar[Guarantee]
@@ -76,6 +103,16 @@ class Mechanism(ABC):
     @abstractmethod
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Run the method; ``event.scale`` is the noise's scale for its sensitivity."""
+
+    @abstractmethod
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """All that :meth:`release` can measure on a grid, written out from what it goes by.
+
+        Part of a release's identity: under one kept key two releases with different queries have
+        independent noise, also where a constant or a default was changed and nothing that the
+        caller gave. So nothing is left out for being a default. Where an earlier, noisy
+        measurement decides what is measured later, all that it can decide for is listed.
+        """
 
     def refusal(self, grid: Grid) -> str | None:
         """Why the method cannot take a grid, as one sentence; asked before it allocates."""
@@ -176,6 +213,11 @@ class Mechanism(ABC):
         return 1 << released.grid.bits
 
     @property
+    def settings(self) -> tuple[tuple[str, Plain], ...]:
+        """Names and values of all settings, those left at their defaults too."""
+        return tuple((f.name, getattr(self, f.name)) for f in fields(self))
+
+    @property
     def spec(self) -> str:
         """Name and settings that differ from the default, as :meth:`with_settings` reads them."""
         default = type(self)()
@@ -225,6 +267,11 @@ def laplace_noise(key: NoiseKey, stage: int, scale: Fraction, n: int) -> NDArray
     has noise of its own.
     """
     return NodeNoise(key, Stream.STAGE + stage, DiscreteLaplace.of_scale(scale)).sequence(n)
+
+
+def stage_query(stage: int, scale: Fraction, *what: Plain) -> Query:
+    """The query of a stage whose integers get :func:`laplace_noise`."""
+    return Query(Stream.STAGE + stage, (LAPLACE, scale), what)
 
 
 def released_vector(values: Counts, grid: Grid, event: Event) -> ReleasedTable:

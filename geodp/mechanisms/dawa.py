@@ -16,8 +16,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
@@ -83,6 +85,7 @@ class Dawa(Mechanism):
     fanout: int = 16
 
     name: ClassVar[str] = "dawa"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "data-aware buckets, then noisy counts of a hierarchy (Li et al. 2014)"
     citation: ClassVar[str] = (
         "Li, Hay, Miklau, Wang: A Data- and Workload-Aware Algorithm for Range Queries Under "
@@ -129,18 +132,39 @@ class Dawa(Mechanism):
             "level of the tree over the buckets, one count by 1; each stage has its share"
         )
 
+    def costs(self, event: Event) -> tuple[Fraction, int]:
+        """Scale of the noise of the intervals' costs, and what is added to each deviation."""
+        first, second = self.shares
+        scale = 2 * COST_SENSITIVITY * event.scale / first
+        return scale, round(event.scale / second + self.penalty * scale)
+
+    def counts_scale(self, event: Event, levels: int) -> Fraction:
+        """Scale of the noise of the counts of a tree of so many levels."""
+        return levels * event.scale / self.shares[1]
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Costs of all intervals, and the trees of all heights over the buckets chosen by them."""
+        scale, more = self.costs(event)
+        buckets, levels = grid.size, 1
+        while buckets > 1:
+            buckets, levels = -(-buckets // self.fanout), levels + 1
+        trees = (
+            stage_query(1, self.counts_scale(event, n), "buckets in a tree", self.fanout, n)
+            for n in range(1, levels + 1)
+        )
+        return stage_query(0, scale, "deviations of intervals", 1 << grid.bits, more), *trees
+
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain, evenly within each bucket."""
         grid = table.grid
         x = table.to_vector()
         cells, candidate = nodes(grid)
-        first, second = self.shares
-        scale = 2 * COST_SENSITIVITY * event.scale / first
-        cost = deviations(x, cells) + round(event.scale / second + self.penalty * scale)
+        scale, more = self.costs(event)
+        cost = deviations(x, cells) + more
         cost += laplace_noise(key, 0, scale, cost.size)
         start = partition(cost, candidate)
         counts = hierarchy(np.add.reduceat(x, start), self.fanout)
-        noise = laplace_noise(key, 1, len(counts) * event.scale / second, sum(map(len, counts)))
+        noise = laplace_noise(key, 1, self.counts_scale(event, len(counts)), sum(map(len, counts)))
         ends = np.cumsum([level.size for level in counts])[:-1]
         noisy = [a + b for a, b in zip(counts, np.split(noise, ends), strict=True)]
         inside = cells[x.size :]

@@ -17,11 +17,13 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.noise import DiscreteLaplace
-from geodp.randomness import NoiseKey
+from geodp.randomness import NoiseKey, digest
 from geodp.table import CountTable, ReleasedTable
 
 MOST_COEFFICIENTS = 1 << 16
@@ -65,6 +67,7 @@ class Barak(Mechanism):
     nonnegative: bool = True  # type: ignore[misc]  # a setting here, a constant elsewhere
 
     name: ClassVar[str] = "barak"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "noisy Walsh-Hadamard coefficients (Barak et al. 2007)"
     citation: ClassVar[str] = (
         "Barak, Chaudhuri, Dwork, Kale, McSherry, Talwar: Privacy, Accuracy, and Consistency Too: "
@@ -133,6 +136,12 @@ class Barak(Mechanism):
             f"a person counted once changes each of the {self.coefficients(grid)} measured "
             "coefficients by 1"
         )
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The measured coefficients."""
+        index = measured(grid.bits, self.order)
+        sha256 = digest(index.astype("<i8"))
+        return (stage_query(0, event.scale, "Walsh-Hadamard coefficients", index.size, sha256),)
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Of the linear estimate of all coefficients; None where a program or a gap biases it."""

@@ -18,8 +18,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     released_dense,
     released_vector,
+    stage_query,
 )
 from geodp.mechanisms.consistency import (
     MOST_UNALIGNED,
@@ -66,6 +68,7 @@ class Hay(Mechanism):
     nonnegative: bool = False  # type: ignore[misc]
 
     name: ClassVar[str] = "hay"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "consistent noisy counts of a tree (Hay et al. 2010)"
     citation: ClassVar[str] = (
         "Hay, Rastogi, Miklau, Suciu: Boosting the Accuracy of Differentially Private Histograms "
@@ -123,6 +126,14 @@ class Hay(Mechanism):
         height = self.height(grid)
         return Tree((self.fanout,) * height, (sigma2,) * (height + 1))
 
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Counts of the nodes of every level, the root's first."""
+        height = self.height(grid)
+        return tuple(
+            stage_query(level, event.scale, "nodes of keys", self.fanout ** (height - level))
+            for level in range(height + 1)
+        )
+
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Exact variances of blocks of keys, whether they are nodes, parts or runs of them.
 
@@ -174,6 +185,7 @@ class Branching(Mechanism):
     """
 
     name: ClassVar[str] = "hb"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "consistent tree with the best fan-out (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Understanding Hierarchical Methods for Differentially Private "
@@ -215,6 +227,14 @@ class Branching(Mechanism):
         """The tree, with noise of one variance below its root."""
         fanouts = tuple(prod(level) for level in self.splits(grid))
         return Tree(fanouts, (inf,) + (sigma2,) * len(fanouts))
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Counts of the nodes of every level below the root."""
+        splits = tuple(self.splits(grid))
+        return tuple(
+            stage_query(level, event.scale, "boxes", splits[:level], splits[level:])
+            for level in range(1, len(splits) + 1)
+        )
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Exact variances of the boxes that are blocks of keys.

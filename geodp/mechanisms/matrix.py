@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, laplace_noise, released_vector
+from geodp.mechanisms.base import (
+    PUBLIC_DOMAIN,
+    PURE,
+    Mechanism,
+    Query,
+    laplace_noise,
+    released_vector,
+    stage_query,
+)
 from geodp.noise import DiscreteLaplace
-from geodp.randomness import NoiseKey
+from geodp.randomness import NoiseKey, digest
 from geodp.table import CountTable, ReleasedTable
 
 MOST_KEYS = 1024
@@ -67,6 +75,7 @@ class Matrix(Mechanism):
     strategy: str = "optimised"
 
     name: ClassVar[str] = "matrix"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "matrix mechanism with an optimised strategy (Li et al. 2010)"
     citation: ClassVar[str] = (
         "Li, Hay, Rastogi, Miklau, McGregor: Optimizing Linear Counting Queries Under "
@@ -116,6 +125,12 @@ class Matrix(Mechanism):
         """The strategy: int64[rows, 2**bits], read-only, columns in key order."""
         return _strategy(self.workload, self.strategy, grid.bits)
 
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The rows of the strategy."""
+        strategy = self.measurements(grid)
+        sha256 = digest(strategy.astype("<i8"))
+        return (stage_query(0, event.scale, "rows of a matrix", *strategy.shape, sha256),)
+
     def variances(self, grid: Grid, event: Event) -> Real:
         """Of least squares: ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
         matrix = self.measurements(grid).astype(np.float64)
@@ -146,24 +161,6 @@ def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:
     """Counts ``A+ y`` for a strategy of full column rank: float64[n]."""
     matrix = strategy.astype(np.float64)
     return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T @ noisy.astype(np.float64)))
-
-
-def answers(workload: NDArray[np.generic], strategy: NDArray[np.generic], noisy: Real) -> Real:
-    """Answers ``W A+ y`` of queries from noisy measurements.
-
-    Parameters
-    ----------
-    workload : [q, n]
-    strategy : [r, n]
-    noisy : float64[r]
-
-    Examples
-    --------
-    >>> answers(np.array([[1, 1]]), np.array([[1, 0], [0, 1], [1, 1]]), np.array([3.0, 4.0, 10.0]))
-    array([9.])
-    """
-    matrix = strategy.astype(np.float64)
-    return np.asarray(workload.astype(np.float64) @ (np.linalg.pinv(matrix) @ noisy))
 
 
 def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:

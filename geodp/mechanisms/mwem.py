@@ -17,8 +17,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.mechanisms.dawa import nodes
 from geodp.randomness import NoiseKey
@@ -71,6 +73,7 @@ class Mwem(Mechanism):
     average: bool = False
 
     name: ClassVar[str] = "mwem"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "multiplicative weights on the worst blocks (Hardt et al. 2012)"
     citation: ClassVar[str] = (
         "Hardt, Ligett, McSherry: A Simple and Practical Algorithm for Differentially Private "
@@ -104,6 +107,25 @@ class Mwem(Mechanism):
         half = (1 - self.share) / (2 * rounds)
         return self.share, [(half, half)] * rounds
 
+    def scales(
+        self, queries: int, event: Event
+    ) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
+        """Of the noise: of the total; of the scores and of the measurement of every round."""
+        total, rounds = self.shares(queries)
+        each = [(2 * event.scale / select, event.scale / measure) for select, measure in rounds]
+        return event.scale / total, each
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total, and in every round the scores of all intervals and one interval's count."""
+        total, rounds = self.scales(int(intervals(grid)[1].sum()), event)
+        found = [stage_query(0, total, "total")]
+        for turn, (select, measure) in enumerate(rounds):
+            found += [
+                stage_query(1 + 2 * turn, select, "scores of intervals", 1 << grid.bits),
+                stage_query(2 + 2 * turn, measure, "the interval selected"),
+            ]
+        return tuple(found)
+
     def refusal(self, grid: Grid) -> str | None:
         """Any order of at most 2**20 keys."""
         if 1 << grid.bits > MOST_KEYS:
@@ -123,11 +145,10 @@ class Mwem(Mechanism):
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain."""
         grid = table.grid
-        cells, query = nodes(grid)
+        cells, query = intervals(grid)
         n = cells.size // 2
-        query[np.flatnonzero(query)[:1]] = False  # the whole domain, whose sum is the total
-        of_total, of_rounds = self.shares(int(query.sum()))
-        people = int(table.count.sum()) + laplace_noise(key, 0, event.scale / of_total, 1)[0]
+        of_total, of_rounds = self.scales(int(query.sum()), event)
+        people = int(table.count.sum()) + laplace_noise(key, 0, of_total, 1)[0]
         estimate = Estimate(cells[n:], float(max(people, 1)))
         truth = sums(table.to_vector())
         mean = np.zeros(n)
@@ -135,15 +156,22 @@ class Mwem(Mechanism):
             # Halves go down, so that the last bits of a sum do not decide.
             guess = np.rint(sums(estimate.density()) - 2.0**-20).astype(np.int64)
             score = np.abs(truth - guess)
-            score += laplace_noise(key, 1 + 2 * turn, 2 * event.scale / select, score.size)
+            score += laplace_noise(key, 1 + 2 * turn, select, score.size)
             node = int(np.where(query, score, np.iinfo(np.int64).min).argmax())
             query[node] = False
-            noise = laplace_noise(key, 2 + 2 * turn, event.scale / measure, 1)
+            noise = laplace_noise(key, 2 + 2 * turn, measure, 1)
             estimate.learn(node, float(truth[node] + noise[0]), self.passes)
             if self.average:
                 mean += estimate.density() / len(of_rounds)
         values = mean if self.average and of_rounds else estimate.density()
         return released_vector(values, grid, event)
+
+
+def intervals(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Cells of the domain under every node, and which nodes are queries: see :func:`nodes`."""
+    cells, query = nodes(grid)
+    query[np.flatnonzero(query)[:1]] = False  # the whole domain, whose sum is the total
+    return cells, query
 
 
 class Estimate:

@@ -16,8 +16,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.mechanisms.consistency import axis_bits, block_variances, depths, inside
 from geodp.noise import DiscreteLaplace
@@ -44,6 +46,7 @@ class Privelet(Mechanism):
     """
 
     name: ClassVar[str] = "privelet"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Haar wavelet in key order with noise (Xiao et al. 2011)"
     citation: ClassVar[str] = (
         "Xiao, Wang, Gehrke: Differential Privacy via Wavelet Transforms. IEEE Transactions on "
@@ -68,6 +71,10 @@ class Privelet(Mechanism):
             "a person counted once changes the total by 1, and one difference of two halves by 1 "
             f"on each of the {grid.bits} levels"
         )
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """All coefficients."""
+        return (stage_query(0, event.scale, "Haar coefficients of keys", 1 << grid.bits),)
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """``sigma**2 / 3 * (1 + 2 / q**2)`` for a block of ``1/q`` of all keys.
@@ -97,6 +104,7 @@ class PriveletAxes(Mechanism):
     """
 
     name: ClassVar[str] = "privelet-2d"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "Haar wavelet along every axis with noise (Xiao et al. 2011)"
     citation: ClassVar[str] = Privelet.citation
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -125,6 +133,11 @@ class PriveletAxes(Mechanism):
             "a person counted once changes one total and one difference a level along every axis, "
             f"so {factors} coefficients by 1 each"
         )
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """All coefficients."""
+        sizes = tuple(1 << bits for bits in axis_bits(grid))
+        return (stage_query(0, event.scale, "Haar coefficients of axes", sizes),)
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64]:
         """Product over the axes of ``(1 + 2 / q**2) / 3``, times ``sigma**2``.

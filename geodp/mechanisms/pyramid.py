@@ -15,9 +15,9 @@ from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.mechanisms import densetwin, descent, isolated
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
+from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.mechanisms.levels import Chain, preset, steps_of, weights_of
-from geodp.randomness import NoiseKey
+from geodp.randomness import NoiseKey, Stream
 from geodp.regions import WIDEST
 from geodp.table import CountTable, ReleasedTable
 from geodp.uneven import UnevenTree
@@ -64,6 +64,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -141,6 +142,15 @@ class Pyramid(Mechanism):
         return (
             "a person counted once changes one count by 1 on each level; the levels, from the "
             f"total to the cells, have these shares of the budget: {shares}"
+        )
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Counts of the nodes of every level, the root's first."""
+        steps = self.descent(grid, event)
+        levels = zip(steps.laws, (1, *steps.fanouts), steps.strides, strict=True)
+        return tuple(
+            Query(Stream.PYRAMID + i, law.identity, ("nodes of keys", fanout, stride))
+            for i, (law, fanout, stride) in enumerate(levels)
         )
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, released_vector
+from geodp.mechanisms.base import (
+    PUBLIC_DOMAIN,
+    PURE,
+    Mechanism,
+    Query,
+    released_vector,
+    stage_query,
+)
 from geodp.mechanisms.consistency import Tree, block_variances, inside, sums_of_runs
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
@@ -50,6 +57,7 @@ class Quadtree(Mechanism):
     budget: str = "geometric"
 
     name: ClassVar[str] = "quadtree"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "quadtree with a geometric budget (Cormode et al. 2012)"
     citation: ClassVar[str] = (
         "Cormode, Procopiuc, Srivastava, Shen, Yu: Differentially Private Spatial Decompositions. "
@@ -107,6 +115,16 @@ class Quadtree(Mechanism):
         scales = [scale / share for share in self.shares(len(fanouts) + 1)]
         noise = tuple(DiscreteLaplace.of_scale(s).variance for s in scales)
         return Tree(fanouts, noise), scales
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Counts of the nodes of every level, the root's first."""
+        tree, scales = self.plan(grid, event.scale)
+        return tuple(
+            stage_query(
+                level, scale, "nodes of keys", (1 << grid.bits) // prod(tree.fanouts[:level])
+            )
+            for level, scale in enumerate(scales)
+        )
 
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Exact where the leaves are cells; None where they are larger."""

@@ -16,7 +16,7 @@ from geodp.accounting import Event, Guarantee
 from geodp.axes import Mask
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
+from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.noise.geometric import LIMIT, Geometric, Interval
 from geodp.noise.law import exp_interval
@@ -36,6 +36,9 @@ AUTOMATIC_MOST = 1 << 16
 
 BATCH = 1 << 16
 """Skips that are drawn together."""
+
+GAPS, EXCESS = "geometric, ratio 1 - p", "geometric, ratio q"
+"""Names of the laws of empty cells, of the noise's scale: see :class:`Filter`."""
 
 OCCUPIED, SKIPS, VALUES = (Stream.STAGE + stage for stage in range(3))
 
@@ -65,6 +68,7 @@ class Filter(Mechanism):
     theta: int = 0
 
     name: ClassVar[str] = "filter"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "geometric noise, filtered by a threshold (Cormode et al. 2012)"
     citation: ClassVar[str] = (
         "Cormode, Procopiuc, Srivastava, Tran: Differentially Private Summaries for Sparse Data. "
@@ -100,6 +104,15 @@ class Filter(Mechanism):
     def threshold(self, grid: Grid, event: Event) -> int:
         """Theta, or the automatic one: of public values only."""
         return self.theta or automatic_threshold(event.scale, grid.size)
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """Counts of the occupied cells; which of the others pass, and what they show."""
+        theta = self.threshold(grid, event)
+        return (
+            Query(OCCUPIED, DiscreteLaplace.of_scale(event.scale).identity, ("cells", theta)),
+            Query(SKIPS, (GAPS, event.scale), ("empty cells", grid.size, theta)),
+            Query(VALUES, (EXCESS, event.scale), ("empty cells", grid.size, theta)),
+        )
 
     def visited(self, released: ReleasedTable) -> int:
         """Cells that passed; the occupied ones that did not are no output, and not told."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from geodp.accounting import Event, Guarantee
 from geodp.grid import Grid
 from geodp.mechanisms import refinement
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism
+from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.mechanisms.refinement import Noise, binary, refine
-from geodp.randomness import NoiseKey
+from geodp.randomness import NoiseKey, Stream
 from geodp.table import CountTable, ReleasedTable
 from geodp.tree import worst_paths
 from geodp.variance import TreeVariance
@@ -32,6 +32,7 @@ class TopDown(Mechanism):
     """
 
     name: ClassVar[str] = "topdown"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "top-down refinement of noisy Haar details (Terada et al. 2015)"
     citation: ClassVar[str] = (
         "Terada, Suzuki, Yamaguchi, Hongo: On Publishing Large Tabular Data with Differential "
@@ -77,6 +78,14 @@ class TopDown(Mechanism):
         return (
             f"a person counted once changes the total by 1, and one difference by 1 on each of the "
             f"{b} levels where both halves of the person's block can hold somebody"
+        )
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total, and the difference of the halves of every node."""
+        noise = event.law().identity
+        return (
+            Query(Stream.TOPDOWN_TOTAL, noise, ("total",)),
+            Query(Stream.TOPDOWN_DETAIL, noise, ("differences of halves", grid.bits)),
         )
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:

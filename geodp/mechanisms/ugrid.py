@@ -17,9 +17,11 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     keys_of_cells,
     laplace_noise,
     released_dense,
+    stage_query,
 )
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
@@ -91,6 +93,7 @@ class UGrid(Mechanism):
     c: Fraction = Fraction(10)
 
     name: ClassVar[str] = "ugrid"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "uniform grid of noisy block counts (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
@@ -123,6 +126,14 @@ class UGrid(Mechanism):
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1 and the count of one block by 1"
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total, and the blocks that it decides for."""
+        total, blocks = self.shares
+        return (
+            stage_query(0, event.scale / total, "total"),
+            stage_query(1, event.scale / blocks, "blocks", self.c, LEAST),
+        )
 
     def blocks_per_axis(self, total: int, event: Event) -> int:
         """g, from a noisy total; it may exceed the cells of an axis."""

@@ -13,8 +13,10 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
+    Query,
     laplace_noise,
     released_vector,
+    stage_query,
 )
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
@@ -28,6 +30,7 @@ class Uniform(Mechanism):
     """
 
     name: ClassVar[str] = "uniform"
+    version: ClassVar[int] = 1
     title: ClassVar[str] = "noisy total, spread evenly (Hay et al. 2016)"
     citation: ClassVar[str] = (
         "Hay, Machanavajjhala, Miklau, Chen, Zhang: Principled Evaluation of Differentially "
@@ -49,6 +52,10 @@ class Uniform(Mechanism):
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1"
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total."""
+        return (stage_query(0, event.scale, "total"),)
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """One value for all cells of the domain."""

@@ -46,6 +46,11 @@ class DiscreteGaussian(Law):
         return cls(sigma2)
 
     @property
+    def identity(self) -> tuple[str, Fraction]:
+        """Name and sigma2."""
+        return "discrete Gaussian", self.sigma2
+
+    @property
     def variance(self) -> float:
         """Sum of ``z**2 P(z)``; equal to sigma2 up to ``8 pi**2 sigma**4 exp(-2 pi**2 sigma2)``."""
         sigma2 = float(self.sigma2)

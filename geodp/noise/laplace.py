@@ -11,6 +11,9 @@ from itertools import accumulate, count
 
 from geodp.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, checked, exp_interval
 
+LAPLACE = "discrete Laplace"
+"""Name of the law."""
+
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLaplace(Law):
@@ -40,6 +43,11 @@ class DiscreteLaplace(Law):
     def of_scale(cls, scale: Fraction) -> DiscreteLaplace:
         """The law of a scale; its table is built once."""
         return cls(scale)
+
+    @property
+    def identity(self) -> tuple[str, Fraction]:
+        """Name and scale."""
+        return LAPLACE, self.scale
 
     @property
     def variance(self) -> float:

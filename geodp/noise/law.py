@@ -97,6 +97,11 @@ class Law(ABC):
 
     @property
     @abstractmethod
+    def identity(self) -> tuple[str, Fraction]:
+        """The law's name and its exact parameter: equal exactly for equal laws."""
+
+    @property
+    @abstractmethod
     def variance(self) -> float:
         """Variance, to the precision of a float; for descriptions, never for a draw."""
 

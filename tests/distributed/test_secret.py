@@ -23,8 +23,8 @@ import geodp
 from geodp.distributed import publish
 from geodp.distributed.secret import KeyFile, key_file
 from geodp.errors import UsageError
+from geodp.identity import release_digest
 from geodp.mechanisms.apart import Roots, Subtrees
-from geodp.publisher import release_digest
 from tests.distributed.tables import KEY, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -242,7 +242,7 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     assert len(graphs) > 60
     assert sum(map(len, spilled)) > 100_000
     assert any(b"geodp-begun" in log for log in logs)
-    digest = release_digest(town(), release.event)
+    digest = release_digest(town(), release.method, release.event)
     assert sum(map(len, shown)) > 10_000
     assert any(b"geodp-" in page for page in shown)
     places = {"pages": shown, "graph": graphs, "spill": spilled, "logs": logs, "memory": memories}
