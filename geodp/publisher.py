@@ -71,7 +71,8 @@ def publish(
         depends on the key and a digest of the table, the grid and all parameters: the same
         input gives the same release again, and different inputs never share noise.
     ledger : Ledger, optional
-        Charged before any noise is drawn; the charge stays if the run fails afterwards.
+        Charged before any noise is drawn, when all that is public has been worked out; the charge
+        stays if the run fails afterwards.
         Publishing the same input again with the same kept key is recognised and costs nothing.
     dataset : str, optional
         Name of the data set in the ledger.

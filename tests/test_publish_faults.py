@@ -16,7 +16,7 @@ from geodp.ledger import Ledger
 from geodp.loss import PureDP
 
 HERE = Path(__file__).parent
-MANY = 1 << 40
+MANY = 1 << 30
 NUMBERS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 KEEPING = 12
 """Changes that put a charged table on the disk: a run that is killed in them has lost its charge."""
@@ -71,7 +71,11 @@ class Office:
         assert [c.detail for c in verify(self.out) if not c.ok] == []
         card = json.loads((self.out / "public" / "release.json").read_text())
         assert card["budget"]["head"] == self.ledger.account("census").charges[-1].hash
-        assert sorted(os.listdir(self.out / "restricted")) == ["README.txt", "SHA256SUMS", "run.json"]
+        assert sorted(os.listdir(self.out / "restricted")) == [
+            "README.txt",
+            "SHA256SUMS",
+            "run.json",
+        ]
 
     def clear(self):
         for name in self.left():
@@ -137,6 +141,16 @@ def test_a_folder_that_takes_no_files_costs_nothing(office, number):
     before = office.charges()
     code, _, err = office.run(first=1, last=MANY, number=number)
     assert (code, office.charges(), office.left()) == (1, before, []), err
+
+
+def test_a_disk_that_fills_up_while_the_formats_are_written_costs_nothing_more(office):
+    _, changes, _ = office.run()
+    office.clear()
+    before = office.charges()
+    code, _, err = office.run(first=changes // 2, last=MANY, number=errno.ENOSPC)
+    assert (code, office.charges()) == (1, before + 1)
+    assert "the disk is full" in err
+    assert complete(office, before)
 
 
 def test_a_run_that_is_killed_at_any_change_goes_on(office):

@@ -15,9 +15,7 @@ def fill(folder, text):
     public = folder / "public"
     public.mkdir()
     (public / "release.json").write_text(json.dumps({"schema": SCHEMA, "text": text}))
-    (public / "SHA256SUMS").write_text(
-        sums_text({"release.json": sha256(public / "release.json")})
-    )
+    (public / "SHA256SUMS").write_text(sums_text({"release.json": sha256(public / "release.json")}))
 
 
 def put(target, text, **options):
