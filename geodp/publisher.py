@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from geodp.loss import ZeroConcentratedDP
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NoiseKey
 from geodp.release import Release
-from geodp.table import CountTable
+from geodp.table import CountTable, ReleasedTable
 
 
 def publish(
@@ -71,7 +73,8 @@ def publish(
         measures (see :mod:`geodp.identity`): the same input gives the same release again, and
         different inputs, or a method that has changed, never share noise.
     ledger : Ledger, optional
-        Charged before any noise is drawn; the charge stays if the run fails afterwards.
+        Charged before any noise is drawn, when all that is public has been worked out; the charge
+        stays if the run fails afterwards.
         Publishing the same input again with the same kept key is recognised and costs nothing.
     dataset : str, optional
         Name of the data set in the ledger.
@@ -104,28 +107,91 @@ def publish(
     >>> round(release.standard_error(64), 1)
     8.4
     """
-    if not isinstance(table, CountTable):
-        raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
-    guess = public_guess(people)
-    chosen, spent = agreed(
+    return prepare(
         table,
-        method,
+        method=method,
         epsilon=epsilon,
         rho=rho,
         delta=delta,
         neighbours=neighbours,
         contribution=contribution,
         unit=unit,
+        people=people,
+        domain_is_public=domain_is_public,
         key=key,
-    )
+        ledger=ledger,
+        dataset=dataset,
+    ).release()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A release of which all is settled that is public; nothing is charged and nothing drawn.
+
+    Attributes
+    ----------
+    table : CountTable
+    method : Mechanism
+    outline : Release
+        Of nobody: event, card and closed forms are those of the release, but for its charge.
+    key, ledger, dataset
+        As for :func:`publish`.
+    """
+
+    table: CountTable = field(repr=False)
+    method: Mechanism
+    outline: Release
+    key: NoiseKey | None
+    ledger: Ledger | None
+    dataset: str | None
+
+    def release(self) -> Release:
+        """Charge, and draw."""
+        spent = self.outline.event
+        own, fingerprint = release_key(
+            self.key, lambda: release_digest(self.table, self.method, spent)
+        )
+        try:
+            charge = charged(self.ledger, self.dataset, spent, fingerprint)
+            drawn = self.method.release(self.table, spent, own)
+            return Release(drawn, charge, self.outline.people)
+        finally:
+            own.forget()
+
+
+def prepare(
+    table: CountTable,
+    *,
+    method: str = "pyramid",
+    people: float | None = None,
+    domain_is_public: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    **terms: Any,
+) -> Prepared:
+    """Everything of :func:`publish` that comes before the charge, with the same parameters."""
+    if not isinstance(table, CountTable):
+        raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
+    guess = public_guess(people)
+    chosen, spent = agreed(table, method, key=key, **terms)
     if not domain_is_public:
         require_public_domain(table.grid, [occupied(table.grid, table.key)])
-    own, fingerprint = release_key(key, lambda: release_digest(table, chosen, spent))
-    try:
-        charge = charged(ledger, dataset, spent, fingerprint)
-        return Release(chosen.release(table, spent, own), charge, guess)
-    finally:
-        own.forget()
+    return Prepared(table, chosen, outline(table.grid, spent, guess), key, ledger, dataset)
+
+
+def outline(grid: Grid, spent: Event, people: float | None) -> Release:
+    """The release of nobody, whose card and closed forms have been worked out once.
+
+    They are public, so what is wrong with them shows before anything is charged.
+    """
+    none = np.empty(0, np.int64)
+    found = Release(ReleasedTable(grid, none.astype(np.uint64), none, spent), None, people)
+    found.card()
+    found.cell_errors()
+    for _ in found.areas():
+        pass
+    return found
 
 
 def agreed(

@@ -24,7 +24,7 @@ from geodp.areas import (
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import LAPLACE_Z, Z, reach, strength
-from geodp.io.publication import write_publication
+from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.staging import SCHEMA
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
@@ -380,18 +380,16 @@ class Release:
         UsageError
             The folder exists, holds something else than a release, or the name is no file name.
         OutputError
-            The disk is full or the folder cannot be written; nothing is left behind.
+            The disk is full or the folder cannot be written; nothing is published there.
         """
-        card = self.card()
-        return write_publication(
-            self.table,
-            card,
-            path,
-            name=name,
-            standard_error=self.cell_errors(),
-            areas=self.areas(),
-            overwrite=overwrite,
-            restricted=restricted or {},
+        with stage_release(self.grid, path, name=name, overwrite=overwrite) as place:
+            return self.write_into(place, restricted or {})
+
+    def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """The same into a folder that was staged before the charge."""
+        error, areas = self.cell_errors(), self.areas()
+        return place.write(
+            self.table, self.card(), standard_error=error, areas=areas, restricted=restricted
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "geodp"
 
 FLOORS = [
-    ("ground", ("_jit", "errors", "kernels", "progress", "workspace")),
+    ("ground", ("_jit", "errors", "kernels", "progress", "stopping", "workspace")),
     (
         "nouns",
         (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 import traceback
 from types import FrameType
@@ -26,6 +25,7 @@ from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.cli.warmup import warmup
 from geodp.errors import GeodpError
+from geodp.stopping import ask, begin
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -61,42 +61,52 @@ PATIENCE = 2.0
 """Seconds after Ctrl-C in which another is the same one: temporary files are being removed."""
 
 
-class _Stop:
+class _Signals:
     """What SIGTERM and Ctrl-C do: once an exception, so that temporary files are removed in peace.
 
-    A library that is just being imported may turn it into an error of its own, so the exit code
-    is kept.
+    A library that is just being imported may turn it into an error of its own or drop it, so the
+    exit code is kept; :mod:`geodp.stopping` says until when a stop is one.
     """
 
     def __init__(self) -> None:
-        self.code = 0
+        self.stop = begin()
         self._last = -PATIENCE
 
-    def terminated(self, _signal: int, _frame: FrameType | None) -> NoReturn:
+    @property
+    def code(self) -> int:
+        """The exit code of a run that was stopped; 0 of one that was not, or had published."""
+        if self.stop.asked is None or self.stop.complete:
+            return 0
+        return INTERRUPTED if isinstance(self.stop.asked, KeyboardInterrupt) else TERMINATED
+
+    def terminated(self, _signal: int, _frame: FrameType | None) -> None:
         """SIGTERM."""
-        self.code = TERMINATED
-        sys.exit(TERMINATED)
+        ask(SystemExit(TERMINATED))
 
     def interrupted(self, _signal: int, _frame: FrameType | None) -> None:
         """Ctrl-C."""
         now = time.monotonic()
         if now - self._last >= PATIENCE:
-            self._last, self.code = now, INTERRUPTED
-            raise KeyboardInterrupt
+            self._last = now
+            ask(KeyboardInterrupt())
 
 
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
-    stop = _Stop()
-    signal.signal(signal.SIGTERM, stop.terminated)
+    signals = _Signals()
+    signal.signal(signal.SIGTERM, signals.terminated)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
-        signal.signal(signal.SIGINT, stop.interrupted)
+        signal.signal(signal.SIGINT, signals.interrupted)
     lean()
     try:
         code = geodp.main(standalone_mode=False)
+    except SystemExit as end:
+        leave(signals.code or (end.code if isinstance(end.code, int) else 1))
+    except OSError as error:  # of the screen, where a release is in its place already
+        leave(0 if signals.stop.complete else signals.code or _explained(error, 0))
     except Exception as error:
-        leave(TERMINATED if stop.code == TERMINATED else _explained(error, stop.code))
-    leave(code if isinstance(code, int) else 0)
+        leave(TERMINATED if signals.code == TERMINATED else _explained(error, signals.code))
+    leave(signals.code or (code if isinstance(code, int) else 0))
 
 
 def _explained(error: Exception, stopped: int) -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,8 @@ import click
 
 from geodp.cli.inputs import grid_of, named, read, require_known
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
-from geodp.errors import OutputError, UsageError
+from geodp.cli.output import require_free, write_file
+from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -156,42 +155,6 @@ def split_specs(given: Sequence[str]) -> list[str]:
             elif part.strip():
                 specs.append(part.strip())
     return specs
-
-
-def require_free(
-    path: Path | None, option: str, endings: tuple[str, ...], *, overwrite: bool
-) -> None:
-    """Raise UsageError where a file of an option could not be written."""
-    if path is None:
-        return
-    if path.suffix.lower() not in endings:
-        raise UsageError(f"{option} must end in {' or '.join(endings)}.")
-    if path.exists() and not overwrite:
-        raise UsageError(f"{path} exists; replace it with --overwrite.")
-    if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent} for {option}.")
-
-
-def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
-    """A whole file or none; only its owner may read what is confidential."""
-    partial = None
-    try:
-        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        if public:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(partial, 0o666 & ~mask)
-        if path.exists() and not overwrite:
-            raise UsageError(f"{path} exists; replace it with --overwrite.")
-        os.replace(partial, path)
-        partial = None
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
-    finally:
-        if partial is not None:
-            os.unlink(partial)
 
 
 @contextmanager

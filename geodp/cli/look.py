@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -11,7 +12,9 @@ from typing import Any
 
 import click
 
+from geodp.cli.output import write_file
 from geodp.errors import InputError, OutputError, UsageError, VerificationError
+from geodp.stopping import complete_with_commit
 
 
 @click.command()
@@ -39,6 +42,7 @@ def verify(release: Path, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the file.")
 def map_(release: Path, output: Path, overwrite: bool) -> None:
     """Draw the map of a written RELEASE again."""
+    complete_with_commit()
     if output.suffix.lower() != ".png":
         raise UsageError("--output must end in .png.")
     folders = output.resolve().parents
@@ -50,10 +54,9 @@ def map_(release: Path, output: Path, overwrite: bool) -> None:
     from geodp.io.verification import read_release_table
 
     table, card = read_release_table(release)
-    try:
-        write_png(table, output, name=card["name"], card=card)
-    except OSError as error:
-        raise OutputError(f"{output} cannot be written ({error.strerror}).") from None
+    drawn = io.BytesIO()
+    write_png(table, drawn, name=card["name"], card=card)
+    write_file(output, drawn.getvalue(), True, overwrite)
     click.echo(str(output))
 
 

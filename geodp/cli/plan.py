@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.evaluate import require_free, split_specs, write_file
+from geodp.cli.evaluate import split_specs
 from geodp.cli.inputs import GRIDS, KINDS, NEEDS, grid_of
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
+from geodp.cli.output import require_free, write_file
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:

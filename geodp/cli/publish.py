@@ -17,10 +17,21 @@ from geodp import progress
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
 from geodp.errors import UsageError
+from geodp.stopping import complete_with_commit, held
 
 if TYPE_CHECKING:
+    from geodp.io.staged_release import StagedRelease
+    from geodp.ledger import Ledger
     from geodp.planning import Settings
+    from geodp.publisher import Prepared
+    from geodp.randomness import NoiseKey
+    from geodp.release import Release
+    from geodp.table import CountTable
 
+CARRIED_OUT = {
+    *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
+}
+"""Options that say how and where a run is carried out, and change nothing in a release."""
 
 COMPILING = (
     "Compiling for this machine, which takes some seconds once after an installation; "
@@ -62,6 +73,12 @@ COMPILING = (
 @click.option("--name", default="population", show_default=True, help="Of column and files.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
 @click.option(
+    "--resume",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from the table that it was charged for; "
+    "nothing is read, drawn or charged.",
+)
+@click.option(
     "--profile",
     is_flag=True,
     help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
@@ -100,12 +117,14 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
+    complete_with_commit()
     with _phase("Starting", "imports", seconds):
         import geodp
         from geodp._jit import compiling
         from geodp.accounting import budget
         from geodp.coarser import Coarsening
-        from geodp.io.publication import check_publication
+        from geodp.io.staged_release import check_publication, stage_release
+        from geodp.io.staging import require_uninterrupted
         from geodp.mechanisms import mechanism
 
         if sys.stderr.isatty():
@@ -127,44 +146,101 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             plan.require_grid(released)
         if refusal := method.refusal(released):
             raise UsageError(refusal)
-        check_publication(
-            released, options["output"], name=options["name"], overwrite=options["overwrite"]
-        )
-    with _phase("Reading", "reading", seconds):
-        table = read(options, grid, key)
-        if coarser is not None:
-            table = coarser.table(table)
-        if plan is not None:
-            plan.require_bound(table)
-    with _phase("Releasing", "mechanism", seconds):
-        release = geodp.publish(
-            table,
-            method=options["method"],
-            epsilon=options["epsilon"],
-            rho=options["rho"],
-            delta=options["delta"],
-            neighbours=options["neighbours"],
-            contribution=options["contribution"],
-            unit=options["unit"],
-            people=options["people"],
-            domain_is_public=options["domain_is_public"],
-            key=key,
-            ledger=ledger,
-            dataset=options["dataset"],
-        )
-    with _phase("Writing", "writing", seconds):
-        written = release.write(
-            options["output"],
-            name=options["name"],
-            overwrite=options["overwrite"],
-            restricted={
-                "inputs": {str(path): sha256(path) for path in options["inputs"]},
-                "occupied_cells": int(table.key.size),
-                "people": int(table.count.sum()),
-                "released_people": release.table.total,
-                "seconds": dict(seconds),
-            },
-        )
+        where = {"name": options["name"], "overwrite": options["overwrite"]}
+        check_publication(released, options["output"], **where)
+    prepared = None
+    if not options["resume"]:
+        require_uninterrupted(options["output"])
+        with _phase("Reading", "reading", seconds):
+            table = read(options, grid, key)
+            if coarser is not None:
+                table = coarser.table(table)
+            if plan is not None:
+                plan.require_bound(table)
+            prepared = _prepared(table, key, ledger, options)
+    with (
+        _told_if_kept(options["output"]),
+        stage_release(released, options["output"], **where, resume=options["resume"]) as place,
+    ):
+        with _phase("Releasing", "mechanism", seconds):
+            if prepared is None:
+                release, run = _resumed(place, ledger, options)
+            else:
+                release, run = _released(place, prepared, options)
+        with _phase("Writing", "writing", seconds):
+            written = release.write_into(place, {**run, "seconds": dict(seconds)})
+    return _said(release, written, options)
+
+
+def _prepared(
+    table: CountTable, key: NoiseKey | None, ledger: Ledger | None, options: dict[str, Any]
+) -> Prepared:
+    """All that comes before the charge, but for the place."""
+    from geodp.publisher import prepare
+
+    terms = ("method", "epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
+    given = {name: options[name] for name in (*terms, "domain_is_public", "dataset")}
+    return prepare(table, key=key, ledger=ledger, **given)
+
+
+def _released(
+    place: StagedRelease, prepared: Prepared, options: dict[str, Any]
+) -> tuple[Release, dict[str, Any]]:
+    """The release, kept at once where it was charged, and what is said of it to the operator."""
+    table = prepared.table
+    run = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": int(table.key.size),
+        "people": int(table.count.sum()),
+    }
+    place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size)
+    with held():
+        release = prepared.release()
+        run["released_people"] = release.table.total
+        if release.charge is not None:
+            place.keep(release.table, release.charge.fingerprint, _call(options), run)
+    return release, run
+
+
+def _resumed(
+    place: StagedRelease, ledger: Ledger | None, options: dict[str, Any]
+) -> tuple[Release, dict[str, Any]]:
+    """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
+    from geodp.areas import public_guess
+    from geodp.publisher import charged
+    from geodp.release import Release
+
+    kept = place.kept(_call(options))
+    charge = charged(ledger, options["dataset"], kept.table.event, kept.fingerprint)
+    return Release(kept.table, charge, public_guess(options["people"])), dict(kept.run)
+
+
+@contextmanager
+def _told_if_kept(output: Path) -> Iterator[None]:
+    """Say, where a run ends early, that what it was charged for is not lost."""
+    from geodp.io.staging import interrupted
+
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        if (found := interrupted(output)) is not None:
+            click.echo(
+                f"What was charged is kept in {found}: the same command with --resume completes "
+                "the release and costs nothing.",
+                err=True,
+            )
+        raise
+
+
+def _call(options: dict[str, Any]) -> dict[str, str]:
+    """What a run is asked for, as text; not how and where it is carried out."""
+    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
+
+
+def _said(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+    """The last words of a run."""
     if options["as_json"]:
         event = release.event
         document = {

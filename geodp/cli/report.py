@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodp.errors import InputError, OutputError, UsageError
+from geodp.cli.output import write_file
+from geodp.errors import InputError, UsageError
+from geodp.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.office import About
@@ -47,10 +49,8 @@ def report(release: Path, form: str, about: Path | None, output: Path | None) ->
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{output} cannot be written ({error.strerror}).") from None
+    complete_with_commit()
+    write_file(output, text.encode(), True, True)
     click.echo(str(output))
 
 

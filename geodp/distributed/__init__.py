@@ -5,12 +5,12 @@ Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geodp.accounting import Event
 from geodp.areas import public_guess
 from geodp.distributed import tasks
 from geodp.distributed.joining import join
@@ -23,9 +23,9 @@ from geodp.io import mosaic
 from geodp.io.cog import EXACT_FLOAT64
 from geodp.io.mosaic import Tiling, why_no_mosaic
 from geodp.io.parts import about, check_parts, part_path, write_parts
-from geodp.ledger import Charge, Ledger
+from geodp.ledger import Ledger
 from geodp.mechanisms.apart import cut_of
-from geodp.publisher import agreed
+from geodp.publisher import agreed, outline
 from geodp.randomness import NoiseKey
 from geodp.release import Release
 from geodp.table import ReleasedTable
@@ -97,6 +97,7 @@ def publish(
     run = _run(client, partitions, parts, key, progress, terms)
     if not trust_cluster:
         require_trusted(client)
+    outline(partitions.grid, run.cut.event, guess)
     found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
@@ -156,13 +157,14 @@ def write(
     said = about(run.cut.event, name)
     why = why_no_mosaic(partitions.grid, mosaic.SIDE) if raster else "it was not asked for"
     tiling = Tiling(partitions.grid.places[0], mosaic.SIDE) if why is None else None
+    nobody = outline(partitions.grid, run.cut.event, guess)
     with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
 
         def last(number: int) -> tuple[Any, ...]:
             return tasks.written, str(part_path(folder.public, name, number)), name, said, tiling
 
-        entries, charge = run.released(key, ledger, dataset, key_folder, last)
-        card = _released_nothing(run.cut.event, partitions, charge, guess).card()
+        entries, charge = run.released(key, ledger, dataset, key_folder, last, folder.require_space)
+        card = replace(nobody, charge=charge).card()
         rasters: list[dict[str, Any]] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
             why, tiling = "a count is too large to be exact in a raster", None
@@ -187,12 +189,3 @@ def _run(
     chosen, spent = agreed(partitions.empty, method, key=key, **terms)
     cut = cut_of(chosen, partitions.grid, spent)
     return Run(client, partitions, cut, parts, public, progress)
-
-
-def _released_nothing(
-    event: Event, partitions: Partitions, charge: Charge | None, guess: float | None
-) -> Release:
-    """A release whose card says all that the card of the parts does, which is nothing of counts."""
-    none = np.empty(0, np.int64)
-    table = ReleasedTable(partitions.grid, none.astype(np.uint64), none, event)
-    return Release(table, charge, guess)

@@ -8,7 +8,8 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid import Grid
-from geodp.io.publication import OWN, check_publication, write_publication
+from geodp.io.publication import OWN
+from geodp.io.staged_release import check_publication, write_publication
 from geodp.io.staging import SCHEMA
 from geodp.io.verification import read_release_table, verify
 from geodp.release import Release

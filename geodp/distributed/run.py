@@ -83,9 +83,11 @@ class Run:
         dataset: str | None,
         key_folder: str | Path | None,
         last: Last,
+        ready: Callable[[int], None] | None = None,
     ) -> tuple[list[Any], Charge | None]:
         """Results of the last task of every range, in key order, and what was charged.
 
+        ``ready`` is told the occupied cells before the charge, and may refuse.
         Raises what the tasks raise; nothing runs on afterwards.
         """
         try:
@@ -93,6 +95,8 @@ class Run:
             ranges, top = self._ranges()
             sizes = self._results(self._each(tasks.size, ranges))
             self._check(ranges)
+            if ready is not None:
+                ready(sum(sizes))
             own, fingerprint = release_key(key, lambda: self._digest(ranges, sizes))
             try:
                 charge = charged(ledger, dataset, self.cut.event, fingerprint)

@@ -18,9 +18,9 @@ from rasterio.windows import Window
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.secret import KeyFile
 from geodp.errors import InputError
+from geodp.io.manifest import sha256
 from geodp.io.mosaic import Tiling, write_tile
 from geodp.io.parts import write_part
-from geodp.io.publication import sha256
 from geodp.io.readback import index_of
 from geodp.io.tables import column_names
 from geodp.mechanisms.apart import Cut, Roots, Subtrees

@@ -8,9 +8,9 @@ from geodp.distributed import tasks
 from geodp.distributed.run import Run
 from geodp.io import style
 from geodp.io.cog import EXACT_FLOAT32
+from geodp.io.manifest import sha256
 from geodp.io.mosaic import Tiling, band_names, write_vrt
 from geodp.io.parts import PartsFolder
-from geodp.io.publication import sha256
 from geodp.io.staging import CARD
 from geodp.io.tables import counted
 

@@ -19,17 +19,15 @@ from geodp.errors import OutputError
 from geodp.grid import Grid
 from geodp.io import tables
 from geodp.io.arealevels import six_digits
+from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.publication import (
-    CONFIDENTIAL,
     OWN,
-    SUMS,
-    check_publication,
     json_text,
     said_of,
-    sha256,
-    write_private,
+    write_restricted,
 )
 from geodp.io.regions import regions_file, write_regions
+from geodp.io.staged_release import check_publication, listed_at_most, require_space
 from geodp.io.staging import CARD, PARTS_SCHEMA, staged
 from geodp.table import ReleasedTable
 
@@ -103,6 +101,10 @@ class PartsFolder:
         """What is published."""
         return self.folder / "public"
 
+    def require_space(self, cells: int) -> None:
+        """Raise OutputError where a release of so many occupied cells hardly fits."""
+        require_space(self.folder, listed_at_most(self.grid, cells))
+
     def finish(
         self,
         card: dict[str, Any],
@@ -133,14 +135,12 @@ class PartsFolder:
             left_out.append({"name": f"{self.name}.vrt", "why": no_raster})
         complete = {**given, **dict(zip(OWN, (self.name, identity, files, left_out), strict=True))}
         (self.public / CARD).write_text(json_text(complete), encoding="utf-8")
-        sums = [(entry["name"], entry["sha256"]) for entry in files]
-        sums.append((CARD, sha256(self.public / CARD)))
-        lines = "".join(f"{digest}  {file}\n" for file, digest in sorted(sums))
-        (self.public / SUMS).write_text(lines, encoding="utf-8")
+        sums = {entry["name"]: entry["sha256"] for entry in files}
+        sums[CARD] = sha256(self.public / CARD)
+        (self.public / SUMS).write_text(sums_text(sums), encoding="utf-8")
         hidden = self.folder / "restricted"
         hidden.mkdir(mode=0o700)
-        write_private(hidden / "run.json", json_text(restricted))
-        write_private(hidden / "README.txt", CONFIDENTIAL)
+        write_restricted(hidden, restricted)
         return complete
 
     def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def write_parts(
     UsageError
         The folder exists, or holds something else than a release.
     OutputError
-        The file system refused; nothing is left behind.
+        The file system refused; nothing is published.
     """
     with staged(path, overwrite=overwrite) as folder:
         (folder / "public" / f"{name}.parquet").mkdir(parents=True)

@@ -6,19 +6,17 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.io.ellipsoid import block_areas, cell_size
 from geodp.io.tables import chunks, counted, require_released
 from geodp.lattice import Lattice
 from geodp.table import ReleasedTable
-
-if TYPE_CHECKING:
-    from pyproj import CRS
 
 DENSITY_LIMITS = (1.0, 20_000.0)
 """Ends of the colours, in persons per square kilometre: public, never taken from the data."""
@@ -34,6 +32,9 @@ LONG_SIDE = 1100
 
 LEAST_WIDTH = 640
 """Pixels that the words need."""
+
+EDGE, HEAD, GAP, FOOT = 36, 96, 28, 142
+"""Pixels around and between the maps."""
 
 DPI = 100
 BELOW = "#0e4a4c"
@@ -85,14 +86,14 @@ class Panel:
         for _, index, count in chunks(table):
             row, col = index[2 * number : 2 * number + 2] // block
             total += np.bincount(row * cols + col, count, rows * cols)
-        value = total.reshape(rows, cols) / _areas(place, block)
+        value = total.reshape(rows, cols) / block_areas(place, block)
         if table.grid.mask is not None or table.grid.regions is not None:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
             index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
             index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
             outside = ~table.grid.contains(index).reshape(value.shape)
             value[outside & (value == 0)] = np.nan
-        width, height = _cell_size(place)
+        width, height = cell_size(place)
         known = None if place.crs is None or place.transform is None else width
         long_side = LONG_SIDE / len(table.grid.places)
         return cls(place, block, value, width / height, known, long_side)
@@ -105,7 +106,24 @@ class Panel:
         return max(1, round(width * scale)), max(1, round(height * scale))
 
 
-def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, Any]) -> None:
+def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
+    """Work out the frame of a map, its scales and its font, which are public: whatever may fail.
+
+    ``nobody``: a table without a cell, on the grid of the release.
+    """
+    import matplotlib.backends.backend_agg  # noqa: F401
+
+    panels = [Panel.of(nobody, number) for number in range(len(nobody.grid.places))]
+    width = _size(panels)[0]
+    _drawable("")
+    _colours(panels[0])
+    _scale_bar(panels[0], width - 2 * EDGE, signed=not card["mechanism"]["nonnegative"])
+    _margin(card)
+
+
+def write_png(
+    table: ReleasedTable, path: Path | IO[bytes], *, name: str, card: dict[str, Any]
+) -> None:
     """Draw a released map, or origins and destinations side by side, as PNG.
 
     Colours are logarithmic between fixed limits, so that pictures of different releases can be
@@ -116,7 +134,7 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
     ----------
     table : ReleasedTable
         On a grid with places.
-    path : Path
+    path : Path or binary file
     name : str
         Of the count, for the title; left out where the font lacks its letters.
     card : dict
@@ -137,25 +155,23 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
 
     panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
     signed = not card["mechanism"]["nonnegative"]
-    edge, head, gap, foot = 36, 96, 28, 142
-    widths, heights = zip(*(panel.size for panel in panels), strict=True)
-    width = max(LEAST_WIDTH, sum(widths) + gap * (len(panels) - 1)) + 2 * edge
-    height = max(heights) + head + foot
+    width, height = _size(panels)
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
     with mpl.rc_context({**defaults, "font.family": "DejaVu Sans", "text.color": INK}):
         figure = Figure((width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
         sheet = _Sheet(figure, width, height)
-        left = (width - sum(widths) - gap * (len(panels) - 1)) / 2
+        left = (width - _width(panels)) / 2
         for panel in panels:
-            sheet.draw(panel, left, foot, signed=signed)
-            left += panel.size[0] + gap
-        sheet.words(table, card, panels, name, edge)
-        sheet.legend(panels[0], name, edge, signed=signed)
+            sheet.draw(panel, left, FOOT, signed=signed)
+            left += panel.size[0] + GAP
+        sheet.words(table, card, panels, name, EDGE)
+        sheet.legend(panels[0], name, EDGE, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
         figure.savefig(
             path,
+            format="png",
             dpi=DPI,
             facecolor=PAPER,
             metadata={"Software": software, "Title": name, "Description": table.event.words},
@@ -272,17 +288,35 @@ class _Sheet:
             swatch.set(facecolor=BELOW, xticks=[], yticks=[])
             swatch.spines[:].set_color(SOFT)
             self.text(edge + 412, 95, "below 0", fontsize=9, color=SOFT)
-        if panel.kilometres is None:
-            return
-        pixels = panel.size[0] / panel.place.cols / panel.kilometres
         right, at = self.width - edge, 99
-        room = right - edge - 480 if signed else right  # beside the swatch
-        length = _round_length(min(220, panel.size[0], room) / pixels)
+        length, pixels = _scale_bar(panel, right - edge, signed=signed)
+        if not length:
+            return
         axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
         axes.set_axis_off()
         axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
         axes.set(xlim=(0, 1), ylim=(0, 1))
         self.text(right, 114, f"{length:g} km", fontsize=9.5, ha="right")
+
+
+def _width(panels: list[Panel]) -> int:
+    """Pixels of maps side by side."""
+    return sum(panel.size[0] for panel in panels) + GAP * (len(panels) - 1)
+
+
+def _size(panels: list[Panel]) -> tuple[int, int]:
+    """Width and height of the sheet in pixels."""
+    height = max(panel.size[1] for panel in panels)
+    return max(LEAST_WIDTH, _width(panels)) + 2 * EDGE, height + HEAD + FOOT
+
+
+def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[float, float]:
+    """Kilometres of the scale bar and pixels of one; 0 and 0 where the size is not known."""
+    if panel.kilometres is None:
+        return 0.0, 0.0
+    pixels = panel.size[0] / panel.place.cols / panel.kilometres
+    beside = room - 480 if signed else room  # the swatch
+    return _round_length(min(220, panel.size[0], beside) / pixels), pixels
 
 
 def _margin(card: dict[str, Any]) -> list[str]:
@@ -334,67 +368,3 @@ def _round_length(most: float) -> float:
     """The largest of 1, 2, 5, 10, 20 ... (or 0.5, 0.2 ...) up to ``most``."""
     power = 10.0 ** math.floor(math.log10(most))
     return max(step * power for step in (1, 2, 5) if step * power <= most)
-
-
-def _areas(place: Lattice, block: int) -> NDArray[np.float64]:
-    """Area of blocks, in square kilometres, or in cells where it is not known.
-
-    Returns
-    -------
-    float64[rows, cols]
-        Blocks at the far edges are cut where the lattice ends.
-    """
-    row = np.append(np.arange(0, place.rows, block), place.rows)
-    col = np.append(np.arange(0, place.cols, block), place.cols)
-    if place.crs is None or place.transform is None:
-        return np.outer(np.diff(row), np.diff(col)).astype(np.float64)
-    crs = _crs(place.crs)
-    x, south, _, north = place.edges_at(row, col)
-    y = south if place.northwards else north
-    unit = crs.axis_info[0].unit_conversion_factor
-    if not crs.is_geographic:
-        return np.outer(np.abs(np.diff(y)) * unit / 1e3, np.diff(x) * unit / 1e3)
-    # Snyder (1987), equation 3-12: area between two parallels of the ellipsoid.
-    major, flattening = _ellipsoid(crs)
-    eccentricity = math.sqrt(flattening * (2 - flattening))
-    sine = np.sin(y * unit)
-    zone = sine / (1 - (eccentricity * sine) ** 2)
-    if eccentricity:
-        zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
-    minor = major * (1 - flattening)
-    return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
-
-
-def _cell_size(place: Lattice) -> tuple[float, float]:
-    """Width and height of a cell in the middle of the map: kilometres, or the CRS's units."""
-    if place.transform is None:
-        return 1.0, 1.0
-    wide, high = place.transform[0], abs(place.transform[4])
-    if place.crs is None:
-        return wide, high
-    crs = _crs(place.crs)
-    unit = crs.axis_info[0].unit_conversion_factor
-    if not crs.is_geographic:
-        return wide * unit / 1e3, high * unit / 1e3
-    major, flattening = _ellipsoid(crs)
-    squared = flattening * (2 - flattening)
-    middle = (place.bounds[1] + place.bounds[3]) / 2 * unit
-    curve = 1 - squared * math.sin(middle) ** 2
-    along_parallel = major * math.cos(middle) / math.sqrt(curve)
-    along_meridian = major * (1 - squared) / curve**1.5
-    return wide * unit * along_parallel / 1e3, high * unit * along_meridian / 1e3
-
-
-def _crs(crs: str) -> CRS:
-    from pyproj import CRS
-
-    return CRS.from_user_input(crs)
-
-
-def _ellipsoid(crs: CRS) -> tuple[float, float]:
-    """Semi-major axis in metres, and flattening."""
-    found = crs.ellipsoid
-    if found is None:
-        return 6_371_000.0, 0.0
-    inverse = found.inverse_flattening
-    return found.semi_major_metre, 1 / inverse if inverse else 0.0

@@ -1,11 +1,10 @@
-"""Write a release: a public folder that agrees with itself, and a restricted one."""
+"""The files of a release: a public folder that agrees with itself, and a restricted one."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,21 +13,17 @@ from typing import Any
 from geodp import progress
 from geodp.accounting import Event
 from geodp.areas import Areas
-from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import cog, style, tables
-from geodp.io.arealevels import file_names, six_digits, write_areas
+from geodp.io.arealevels import file_names, write_areas
+from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
-from geodp.io.staging import CARD, require_free, staged
+from geodp.io.staging import CARD
 from geodp.table import ReleasedTable
 
-SUMS = "SHA256SUMS"
 OWN = ("name", "release_id", "files", "left_out")
-"""What `write_publication` adds to the card."""
-
-LONGEST_NAME = 200
-"""Bytes: file systems take 255, endings included."""
+"""What `write_public` adds to the card."""
 
 CONFIDENTIAL = (
     "CONFIDENTIAL. This folder is for the operator of the release and must not be published: "
@@ -50,87 +45,6 @@ class _Files:
         self.listed.append(entry)
 
 
-def write_publication(
-    table: ReleasedTable,
-    card: dict[str, Any],
-    path: str | Path,
-    *,
-    name: str,
-    standard_error: tables.Errors,
-    areas: Iterable[Areas] = (),
-    overwrite: bool,
-    restricted: dict[str, Any],
-) -> dict[str, list[str]]:
-    """Write ``path/public`` and ``path/restricted``, all or nothing.
-
-    The same table, card and name give the same bytes, for one version of the libraries that
-    write the formats.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-        A confidential CountTable is refused.
-    card : dict
-        The public card: plain values. ``name``, ``release_id``, ``files`` and ``left_out`` are
-        added to what is written.
-    path : path
-        A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
-    name : str
-        Of the count: a file name of letters, digits, ``_`` and ``-``.
-    standard_error : float, float64[n] or None
-        Of one cell, or of every cell, in persons; written with six significant digits. None where
-        the error depends on the data.
-    areas : iterable of Areas
-        Sums of official areas and regions, a level each.
-    overwrite : bool
-    restricted : dict
-        For ``restricted/run.json``, which only its owner can read.
-
-    Returns
-    -------
-    dict
-        ``{"public": [...], "restricted": [...]}``: the paths written.
-
-    Raises
-    ------
-    UsageError
-        A wrong table, name or folder; nothing is touched.
-    OutputError
-        The file system refused; nothing is left behind.
-    """
-    tables.require_released(table)
-    check_publication(table.grid, path, name=name, overwrite=overwrite)
-    error = None if standard_error is None else six_digits(standard_error)
-    with staged(path, overwrite=overwrite) as folder:
-        public, hidden = folder / "public", folder / "restricted"
-        public.mkdir()
-        _write_public(table, card, public, name, error, areas)
-        hidden.mkdir(mode=0o700)
-        write_private(hidden / "run.json", json_text(restricted))
-        write_private(hidden / "README.txt", CONFIDENTIAL)
-        written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
-    return {
-        part: [str(Path(path, part, file)) for file in files] for part, files in written.items()
-    }
-
-
-def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
-    """Raise UsageError where a release could not be written; before any noise is drawn.
-
-    Parameters are those of `write_publication`.
-    """
-    if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
-        raise UsageError(
-            "The name must be a file name of letters, digits, '_' and '-', with at most "
-            f"{LONGEST_NAME} bytes."
-        )
-    tables.column_names(grid, name)
-    file_names(grid, name)
-    for place in grid.places:
-        tables.projjson(place.crs)
-    require_free(path, overwrite=overwrite)
-
-
 def release_id(csv_file: Path, card: dict[str, Any]) -> str:
     """First 16 hexadecimal digits of the SHA-256 over the CSV file and the card as given.
 
@@ -138,7 +52,7 @@ def release_id(csv_file: Path, card: dict[str, Any]) -> str:
     ----------
     csv_file : Path
     card : dict
-        With or without what `write_publication` adds.
+        With or without what `write_public` adds.
     """
     given = {key: value for key, value in card.items() if key not in OWN}
     with csv_file.open("rb") as file:
@@ -147,13 +61,7 @@ def release_id(csv_file: Path, card: dict[str, Any]) -> str:
     return digest.hexdigest()[:16]
 
 
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _write_public(
+def write_public(
     table: ReleasedTable,
     card: dict[str, Any],
     folder: Path,
@@ -161,6 +69,7 @@ def _write_public(
     error: tables.Errors,
     areas: Iterable[Areas],
 ) -> None:
+    """Write the card and what it lists into an empty folder."""
     files = _Files(folder)
     identity = _write_tables(table, card, files, name, error)
     for level in areas:
@@ -177,10 +86,9 @@ def _write_public(
     added = (name, identity, files.listed, files.left_out)
     complete = {**card, **dict(zip(OWN, added, strict=True))}
     (folder / CARD).write_text(json_text(complete), encoding="utf-8")
-    sums = [(entry["sha256"], entry["name"]) for entry in files.listed]
-    sums.append((sha256(folder / CARD), CARD))
-    lines = "".join(f"{digest}  {file}\n" for digest, file in sorted(sums, key=lambda s: s[1]))
-    (folder / SUMS).write_text(lines, encoding="utf-8")
+    sums = {entry["name"]: entry["sha256"] for entry in files.listed}
+    sums[CARD] = sha256(folder / CARD)
+    (folder / SUMS).write_text(sums_text(sums), encoding="utf-8")
 
 
 def _write_tables(
@@ -339,6 +247,14 @@ def _write_raster(
 def json_text(values: dict[str, Any]) -> str:
     """Plain values as a file for people and programs."""
     return json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n"
+
+
+def write_restricted(folder: Path, run: dict[str, Any]) -> None:
+    """Write what is for the operator into a folder that is there, with checksums of all of it."""
+    write_private(folder / "run.json", json_text(run))
+    write_private(folder / "README.txt", CONFIDENTIAL)
+    sums = {path.name: sha256(path) for path in folder.iterdir()}
+    write_private(folder / SUMS, sums_text(sums))
 
 
 def write_private(path: Path, text: str) -> None:

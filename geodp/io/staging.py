@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
+from geodp.io.manifest import foreign, remove_listed
+from geodp.stopping import commits
 
 SCHEMA = "geodp-release-1"
 """What ``schema`` says in the release card of a folder that this version writes and reads."""
@@ -24,14 +27,22 @@ CARD = "release.json"
 """Name of the release card inside ``public``."""
 
 
+KEPT = Path("restricted", "released.npz")
+"""Where a charged table waits in a staged folder until its release is complete."""
+
+
 @contextmanager
-def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
     """A hidden folder beside ``target`` that takes its place when the block ends well.
 
-    Leaving the block by any exception, interrupts included, removes the folder wholly. A
-    release that is replaced stays until the new one is complete. What a killed run left behind
-    (a partial folder, a replaced release) is removed or put back by the next run for the
-    same target; folders of runs that are still alive are locked and left alone.
+    Leaving the block by any exception, interrupts included, removes the folder wholly, but for a
+    charged table that is kept in it (:mod:`geodp.io.kept`). A release that is replaced stays until
+    the new one is complete. What a killed run left behind (a partial folder, a replaced release)
+    is removed or put back by the next run for the same target; folders of runs that are still
+    alive are locked and left alone.
+
+    Before the block begins, the file system has shown that it takes folders and files, puts them
+    on the disk and renames them.
 
     Parameters
     ----------
@@ -39,6 +50,8 @@ def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
         Absent or an empty folder; its parents are made.
     overwrite : bool
         Allow ``target`` to hold a geodp release, which is then replaced.
+    resume : bool
+        Go on in the folder of the interrupted run that kept its table.
 
     Yields
     ------
@@ -49,28 +62,123 @@ def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     ------
     UsageError
         ``target`` is a file, the current folder, a mount point or a folder that must not be
-        replaced.
+        replaced; there is a kept table, or, to resume, there is none.
     OutputError
         The file system refused: no space, no permission, another run at the same time.
     """
     final = Path(os.path.realpath(target))
     with _explained(final), contextlib.ExitStack() as locks:
         require_free(final, overwrite=overwrite)
-        final.parent.mkdir(parents=True, exist_ok=True)
-        _recover(final)
-        require_free(final, overwrite=overwrite)  # also what was just put back
-        token = secrets.token_hex(4)
-        partial = final.parent / f".{final.name}.partial-{token}"
-        partial.mkdir()
+        made = _make_parents(final.parent)
         try:
-            locks.enter_context(_locked(partial))
-            yield partial
-            _flush(partial)
-            require_free(final, overwrite=overwrite)
-            _exchange(partial, final, final.parent / f".{final.name}.replaced-{token}")
+            _recover(final)
+            require_free(final, overwrite=overwrite)  # also what was just put back
+            partial = _begun(final, locks, resume=resume)
+            try:
+                yield partial
+                _flush(partial)
+                require_free(final, overwrite=overwrite)
+                require_own(final)
+                _exchange(partial, final)
+            except BaseException:
+                _give_up(partial)
+                raise
         except BaseException:
-            _remove(partial)
+            for folder in reversed(made):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
             raise
+
+
+def _make_parents(folder: Path) -> list[Path]:
+    """Make a folder and its parents; those that were not there, from the top."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _begun(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
+    """The locked folder to fill: a new one that has been tried, or that of an interrupted run."""
+    if resume:
+        partial = interrupted(final)
+        if partial is None:
+            raise UsageError(
+                f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
+                "between its charge and its end."
+            )
+        locks.enter_context(_locked(partial))
+        _strip(partial)
+        return partial
+    require_uninterrupted(final)
+    partial = final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
+    partial.mkdir()
+    try:
+        locks.enter_context(_locked(partial))
+        _try(partial)
+    except BaseException:
+        _remove(partial)
+        raise
+    return partial
+
+
+def _try(folder: Path) -> None:
+    """Do once, where it costs nothing, what the end of a run does when it has been paid for."""
+    before, after = folder / "tried", folder / "renamed"
+    before.mkdir()
+    (before / "file").write_bytes(b"tried")
+    _sync(before / "file")
+    _sync(before)
+    os.rename(before, after)
+    _sync(folder)
+    _sync(folder.parent)
+    shutil.rmtree(after)
+
+
+def interrupted(target: str | Path) -> Path | None:
+    """The folder beside a target in which a charged table waits; None where there is none.
+
+    Runs that are alive are left out. Raises UsageError where there are several.
+    """
+    found = []
+    for partial in _left_beside(Path(os.path.realpath(target)), "partial"):
+        with contextlib.suppress(OSError), _locked(partial):
+            if (partial / KEPT).is_file():
+                found.append(partial)
+    if len(found) > 1:
+        raise UsageError(
+            f"Several interrupted releases wait: {', '.join(map(str, found))}. Move all but one "
+            "to another place."
+        )
+    return found[0] if found else None
+
+
+def require_uninterrupted(target: str | Path) -> None:
+    """Raise UsageError where an interrupted release waits, which a new one would waste."""
+    if (found := interrupted(target)) is not None:
+        raise UsageError(
+            f"An interrupted release, which was charged, waits in {found}: repeat its command with "
+            "--resume, which costs nothing, or remove that folder to give it up."
+        )
+
+
+def _give_up(partial: Path) -> None:
+    """Remove a folder that was not completed, but for a kept table."""
+    if (partial / KEPT).is_file():
+        with contextlib.suppress(OSError):
+            _strip(partial)
+    else:
+        _remove(partial)
+
+
+def _strip(partial: Path) -> None:
+    """Leave nothing but the kept table in a folder."""
+    hidden = partial / KEPT.parent
+    for path in [*partial.iterdir(), *hidden.iterdir()]:
+        if path not in (hidden, partial / KEPT):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def _remove(folder: Path) -> None:
@@ -110,39 +218,61 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
         raise UsageError(f"{final} exists and holds a release; use --overwrite to replace it.")
 
 
-def _exchange(partial: Path, final: Path, aside: Path) -> None:
-    """Put the complete folder in its place; an earlier release comes back if that fails."""
-    if final.exists() and any(final.iterdir()):
-        with _locked(final):
-            os.rename(final, aside)
-            try:
-                os.rename(partial, final)
-            except BaseException:
-                os.rename(aside, final)
-                raise
-            _sync(final.parent)
-            shutil.rmtree(aside, ignore_errors=True)
-        return
-    os.rename(partial, final)  # also over an empty folder
-    _sync(final.parent)
+def require_own(target: str | Path) -> None:
+    """Raise UsageError where a release that is to be replaced holds anything else."""
+    final = Path(os.path.realpath(target))
+    if final.is_dir() and (found := foreign(final)) is not None:
+        raise UsageError(
+            f"{final} holds {found}, and what geodp has not written it does not remove. Move it "
+            "to another place, or choose another folder."
+        )
+
+
+def _exchange(partial: Path, final: Path) -> None:
+    """Put the complete folder in its place; an earlier release comes back if that fails.
+
+    With the rename the run is complete: whatever fails or interrupts afterwards changes nothing.
+    """
+    aside = final.parent / partial.name.replace(".partial-", ".replaced-")
+    replaces = final.exists() and any(final.iterdir())
+    with commits():
+        if replaces:
+            with _locked(final):
+                os.rename(final, aside)
+                try:
+                    os.rename(partial, final)
+                except BaseException:
+                    os.rename(aside, final)
+                    raise
+        else:
+            os.rename(partial, final)  # also over an empty folder
+    with contextlib.suppress(OSError):
+        _sync(final.parent)  # only now may go what a loss of power would need
+        (final / KEPT).unlink(missing_ok=True)
+        if replaces:
+            remove_listed(aside)
 
 
 def _recover(final: Path) -> None:
-    """Put back or remove what killed runs left beside ``final``."""
-    for aside in sorted(final.parent.glob(f".{_literal(final.name)}.replaced-*")):
+    """Put back or remove what killed runs left beside ``final``, but for a charged table."""
+    for aside in _left_beside(final, "replaced"):
         with contextlib.suppress(BlockingIOError), _locked(aside):
             if final.exists():
-                shutil.rmtree(aside)
+                remove_listed(aside)
             else:
                 os.rename(aside, final)
-    for partial in sorted(final.parent.glob(f".{_literal(final.name)}.partial-*")):
+    for partial in _left_beside(final, "partial"):
         with contextlib.suppress(OSError), _locked(partial):  # somebody else's may stay
-            shutil.rmtree(partial)
+            if not (partial / KEPT).is_file():
+                shutil.rmtree(partial)
 
 
-def _literal(name: str) -> str:
-    """A file name as a glob pattern that matches only itself."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+def _left_beside(final: Path, what: str) -> list[Path]:
+    """Folders of runs for a target; no others have such names."""
+    name = re.compile(re.escape(f".{final.name}.{what}-") + "[0-9a-f]{8}")
+    with contextlib.suppress(FileNotFoundError):
+        return sorted(path for path in final.parent.iterdir() if name.fullmatch(path.name))
+    return []
 
 
 @contextmanager
@@ -201,5 +331,5 @@ def _explained(final: Path) -> Iterator[None]:
         else:
             why = error.strerror or reason
         raise OutputError(
-            f"The release could not be written to {final}: {why}. Nothing of it was left behind."
+            f"The release could not be written to {final}: {why}. Nothing was published there."
         ) from error

@@ -18,8 +18,9 @@ from geodp.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.io import cog, tables
 from geodp.io.arealevels import area_rows, file_names
+from geodp.io.manifest import SUMS, read_sums, sha256
 from geodp.io.parts import parts_id
-from geodp.io.publication import SUMS, release_id, sha256
+from geodp.io.publication import release_id
 from geodp.io.readback import (
     BROKEN,
     counts_of,
@@ -108,8 +109,7 @@ def verify(path: str | Path) -> list[Check]:
 
 
 def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
-    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    sums = read_sums(folder)
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
     require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():

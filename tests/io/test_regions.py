@@ -12,7 +12,8 @@ from geodp.cli.evaluate import evaluate
 from geodp.cli.inputs import grid_of, require_known
 from geodp.cli.publish import publish
 from geodp.errors import InputError, UsageError, VerificationError
-from geodp.io.publication import release_id, sha256
+from geodp.io.manifest import sha256
+from geodp.io.publication import release_id
 from geodp.io.readback import read_release_table
 from geodp.io.regions import read_regions, regions_file, write_regions
 from geodp.io.verification import verify

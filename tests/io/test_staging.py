@@ -7,12 +7,15 @@ import stat
 import pytest
 
 from geodp.errors import OutputError, UsageError
+from geodp.io.manifest import sha256, sums_text
 from geodp.io.staging import SCHEMA, is_release, staged
 
 
 def fill(folder, text):
-    (folder / "public").mkdir()
-    (folder / "public" / "release.json").write_text(json.dumps({"schema": SCHEMA, "text": text}))
+    public = folder / "public"
+    public.mkdir()
+    (public / "release.json").write_text(json.dumps({"schema": SCHEMA, "text": text}))
+    (public / "SHA256SUMS").write_text(sums_text({"release.json": sha256(public / "release.json")}))
 
 
 def put(target, text, **options):
@@ -207,7 +210,8 @@ def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, monkeypatch
 
     def kill_after(source, destination):
         rename(source, destination)
-        os.kill(os.getpid(), signal.SIGKILL)
+        if ".replaced-" in str(destination):
+            os.kill(os.getpid(), signal.SIGKILL)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", kill_after)

@@ -13,7 +13,8 @@ from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError, VerificationError
 from geodp.gridcode import JISMesh
 from geodp.io import picture
-from geodp.io.publication import release_id, sha256
+from geodp.io.manifest import sha256
+from geodp.io.publication import release_id
 from geodp.io.verification import Check, read_release_table, verify
 from geodp.order import Order
 from tests.io.test_writers import GRIDS, KANTO, released

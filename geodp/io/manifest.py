@@ -1,0 +1,92 @@
+"""What a folder of a release holds, by its checksums: these files are geodp's, all others not."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+SUMS = "SHA256SUMS"
+PARTS = ("public", "restricted")
+"""Folders of a release, each with the checksums of its files."""
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sums_text(digests: Mapping[str, str]) -> str:
+    """Digests by file name as ``sha256sum`` writes and checks them."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """Digests by file name, of a folder's checksums."""
+    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def foreign(release: Path) -> str | None:
+    """The first thing in a release's folder that its checksums do not answer for, in words.
+
+    None where all of it is what was written. A file that is listed and no longer there is no
+    loss.
+    """
+    for entry in sorted(os.listdir(release)):
+        if entry not in PARTS or not _is_folder(release / entry):
+            return f"{entry}, which is not part of the release"
+    for part in PARTS:
+        if (release / part).is_dir() and (found := _foreign(release / part)):
+            return f"{part}/{found}"
+    return None
+
+
+def _foreign(folder: Path) -> str | None:
+    """The same of one of the two folders."""
+    try:
+        listed = read_sums(folder)
+    except (OSError, ValueError):
+        listed = {}
+    folders = {parent.as_posix() for name in listed for parent in Path(name).parents}
+    for above, inner, files in os.walk(folder):
+        for name in sorted([*inner, *files]):
+            path = Path(above, name)
+            own = path.relative_to(folder).as_posix()
+            if own == SUMS and path.is_file() and not path.is_symlink():
+                continue
+            if not (own in folders and _is_folder(path)):
+                if own not in listed or path.is_symlink() or not path.is_file():
+                    return f"{own}, which its {SUMS} does not list"
+                if sha256(path) != listed[own]:
+                    return f"{own}, which was changed since it was written"
+    return None
+
+
+def remove_listed(release: Path) -> None:
+    """Remove a release as far as its checksums list it; what else is there stays, with its folders.
+
+    The checksums go last, so that a removal that was cut short can go on.
+    """
+    for folder in (release / part for part in PARTS):
+        listed: set[str] = set()
+        with contextlib.suppress(OSError, ValueError):
+            listed = set(read_sums(folder))
+        there = [Path(above, name) for above, _, files in os.walk(folder) for name in files]
+        own = [path for path in there if path.relative_to(folder).as_posix() in listed]
+        below = [Path(above) for above, _, _ in os.walk(folder, topdown=False)]
+        for path in [*own, *([folder / SUMS] if listed else [])]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        for path in below:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+    with contextlib.suppress(OSError):
+        release.rmdir()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()

@@ -1,0 +1,125 @@
+"""Replacing a release removes what geodp has written there and nothing else."""
+
+import os
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli import geodp as command
+from geodp.errors import UsageError
+from geodp.io.manifest import foreign, remove_listed, sums_text
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+
+GRID = geodp.Grid.regular((4, 4))
+TABLE = geodp.CountTable.from_dense(np.full((4, 4), 30), GRID)
+
+
+@pytest.fixture
+def out(tmp_path):
+    geodp.publish(TABLE, epsilon=1).write(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+FOREIGN = {
+    "office.key": "out holds office.key",
+    "public/budget.xlsx": "out holds public/budget.xlsx",
+    "restricted/office.key": "out holds restricted/office.key",
+    "restricted/notes/a.txt": "out holds restricted/notes",
+    "archive/": "out holds archive",
+    "public/empty/": "out holds public/empty",
+    "public/.hidden": "out holds public/.hidden",
+}
+
+
+@pytest.mark.parametrize(("name", "message"), FOREIGN.items())
+def test_what_geodp_has_not_written_is_named_and_stays(out, name, message):
+    if name.endswith("/"):
+        (out / name).mkdir()
+    else:
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text("mine")
+    before = contents(out)
+    with pytest.raises(UsageError, match=message):
+        geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+    assert contents(out) == before
+    assert os.listdir(out.parent) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["public/population.csv", "restricted/run.json"])
+def test_a_file_that_was_changed_is_no_longer_geodps(out, name):
+    (out / name).write_text("with remarks")
+    with pytest.raises(UsageError, match=f"{name}, which was changed"):
+        geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+    assert (out / name).read_text() == "with remarks"
+
+
+@pytest.mark.parametrize("name", ["public", "restricted", "public/population.csv"])
+def test_a_link_is_none_of_geodps_files(out, tmp_path, name):
+    os.rename(out / name, tmp_path / "elsewhere")
+    (out / name).symlink_to(tmp_path / "elsewhere")
+    assert foreign(out).startswith(name)
+
+
+@pytest.mark.parametrize("name", ["public/SHA256SUMS", "restricted/SHA256SUMS"])
+def test_without_checksums_nothing_is_known_to_be_geodps(out, name):
+    (out / name).unlink()
+    with pytest.raises(UsageError, match="does not list"):
+        geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+
+
+def test_a_release_whose_files_were_moved_away_is_replaced(out):
+    shutil.rmtree(out / "restricted")
+    (out / "public" / "population.png").unlink()
+    geodp.publish(TABLE, epsilon=1).write(out, overwrite=True)
+    assert (out / "public" / "population.png").is_file()
+
+
+def test_what_appears_during_the_run_stays(out):
+    class Writes(geodp.Release):
+        def areas(self):
+            (out / "late.txt").write_text("mine")
+            return iter(())
+
+    release = Writes(geodp.publish(TABLE, epsilon=1).table)
+    with pytest.raises(UsageError, match=r"late\.txt"):
+        release.write(out, overwrite=True)
+    assert (out / "late.txt").read_text() == "mine"
+    assert foreign(out).startswith("late.txt")
+
+
+def test_checksums_that_name_files_elsewhere_remove_none(out):
+    (out.parent / "precious").write_text("mine")
+    (out / "public" / "SHA256SUMS").write_text(sums_text({"../../precious": "0" * 64}))
+    remove_listed(out)
+    assert (out.parent / "precious").read_text() == "mine"
+
+
+def test_the_refusal_comes_before_the_charge(out, tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1)))
+    (out / "office.key").write_text("mine")
+    Path(tmp_path / "in.csv").write_text("x,y,n\n1,1,30\n")
+    done = CliRunner().invoke(
+        command,
+        [
+            *["publish", str(tmp_path / "in.csv"), "--grid", "regular:4x4", "--value", "n"],
+            *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1", "--overwrite"],
+            *["--ledger", str(ledger.path), "--dataset", "census", "--output", str(out)],
+        ],
+    )
+    assert isinstance(done.exception, UsageError)
+    assert "office.key" in str(done.exception)
+    assert ledger.account("census").charges == ()

@@ -1,0 +1,206 @@
+"""A run that is told to stop says so and has published nothing, or has published and says that."""
+
+import io
+import os
+import signal
+import sys
+from contextlib import suppress
+from fractions import Fraction
+
+import pytest
+
+import geodp.publisher
+from geodp import cli, stopping
+from geodp.io import publication, staging, tabular
+from geodp.io.verification import verify
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130}
+
+
+def before(home, name, when=lambda *_: True):
+    """Send the signal right before a function is called."""
+
+    def arm(number):
+        whole = getattr(home, name)
+
+        def sends(*given, **options):
+            if when(*given):
+                os.kill(os.getpid(), number)
+            return whole(*given, **options)
+
+        setattr(home, name, sends)
+
+    return arm
+
+
+def after(home, name, when=lambda *_: True):
+    """The same right after it."""
+
+    def arm(number):
+        whole = getattr(home, name)
+
+        def sends(*given, **options):
+            found = whole(*given, **options)
+            if when(*given):
+                os.kill(os.getpid(), number)
+            return found
+
+        setattr(home, name, sends)
+
+    return arm
+
+
+def swallowed(number):
+    """The signal comes where a library drops every exception."""
+    whole = tabular.read_table
+
+    def reads(*given, **options):
+        with suppress(BaseException):
+            os.kill(os.getpid(), number)
+        return whole(*given, **options)
+
+    tabular.read_table = reads
+
+
+def to_its_place(_, destination):
+    return str(destination).endswith("/out")
+
+
+def puts_aside(_, destination):
+    return ".replaced-" in str(destination)
+
+
+FREE = {"reading": before(tabular, "read_table"), "swallowed": swallowed}
+KEPT = {
+    "charge": after(geodp.publisher, "charged"),
+    "draw": after(geodp.publisher.Prepared, "release"),
+    "write": before(publication, "write_png"),
+    "flush": before(staging, "_flush"),
+    "check": after(staging, "_flush"),
+}
+DONE = {
+    "aside": after(os, "rename", puts_aside),
+    "rename": before(os, "rename", to_its_place),
+    "renamed": after(os, "rename", to_its_place),
+    "removal": before(staging, "remove_listed"),
+}
+
+
+@pytest.fixture
+def call(tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1000)))
+    rows = "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
+    (tmp_path / "in.csv").write_text(f"x,y,n\n{rows}")
+    (tmp_path / "place").mkdir()
+    return [
+        *["publish", str(tmp_path / "in.csv"), "--grid", "regular:8x8", "--value", "n"],
+        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1", "--overwrite"],
+        *["--ledger", str(ledger.path), "--dataset", "census"],
+        *["--output", str(tmp_path / "place" / "out")],
+    ]
+
+
+def run(arguments, folder, arm=None, number=0):
+    """Exit code, standard output and error of a command in a process of its own."""
+    told = [folder / name for name in ("stdout", "stderr")]
+    child = os.fork()
+    if child == 0:
+        try:
+            for file, path in enumerate(told, 1):
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), file)
+            sys.stdout, sys.stderr = (io.TextIOWrapper(os.fdopen(n, "wb")) for n in (1, 2))
+            sys.argv = ["geodp", *arguments]
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if arm is not None:
+                arm(number)
+            cli.main()
+        finally:
+            os._exit(99)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code, *(path.read_text() for path in told)
+
+
+def charges(folder):
+    return len(Ledger.open(folder / "office.ledger").account("census").charges)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("point", FREE)
+def test_before_the_charge_nothing_is_charged_and_nothing_stays(call, tmp_path, point, number):
+    code, out, _ = run(call, tmp_path, FREE[point], number)
+    assert (code, out, charges(tmp_path)) == (SIGNALS[number], "", 0)
+    assert os.listdir(tmp_path / "place") == []
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("point", KEPT)
+def test_from_the_charge_on_nothing_is_published_and_nothing_lost(call, tmp_path, point, number):
+    code, out, err = run(call, tmp_path, KEPT[point], number)
+    assert (code, out, charges(tmp_path)) == (SIGNALS[number], "", 1)
+    assert not (tmp_path / "place" / "out").exists()
+    assert "the same command with --resume" in err
+    code, out, err = run([*call, "--resume"], tmp_path)
+    assert (code, charges(tmp_path)) == (0, 1), err
+    assert "Published in" in out
+    assert all(check.ok for check in verify(tmp_path / "place" / "out"))
+    assert os.listdir(tmp_path / "place") == ["out"]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("point", DONE)
+def test_with_the_rename_the_run_is_complete_and_says_so(call, tmp_path, point, number):
+    assert run(call, tmp_path)[0] == 0
+    old = (tmp_path / "place" / "out" / "public" / "release.json").read_bytes()
+    code, out, err = run(call, tmp_path, DONE[point], number)
+    assert (code, err, charges(tmp_path)) == (0, "", 2)
+    assert "Published in" in out
+    assert (tmp_path / "place" / "out" / "public" / "release.json").read_bytes() != old
+    assert all(check.ok for check in verify(tmp_path / "place" / "out"))
+    assert os.listdir(tmp_path / "place") == ["out"]
+
+
+def test_a_commit_that_fails_raises_its_own_error_and_then_the_stop_counts():
+    stopping.begin()
+    stopping.complete_with_commit()
+
+    def commit():
+        with stopping.commits():
+            stopping.ask(KeyboardInterrupt())
+            raise OSError
+
+    with pytest.raises(OSError):
+        commit()
+    with pytest.raises(KeyboardInterrupt), stopping.commits():
+        raise AssertionError
+    stopping.begin()
+
+
+def test_a_commit_that_does_not_complete_the_process_leaves_the_stop():
+    stopping.begin()
+    done = []
+    with pytest.raises(KeyboardInterrupt), stopping.commits():
+        stopping.ask(KeyboardInterrupt())
+        done.append("put in its place")
+    assert done
+    stopping.begin()
+
+
+@pytest.mark.parametrize("command", ["map", "report"])
+def test_a_file_that_is_replaced_is_whole_whenever_the_run_is_killed(call, tmp_path, command):
+    assert run(call, tmp_path)[0] == 0
+    file = tmp_path / ("again.png" if command == "map" else "report.md")
+    again = [command, str(tmp_path / "place" / "out"), "--output", str(file)]
+    assert run(again, tmp_path)[0] == 0
+    whole = file.read_bytes()
+    again += ["--overwrite"] if command == "map" else []
+    for arm in (before(os, "fsync"), after(os, "fsync"), before(os, "replace")):
+        assert run(again, tmp_path, arm, signal.SIGKILL)[0] == -signal.SIGKILL
+        assert file.read_bytes() == whole
+    code, _, err = run(again, tmp_path, after(os, "replace"), signal.SIGTERM)
+    assert (code, err) == (0, "")
+    assert file.read_bytes() == whole
