@@ -42,6 +42,28 @@ def used_ledger(folder):
     return made
 
 
+def filled(ledger, charges, dataset="census", loss=FIFTH):
+    """Charges by the ledger's own rules, all in one transaction: as many again are quick."""
+    with ledger._books("BEGIN IMMEDIATE") as books:
+        for number in range(charges):
+            after = books.accounts.find(dataset).charged(loss)
+            columns = {
+                "kind": "charge",
+                "dataset": dataset,
+                "loss": str(loss),
+                "mechanism": "topdown",
+                "neighbours": ADD_REMOVE,
+                "contribution": 1,
+                "fingerprint": fingerprint(number),
+                "details": "{}",
+                "spent": str(after.spent),
+                "releases": after.releases,
+            }
+            entry = books.enter(columns, after)
+            row = [dataset, fingerprint(number), entry.head.sequence]
+            books.db.execute("INSERT INTO release VALUES (?, ?, ?)", row)
+
+
 def forge(path, *statements):
     """Change a ledger by other means, and leave its schema as it was."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:

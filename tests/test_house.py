@@ -13,8 +13,10 @@ FLOORS = [
         "nouns",
         (
             "accounting",
+            "accounts",
             "areas",
             "axes",
+            "books",
             "chain",
             "coarser",
             "contribution",
