@@ -52,7 +52,7 @@ class Books:
         ).fetchone()
         if row is None:
             return None
-        entry = find(self.db, row[0])
+        entry = find(self.db, row[0]) if isinstance(row[0], int) else None
         wanted = {"kind": "charge", "dataset": dataset, "fingerprint": fingerprint}
         if entry is None or not wanted.items() <= entry.content.items():
             raise VerificationError(_RELEASES)

@@ -253,7 +253,7 @@ def follow(db: sqlite3.Connection, after: Head = ROOT) -> Iterator[Entry]:
 def recent(db: sqlite3.Connection, seen: Head | None) -> Entry:
     """The last entry, verified with the one that it follows, or with all since one seen before."""
     last = db.execute("SELECT sequence, hash FROM entry ORDER BY sequence DESC LIMIT 1").fetchone()
-    if last is None:
+    if last is None or not isinstance(last[0], int):
         raise VerificationError(f"The ledger has lost its entries; {RESTORE}.")
     if seen is not None and _stated(db, seen.sequence) != seen.hash:
         raise VerificationError(
