@@ -26,6 +26,7 @@ FLOORS = [
             "gridcode",
             "haar",
             "interval",
+            "keyfile",
             "lattice",
             "ledger",
             "loss",

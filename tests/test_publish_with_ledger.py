@@ -11,6 +11,7 @@ from geodp.errors import BudgetError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
 from geodp.mechanisms.pyramid import Pyramid
+from tests.keys import keep
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
@@ -25,9 +26,7 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def key(tmp_path):
-    file = tmp_path / "key"
-    file.write_text(bytes(range(32)).hex())
-    return geodp.NoiseKey.from_file(file)
+    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_the_cap_holds_and_the_card_carries_the_head(ledger):
