@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from geodp import chain
-from geodp.accounting import REPLACE
 from geodp.errors import BudgetError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP, to_approximate
+from geodp.neighbours import REPLACE
 from tests.ledgers import charge, fingerprint, small_ledger
 
 
