@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geodp.chain import canonical
+from geodp.chain import VERSION, canonical
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.loss import Loss, PureDP, compose, nothing, parse, remainder, within
 from geodp.neighbours import NEIGHBOURS, canonical_unit
@@ -228,7 +228,8 @@ class Accounts:
                 stated = (content["spent"], content["releases"], content["neighbours"])
                 agree = stated == (str(new.spent), new.releases, new.neighbours)
             else:
-                agree = content["kind"] == "genesis" and content["sequence"] == 0
+                begun = (content["kind"], content["sequence"], content["version"])
+                agree = begun == ("genesis", 0, VERSION)
             agree = agree and content["accounts"] == self.digest
         except BudgetError:
             raise VerificationError(

@@ -26,8 +26,10 @@ class Books:
     def read(cls, db: sqlite3.Connection, seen: Head | None) -> Books:
         """Verified: the accounts have the digest that the last entry holds."""
         entry = recent(db, seen)
-        numbers, texts = zip(*rows, strict=True) if (rows := states(db)) else ((), ())
-        if numbers != (*range(len(rows)),) or digest(texts) != entry.content.get("accounts"):
+        rows = states(db)
+        texts = [text for _, text in rows]
+        apart = any(number != place for place, (number, _) in enumerate(rows))
+        if apart or digest(texts) != entry.content.get("accounts"):
             raise VerificationError(
                 "The accounts of the ledger are not those of its last entry: something else than "
                 f"geodp changed the file; {RESTORE}."

@@ -236,6 +236,7 @@ def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(bu
         {"unit": lambda entry: "one person"},
         {"dataset": lambda entry: "nobody"},
         {"kind": lambda entry: "genesis"},
+        {"version": lambda entry: 1},
         {"kind": lambda entry: "else"},
     ],
 )
