@@ -23,6 +23,7 @@ from geodp.loss import (
 from geodp.neighbours import ADD_REMOVE as ADD_REMOVE
 from geodp.neighbours import NEIGHBOURS as NEIGHBOURS
 from geodp.neighbours import REPLACE as REPLACE
+from geodp.neighbours import canonical_unit
 from geodp.noise import DiscreteGaussian, DiscreteLaplace, Law
 
 LONGEST = 200
@@ -292,8 +293,6 @@ def event(
     if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
         raise UsageError("contribution must be a whole number of at least 1.")
     contribution = int(contribution)
-    if not isinstance(unit, str) or not unit.strip() or not unit.isprintable():
-        raise UsageError("unit must say whom the guarantee protects: person, household, trip ...")
     factor = contribution * (2 if neighbours == REPLACE else 1)
     most = sensitivity * factor
     return Event(
@@ -303,7 +302,7 @@ def event(
         contribution,
         enforced,
         most,
-        unit.strip(),
+        canonical_unit(unit),
         key_origin,
         rho,
         delta,

@@ -1,7 +1,9 @@
 """The ledger's file: a chain of entries, each bound to all before it, in one SQLite database.
 
-An entry's hash is the SHA-256 of its columns and of the hash before it, so that the latest hash,
-the *head*, stands for the whole history. Entries are only ever added.
+An entry is one JSON text that holds the hash of the entry before it; its own hash is the SHA-256 of
+that text, so that the latest hash, the *head*, stands for the whole history. Entries are only ever
+added. Beside the chain the file keeps two tables that can be made anew from it: the present state
+of every account, bound by a digest that each entry holds, and where each release's charge is.
 
 Every transaction opens and closes the file. The last to close it folds the write-ahead log back
 in, so a ledger that nobody uses is one complete file; and because that is the only moment at which
@@ -17,8 +19,9 @@ import random
 import secrets
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,49 +29,32 @@ from typing import Any
 
 from geodp.errors import GeodpError, OutputError, UsageError, VerificationError
 
-VERSION = 1
+VERSION = 2
 PATIENCE = 60.0
 """Seconds to wait for other processes that write to the ledger."""
 
-KINDS = ("genesis", "dataset", "charge")
 _APPLICATION = 0x67656F64  # "geod", in the header of the file
-_ROOT = "0" * 64
-_RESTORE = "publish nothing before a copy is restored that has the latest release card's head"
+RESTORE = "publish nothing before a copy is restored that has the latest release card's head"
 _SCHEMA = [
     """CREATE TABLE entry (
     sequence INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,
-    at TEXT NOT NULL,
-    previous TEXT NOT NULL UNIQUE,
-    hash TEXT NOT NULL UNIQUE
+    content TEXT NOT NULL,
+    hash TEXT NOT NULL
 )""",
-    """CREATE TABLE genesis (
-    sequence INTEGER PRIMARY KEY REFERENCES entry,
-    id TEXT NOT NULL,
-    version INTEGER NOT NULL
+    """CREATE TABLE account (
+    number INTEGER PRIMARY KEY,
+    state TEXT NOT NULL
 )""",
-    """CREATE TABLE dataset (
-    sequence INTEGER PRIMARY KEY REFERENCES entry,
-    name TEXT NOT NULL UNIQUE,
-    cap TEXT NOT NULL,
-    unit TEXT NOT NULL,
-    neighbours TEXT NOT NULL
-)""",
-    """CREATE TABLE charge (
-    sequence INTEGER PRIMARY KEY REFERENCES entry,
-    dataset TEXT NOT NULL REFERENCES dataset (name),
-    loss TEXT NOT NULL,
-    mechanism TEXT NOT NULL,
-    neighbours TEXT NOT NULL,
-    contribution INTEGER NOT NULL,
+    """CREATE TABLE release (
+    dataset TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
-    details TEXT NOT NULL,
-    UNIQUE (dataset, fingerprint)
-)""",
+    sequence INTEGER NOT NULL,
+    PRIMARY KEY (dataset, fingerprint)
+) WITHOUT ROWID""",
     *(
         f"CREATE TRIGGER {table}_{verb.lower()} BEFORE {verb} ON {table} "
         "BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never changed'); END"
-        for table in ("entry", *KINDS)
+        for table in ("entry", "release")
         for verb in ("UPDATE", "DELETE")
     ),
 ]
@@ -76,12 +62,12 @@ _SCHEMA = [
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of a verified chain.
+    """A place in the chain.
 
     Attributes
     ----------
     ledger : str
-        Random id of the ledger, from its genesis.
+        Random id of the ledger, which every entry holds.
     sequence : int
         Number of the last entry; the genesis is 0.
     hash : str
@@ -100,78 +86,46 @@ def canonical(value: Any) -> str:
     )
 
 
+ROOT = Head("", -1, "0" * 64)
+"""Where a chain begins, before its first entry."""
+
+
 class Chain:
     """The file of a ledger. It holds no connection, so threads and forks may share it.
 
     Attributes
     ----------
     path : Path
+        Absolute, without symbolic links: locks and logs of all users go by the same name.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).absolute()
-        self._seen: Head | None = None
-
-    @classmethod
-    def create(cls, path: str | Path) -> Chain:
-        """Write the schema and the genesis into a file that is absent or empty."""
-        chain = cls(path)
-        with chain.transaction("BEGIN IMMEDIATE", verified=False, new=True) as db:
-            for statement in _SCHEMA:
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id = {_APPLICATION}")
-            db.execute(f"PRAGMA user_version = {VERSION}")
-            append(db, "genesis", {"id": secrets.token_hex(16), "version": VERSION})
-        return chain
+        self.path = Path(path).resolve()
 
     @contextmanager
-    def transaction(
-        self, begin: str, *, verified: bool = True, new: bool = False
-    ) -> Iterator[sqlite3.Connection]:
+    def transaction(self, begin: str, *, new: bool = False) -> Iterator[sqlite3.Connection]:
         """All or nothing, on disk when the block has ended.
 
         Parameters
         ----------
         begin : {"BEGIN", "BEGIN IMMEDIATE"}
             One state of the file to read from; or the only right to write.
-        verified : bool
-            Verify the entries that this object has not verified before.
         new : bool
-            The file is to be absent or empty.
+            The file is to be absent or empty, and gets its tables.
         """
         try:
             with closing(self._begin(begin, new)) as db:
-                if verified:
-                    self._seen = walk(db, self._seen)
+                if new:
+                    for statement in _SCHEMA:
+                        db.execute(statement)
+                    db.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    db.execute(f"PRAGMA user_version = {VERSION}")
                 yield db
                 db.execute("COMMIT")
         except sqlite3.Error as error:
             raise _sentence(self.path, error) from None
         except UnicodeDecodeError:  # of a statement or a text inside the file
-            raise VerificationError(f"The ledger's file is damaged; {_RESTORE}.") from None
-
-    def check(self, head: str | None) -> Head:
-        """Verify schema, pages, references and the whole chain, and that ``head`` is in it."""
-        with self.transaction("BEGIN", verified=False) as db:
-            with closing(sqlite3.connect(":memory:")) as fresh:
-                for statement in _SCHEMA:
-                    fresh.execute(statement)
-                if _statements(fresh) != _statements(db):
-                    raise VerificationError("The tables of the ledger are not those geodp made.")
-            damaged = db.execute("PRAGMA integrity_check").fetchone()[0] != "ok"
-            if damaged or db.execute("PRAGMA foreign_key_check").fetchone():
-                raise VerificationError(f"The ledger's file is damaged; {_RESTORE}.")
-            end = walk(db, None)
-            rows = sum(db.execute(f"SELECT count(*) FROM {kind}").fetchone()[0] for kind in KINDS)
-            if rows != end.sequence + 1:
-                raise VerificationError("The ledger has rows outside of its chain.")
-            known = db.execute("SELECT 1 FROM entry WHERE hash = ?", [head]).fetchone()
-            if head is not None and not known:
-                raise VerificationError(
-                    "The noted head is not in this ledger: it is another ledger, an older copy, or "
-                    "a copy that was charged separately."
-                )
-        return end
+            raise VerificationError(f"The ledger's file is damaged; {RESTORE}.") from None
 
     def _begin(self, begin: str, new: bool) -> sqlite3.Connection:
         """A connection inside a transaction, after waiting for others if need be."""
@@ -196,23 +150,34 @@ class Chain:
 
 
 def _connection(path: Path, mode: str, begin: str, new: bool) -> sqlite3.Connection:
+    _require_one_name(path)
     db = sqlite3.connect(
         f"{path.as_uri()}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None
     )
     try:
         _recognise(db, path, new)
-        for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
+        for pragma in ("synchronous = FULL", "fullfsync = ON", "trusted_schema = OFF"):
             db.execute(f"PRAGMA {pragma}")
-        db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA wal_autocheckpoint = 0")
         if begin == "BEGIN IMMEDIATE":
             db.execute("PRAGMA journal_mode = WAL")
         db.execute(begin)
+        _require_one_name(path)
         _recognise(db, path, new)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _require_one_name(path: Path) -> None:
+    """Refuse a file with hard links: SQLite's locks and logs go by name, and would be two."""
+    with suppress(OSError):  # absent, or SQLite will say what is wrong
+        if not path.is_dir() and path.stat().st_nlink > 1:
+            raise UsageError(
+                f"{path} has another name (a hard link), under which it could be charged at the "
+                "same time unseen; remove that name, or make a copy and keep that one alone."
+            )
 
 
 def _recognise(db: sqlite3.Connection, path: Path, new: bool) -> None:
@@ -224,11 +189,27 @@ def _recognise(db: sqlite3.Connection, path: Path, new: bool) -> None:
             raise UsageError(f"{path} exists; a ledger is never overwritten.")
     elif application != _APPLICATION:
         raise UsageError(f"{path} is not a ledger; geodp budget init makes one.")
-    elif version != VERSION:
+    elif version > VERSION:
         raise UsageError(
             f"{path} is a ledger of version {version}, and this geodp reads version {VERSION}; "
             "use the geodp that wrote it, or a newer one."
         )
+    elif version < VERSION:
+        raise UsageError(
+            f"{path} is a ledger of version {version}, and this geodp keeps version {VERSION}; "
+            "begin a new one whose caps are what remains by the geodp that wrote it."
+        )
+
+
+def verify_file(db: sqlite3.Connection) -> None:
+    """Verify tables, triggers, pages and indices."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        for statement in _SCHEMA:
+            fresh.execute(statement)
+        if _statements(fresh) != _statements(db):
+            raise VerificationError("The tables of the ledger are not those geodp made.")
+    if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        raise VerificationError(f"The ledger's file is damaged; {RESTORE}.")
 
 
 def _statements(db: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -237,64 +218,98 @@ def _statements(db: sqlite3.Connection) -> list[tuple[str, str]]:
     ).fetchall()
 
 
-def entries(db: sqlite3.Connection, first: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
-    """Content and stated hash of every entry from number ``first`` on."""
-    chain = db.execute("SELECT * FROM entry WHERE sequence >= ? ORDER BY sequence", [first])
-    for sequence, kind, at, previous, stated in chain.fetchall():
-        content = {"sequence": sequence, "kind": kind, "at": at, "previous": previous}
-        if kind in KINDS:
-            columns = db.execute(f"SELECT * FROM {kind} WHERE sequence = ?", [sequence])
-            names = [column[0] for column in columns.description]
-            for row in columns.fetchall():
-                content |= zip(names, row, strict=True)
-        yield content, stated
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A verified entry: the head right after it, and what it says."""
+
+    head: Head
+    content: dict[str, Any]
 
 
-def walk(db: sqlite3.Connection, seen: Head | None) -> Head:
-    """Verify the chain from its beginning, or on from a head that was verified before."""
-    ledger, sequence, head = "", -1, _ROOT
-    if seen is not None:
-        ledger, sequence, head = seen.ledger, seen.sequence, seen.hash
-        known = db.execute("SELECT hash FROM entry WHERE sequence = ?", [sequence]).fetchone()
-        if known != (head,):
-            raise VerificationError(
-                "The ledger's file was replaced by another one, or cut back, while it was in use."
-            )
-    for content, stated in entries(db, sequence + 1):
-        sequence += 1
-        place = (content["sequence"], content["previous"])
-        if place != (sequence, head) or _digest(content) != stated:
-            raise VerificationError(
-                f"The ledger's chain is broken at entry {sequence}: something else than geodp "
-                f"changed it; {_RESTORE}."
-            )
-        ledger, head = content.get("id", ledger), stated
-    if sequence < 0:
-        raise VerificationError(f"The ledger has lost its entries; {_RESTORE}.")
-    return Head(ledger, sequence, head)
-
-
-def append(db: sqlite3.Connection, kind: str, columns: dict[str, Any]) -> None:
-    """Add an entry of a kind with its columns at the end of the chain."""
-    last = db.execute("SELECT sequence, hash FROM entry ORDER BY sequence DESC LIMIT 1").fetchone()
-    sequence, previous = (0, _ROOT) if last is None else (last[0] + 1, last[1])
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    content = {"sequence": sequence, "kind": kind, "at": at, "previous": previous, **columns}
-    row = [sequence, kind, at, previous, _digest(content)]
-    db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", row)
-    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    db.execute(
-        f"INSERT INTO {kind} (sequence, {names}) VALUES (?, {marks})",
-        [sequence, *columns.values()],
+def texts(db: sqlite3.Connection, after: int = -1) -> Iterator[tuple[int, str, str]]:
+    """Number, text and stated hash of every entry after a number, as they stand in the file."""
+    yield from db.execute(
+        "SELECT sequence, content, hash FROM entry WHERE sequence > ? ORDER BY sequence", [after]
     )
 
 
-def _digest(content: dict[str, Any]) -> str | None:
-    """The hash of an entry; None if some column holds what geodp never writes."""
-    try:
-        return hashlib.sha256(canonical(content).encode()).hexdigest()
-    except (TypeError, ValueError):
-        return None
+def follow(db: sqlite3.Connection, after: Head = ROOT) -> Iterator[Entry]:
+    """Verify the entries after a place in the chain, one by one: number, link, hash, ledger."""
+    ledger, sequence, previous = after.ledger, after.sequence, after.hash
+    for number, text, stated in texts(db, after.sequence):
+        sequence += 1
+        content = _intact(text, stated)
+        ledger = ledger or content.get("ledger", "")
+        place = (content.get("ledger"), content.get("sequence"), content.get("previous"))
+        if number != sequence or place != (ledger, sequence, previous):
+            raise VerificationError(
+                f"The ledger's chain is broken at entry {sequence}: something else than geodp "
+                f"changed it; {RESTORE}."
+            )
+        previous = stated
+        yield Entry(Head(ledger, sequence, stated), content)
+
+
+def recent(db: sqlite3.Connection, seen: Head | None) -> Entry:
+    """The last entry, verified with the one that it follows, or with all since one seen before."""
+    last = db.execute("SELECT sequence, hash FROM entry ORDER BY sequence DESC LIMIT 1").fetchone()
+    if last is None or not isinstance(last[0], int):
+        raise VerificationError(f"The ledger has lost its entries; {RESTORE}.")
+    if seen is not None and _stated(db, seen.sequence) != seen.hash:
+        raise VerificationError(
+            "The ledger's file was replaced by another one, or cut back, while it was in use."
+        )
+    first = last[0] if seen is None else min(seen.sequence, last[0])
+    for entry in deque(follow(db, _before(db, first)), maxlen=1):
+        return entry
+    raise VerificationError(f"The ledger's file is damaged; {RESTORE}.")
+
+
+def find(db: sqlite3.Connection, sequence: int) -> Entry | None:
+    """An entry, verified with its links to the one before and the one after, if it is there."""
+    following = follow(db, _before(db, sequence))
+    found = next(following, None)
+    next(following, None)
+    return found
+
+
+def _before(db: sqlite3.Connection, sequence: int) -> Head:
+    """The place before an entry, as the file states it."""
+    return ROOT if sequence <= 0 else Head("", sequence - 1, str(_stated(db, sequence - 1)))
+
+
+def _stated(db: sqlite3.Connection, sequence: int) -> str | None:
+    row = db.execute("SELECT hash FROM entry WHERE sequence = ?", [sequence]).fetchone()
+    return None if row is None else row[0]
+
+
+def append(db: sqlite3.Connection, after: Head, columns: dict[str, Any]) -> Entry:
+    """Add an entry at the end of the chain, which ``after`` is."""
+    content = {
+        **columns,
+        "ledger": after.ledger or secrets.token_hex(16),
+        "sequence": after.sequence + 1,
+        "previous": after.hash,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    text = canonical(content)
+    entry = Entry(Head(content["ledger"], content["sequence"], _hash(text)), content)
+    row = [entry.head.sequence, text, entry.head.hash]
+    db.execute("INSERT INTO entry VALUES (?, ?, ?)", row)
+    return entry
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _intact(text: object, stated: object) -> dict[str, Any]:
+    """What an entry's text says if it has its hash; nothing otherwise."""
+    if isinstance(text, str) and _hash(text) == stated:
+        with suppress(ValueError, RecursionError):
+            content = json.loads(text)
+            return content if isinstance(content, dict) else {}
+    return {}
 
 
 def _code(error: sqlite3.Error) -> int | None:
@@ -326,4 +341,4 @@ def _sentence(path: Path, error: sqlite3.Error) -> GeodpError:
         case sqlite3.SQLITE_NOTADB:
             return UsageError(f"{path} is not a ledger; geodp budget init makes one.")
         case _:
-            return VerificationError(f"{path} is damaged; {_RESTORE}.")
+            return VerificationError(f"{path} is damaged; {RESTORE}.")

@@ -1,16 +1,25 @@
 """The budget ledger: what has been spent on every data set, in one file, before noise is drawn.
 
-An SQLite database (see `geodp.chain`) with one chain of entries: the genesis, which binds the
-ledger's random id; every data set with its cap; every charge.
+An SQLite database (see `geodp.chain`) with one chain of entries: the genesis; every data set with
+its cap; every charge. Each entry holds what its data set has spent since, and a digest of the
+accounts of all data sets (see `geodp.accounts`).
 
 What a charge guarantees
-    `Ledger.charge` adds up all earlier charges and the new one as exact fractions, refuses above
-    the cap, and has the charge on disk before it returns, all in one transaction that no other
-    process can interleave with. Because a refused charge draws no noise, the cap bounds the loss
-    of all releases together even when each was chosen in the light of the earlier ones: for pure
-    and approximate losses see Rogers, Roth, Ullman and Vadhan 2016, "Privacy odometers and
-    filters"; for zero-concentrated ones Feldman and Zrnic 2021, "Individual privacy accounting
-    via a Rényi filter". A charge is never taken back, also when its run fails later.
+    `Ledger.charge` adds the new charge to the sum of all earlier ones as an exact fraction,
+    refuses above the cap, and has the charge on disk before it returns, all in one transaction
+    that no other process can interleave with. Because a refused charge draws no noise, the cap
+    bounds the loss of all releases together even when each was chosen in the light of the earlier
+    ones: for pure and approximate losses see Rogers, Roth, Ullman and Vadhan 2016, "Privacy
+    odometers and filters"; for zero-concentrated ones Feldman and Zrnic 2021, "Individual privacy
+    accounting via a Rényi filter". A charge is never taken back, also when its run fails later.
+
+What a charge reads
+    The last two entries and the accounts: names, caps and sums are taken from nowhere else, and a
+    charge is refused unless the last entry has its hash and the accounts have the digest that it
+    holds. So the work does not grow with the ledger, and damage, stale pages and rows put in from
+    elsewhere change no sum unseen. A `Ledger` also remembers the head that it saw last: the chain
+    must still contain it, and whatever came after it is verified. Changes of older entries change
+    no sum and wait for `Ledger.check`.
 
 What the chain shows
     `Ledger.check` finds every entry that was changed, added or taken out, except that entries cut
@@ -21,114 +30,34 @@ What the chain shows
 What it cannot show
     Without a noted head, a file cut back to an earlier state looks complete; whoever can write the
     file can also rewrite all of it, with new hashes. Two copies charged side by side each stay
-    below the cap, and only comparing their heads tells. The ledger cannot know that two names
-    mean the same people, nor see a release that was made without it.
+    below the cap, and only comparing their heads tells. Names that differ in case, width, blanks
+    or composition are one, but the ledger cannot know that two other names mean the same people,
+    nor see a release that was made without it.
 
 Nothing in it depends on the data, provided that fingerprints do not: see `Ledger.charge`.
 
-Keep the ledger on a local disk, as SQLite's locks do not work on some network file systems, and
-under one name, without hard links.
+Keep the ledger on a local disk, as SQLite's locks do not work on some network file systems. A file
+with hard links is refused.
 """
 
 from __future__ import annotations
 
+import json
 import re
-import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geodp.chain import Chain, Head, append, canonical, entries
-from geodp.errors import BudgetError, UsageError, VerificationError
-from geodp.loss import Loss, PureDP, compose, nothing, parse, remainder, within
-from geodp.neighbours import ADD_REMOVE, NEIGHBOURS
-
-_CHARGES = (
-    "SELECT sequence, at, hash, dataset, loss, mechanism, neighbours, contribution, fingerprint, "
-    "details FROM charge JOIN entry USING (sequence) WHERE dataset = ? ORDER BY sequence"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """One charge, as it stands in the ledger.
-
-    Attributes
-    ----------
-    ledger : str
-        Random id of the ledger.
-    sequence, at, hash : int, str, str
-        Place in the chain, time by the machine's clock, and the head right after it.
-    dataset, unit, neighbours : str
-    loss, spent, cap : Loss
-        Of this release; of all releases up to it; the most that is allowed.
-    mechanism : str
-    contribution : int
-    fingerprint : str
-    details : str
-        Further parameters as JSON.
-    earlier : int
-        Number of charges to the data set before it.
-    replay : bool
-        It had been charged before and cost nothing now.
-    """
-
-    ledger: str
-    sequence: int
-    at: str
-    hash: str
-    dataset: str
-    unit: str
-    neighbours: str
-    loss: Loss
-    spent: Loss
-    cap: Loss
-    mechanism: str
-    contribution: int
-    fingerprint: str
-    details: str
-    earlier: int
-    replay: bool = False
-
-    def describe(self) -> dict[str, Any]:
-        """Plain values for the release card; a replay has the same ones."""
-        return {
-            "ledger": self.ledger,
-            "dataset": self.dataset,
-            "unit": self.unit,
-            "neighbours": self.neighbours,
-            "loss": self.loss.describe(),
-            "spent": self.spent.describe(),
-            "cap": self.cap.describe(),
-            "earlier_releases": self.earlier,
-            "sequence": self.sequence,
-            "head": self.hash,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A data set and its charges at one moment.
-
-    Attributes
-    ----------
-    name, unit, neighbours : str
-    cap, spent : Loss
-    charges : tuple of Charge
-    """
-
-    name: str
-    unit: str
-    neighbours: str
-    cap: Loss
-    spent: Loss
-    charges: tuple[Charge, ...]
-
-    @property
-    def remaining(self) -> Loss:
-        """What the cap leaves."""
-        return remainder(self.cap, self.spent)
+from geodp.accounts import Account as Account
+from geodp.accounts import Accounts, require_neighbours, require_short, require_words
+from geodp.accounts import Charge as Charge
+from geodp.books import Books, charge_of, verify, verify_releases
+from geodp.chain import ROOT, VERSION, Chain, Head, canonical, recent, texts, verify_file
+from geodp.errors import UsageError, VerificationError
+from geodp.loss import Loss
+from geodp.neighbours import ADD_REMOVE
 
 
 class Ledger:
@@ -140,6 +69,7 @@ class Ledger:
     --------
     >>> import tempfile
     >>> from fractions import Fraction
+    >>> from geodp.loss import PureDP
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger.create(f"{folder}/office.ledger")
     ...     account = ledger.add_dataset("census", PureDP(Fraction(1)))
@@ -157,6 +87,7 @@ class Ledger:
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
+        self._seen: Head | None = None
 
     @property
     def path(self) -> Path:
@@ -167,44 +98,56 @@ class Ledger:
     def open(cls, path: str | Path) -> Ledger:
         """The ledger at ``path``."""
         chain = Chain(path)
-        with chain.transaction("BEGIN", verified=False):
+        with chain.transaction("BEGIN"):
             return cls(chain)  # or an error, where the file is no ledger
 
     @classmethod
     def create(cls, path: str | Path) -> Ledger:
         """A new ledger; an existing file is refused unless it is empty."""
-        return cls(Chain.create(path))
+        ledger = cls(Chain(path))
+        with ledger._chain.transaction("BEGIN IMMEDIATE", new=True) as db:
+            books = Books(db, ROOT, Accounts())
+            books.enter({"kind": "genesis", "version": VERSION})
+        ledger._seen = books.head
+        return ledger
+
+    @contextmanager
+    def _books(self, begin: str) -> Iterator[Books]:
+        """A transaction on verified books, whose head this object remembers when it is on disk."""
+        seen = self._seen  # before the transaction: others may go on at once
+        with self._chain.transaction(begin) as db:
+            books = Books.read(db, seen)
+            yield books
+        self._remember(books.head)
+
+    def _remember(self, head: Head) -> None:
+        """Keep the latest head that was on disk."""
+        if self._seen is None or self._seen.sequence < head.sequence:
+            self._seen = head
 
     def add_dataset(
-        self, name: str, cap: Loss, *, unit: str = "one person", neighbours: str = ADD_REMOVE
+        self, name: str, cap: Loss, *, unit: str = "person", neighbours: str = ADD_REMOVE
     ) -> Account:
         """Enter a data set and the cap of all its releases, which is never changed afterwards.
 
         Parameters
         ----------
         name : str
-            Stands in release cards.
+            Stands in release cards. Unique also where case, width, blanks and composition of
+            characters are not looked at.
         cap : Loss
             Its kind decides which charges add up: under a pure cap pure ones, under a
             zero-concentrated or an approximate cap also pure ones.
         unit : str
-            Whom the guarantee protects, in words: one person, one person on one day ...
+            Whom the guarantee protects, as a noun: person, household, person-day ...
         neighbours : {"add-remove-one", "replace-one"}
         """
-        _words(name, "The name of a data set")
-        _words(unit, "The unit of privacy")
-        _relation(neighbours)
-        if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
-            raise UsageError("A cap must be above 0, and its delta below 1.")
-        with self._chain.transaction("BEGIN IMMEDIATE") as db:
-            if db.execute("SELECT 1 FROM dataset WHERE name = ?", [name]).fetchone():
-                raise UsageError(
-                    f"The ledger has a data set {name} already, and a cap is never changed; "
-                    "geodp budget show tells what it is."
-                )
-            row = {"name": name, "cap": str(cap), "unit": unit, "neighbours": neighbours}
-            append(db, "dataset", row)
-            return _account(db, name)
+        new = Account.opened(name, cap, unit, neighbours)
+        with self._books("BEGIN IMMEDIATE") as books:
+            books.accounts.require_new(new.name)
+            terms = {"cap": str(cap), "unit": new.unit, "neighbours": neighbours}
+            books.enter({"kind": "dataset", "name": new.name, **terms}, new)
+        return new
 
     def charge(
         self,
@@ -245,58 +188,65 @@ class Ledger:
         OutputError
             The ledger cannot be written, is full or busy; publish nothing.
         VerificationError
-            The chain is broken; nothing was charged.
+            The end of the chain or the accounts are not what geodp wrote; nothing was charged.
         """
-        _words(mechanism, "The mechanism")
-        _relation(neighbours)
+        require_words(mechanism, "The mechanism")
+        require_neighbours(neighbours)
         if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
             raise UsageError("contribution must be a whole number of at least 1.")
         if not re.fullmatch("[0-9a-f]{16,128}", fingerprint):
             raise UsageError("A fingerprint has 16 to 128 hexadecimal digits, in lower case.")
         if not any(loss.amounts):
             raise UsageError("A charge must be above 0.")
-        row = {
-            "dataset": dataset,
+        require_short(loss)
+        terms: dict[str, Any] = {
             "loss": str(loss),
             "mechanism": mechanism,
             "neighbours": neighbours,
             "contribution": contribution,
-            "fingerprint": fingerprint,
-            "details": _details(details or {}),
         }
-        with self._chain.transaction("BEGIN IMMEDIATE") as db:
-            account = _account(db, dataset)
-            for charge in account.charges:
-                if charge.fingerprint == fingerprint:
-                    return _replay(charge, row)
+        columns: dict[str, Any] = {"fingerprint": fingerprint, "details": _details(details or {})}
+        with self._books("BEGIN IMMEDIATE") as books:
+            account = books.accounts.find(dataset)
+            if (known := books.known(account.name, fingerprint)) is not None:
+                return _replay(charge_of(known, account), terms)
             if neighbours != account.neighbours:
                 raise UsageError(
-                    f"The budget of {dataset} is kept for neighbours {account.neighbours}, and "
-                    f"losses for {neighbours} do not add to it; publish with the former."
+                    f"The budget of {account.name} is kept for neighbours {account.neighbours}, "
+                    f"and losses for {neighbours} do not add to it; publish with the former."
                 )
-            if not isinstance(loss, (PureDP, type(account.cap))):
-                raise UsageError(
-                    f"The cap of {dataset} is {account.cap}; a loss of {loss} cannot be charged to "
-                    "it: choose a mechanism with the cap's kind of guarantee."
-                )
-            if not within(compose([account.spent, loss]), account.cap):
-                raise BudgetError(
-                    f"{loss} would take {dataset} over its cap of {account.cap}; "
-                    f"{account.remaining} is left, and nothing was charged."
-                )
-            append(db, "charge", row)
-            return _account(db, dataset).charges[-1]
+            after = account.charged(loss)
+            columns |= {"dataset": account.name, "spent": str(after.spent)}
+            columns |= {"releases": after.releases}
+            entry = books.enter({"kind": "charge", **terms, **columns}, after)
+            row = [account.name, fingerprint, entry.head.sequence]
+            books.db.execute("INSERT INTO release VALUES (?, ?, ?)", row)
+        return charge_of(entry, after)
 
     def account(self, dataset: str) -> Account:
-        """A data set with its charges."""
-        with self._chain.transaction("BEGIN") as db:
-            return _account(db, dataset)
+        """A data set and what it has spent."""
+        with self._books("BEGIN") as books:
+            return books.accounts.find(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
         """All data sets, in the order of their entry."""
-        with self._chain.transaction("BEGIN") as db:
-            names = db.execute("SELECT name FROM dataset ORDER BY sequence").fetchall()
-            return tuple(_account(db, name) for (name,) in names)
+        with self._books("BEGIN") as books:
+            return tuple(books.accounts)
+
+    def charges(self, dataset: str | None = None) -> tuple[Charge, ...]:
+        """The charges of one data set or of all, in order; reads and verifies the whole chain."""
+        with self._books("BEGIN") as books:
+            wanted = {a.name: a for a in books.accounts}
+            if dataset is not None:
+                account = books.accounts.find(dataset)
+                wanted = {account.name: account}
+            entries = verify(books.db)[0]
+        charges = (entry for entry in entries if entry.content["kind"] == "charge")
+        return tuple(
+            charge_of(entry, wanted[entry.content["dataset"]])
+            for entry in charges
+            if entry.content["dataset"] in wanted
+        )
 
     def spent(self, dataset: str) -> Loss:
         """The loss of all releases of a data set."""
@@ -307,7 +257,7 @@ class Ledger:
         return self.account(dataset).remaining
 
     def check(self, head: str | None = None) -> Head:
-        """Verify the whole file: schema, chain, references, sums.
+        """Verify the whole file: tables, pages, chain, sums, accounts, fingerprints.
 
         Parameters
         ----------
@@ -320,11 +270,19 @@ class Ledger:
         """
         if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
             raise UsageError("A head has 64 hexadecimal digits, in lower case.")
-        end = self._chain.check(head)
-        for account in self.accounts():
-            if not within(account.spent, account.cap):
-                raise VerificationError(f"The charges of {account.name} are above its cap.")
-        return end
+        seen = self._seen
+        with self._chain.transaction("BEGIN") as db:
+            verify_file(db)
+            recent(db, seen)
+            entries, _ = verify(db)
+            verify_releases(db, entries)
+        if head is not None and head not in {entry.head.hash for entry in entries}:
+            raise VerificationError(
+                "The noted head is not in this ledger: it is another ledger, an older copy, or "
+                "a copy that was charged separately."
+            )
+        self._remember(entries[-1].head)
+        return entries[-1].head
 
     def export(self) -> Iterator[str]:
         """Every entry as one line of JSON, in order, for auditors; the chain is not verified.
@@ -332,41 +290,13 @@ class Ledger:
         The hash of an entry is the SHA-256 of its line without ``hash``: keys sorted, no spaces,
         UTF-8.
         """
-        with self._chain.transaction("BEGIN", verified=False) as db:
-            lines = [canonical({**content, "hash": hash_}) for content, hash_ in entries(db)]
+        with self._chain.transaction("BEGIN") as db:
+            rows = [(text, hash_) for _, text, hash_ in texts(db)]
+        try:
+            lines = [canonical({**json.loads(text), "hash": hash_}) for text, hash_ in rows]
+        except (TypeError, ValueError):
+            raise VerificationError("An entry of the ledger is no JSON text any more.") from None
         return iter(lines)
-
-
-def _account(db: sqlite3.Connection, dataset: str) -> Account:
-    found = db.execute(
-        "SELECT cap, unit, neighbours, (SELECT id FROM genesis) FROM dataset WHERE name = ?",
-        [dataset],
-    ).fetchone()
-    if found is None:
-        raise UsageError(
-            f"The ledger has no data set {dataset}; geodp budget show lists those it has, and "
-            "geodp budget init adds one."
-        )
-    cap, (unit, neighbours, ledger) = parse(found[0]), found[1:]
-    spent, charges = nothing(cap), list[Charge]()
-    rows = db.execute(_CHARGES, [dataset])
-    names = [column[0] for column in rows.description]
-    for row in rows:
-        columns = dict(zip(names, row, strict=True))
-        loss = parse(columns.pop("loss"))
-        spent = compose([spent, loss])
-        charges.append(
-            Charge(
-                ledger=ledger,
-                unit=unit,
-                loss=loss,
-                spent=spent,
-                cap=cap,
-                earlier=len(charges),
-                **columns,
-            )
-        )
-    return Account(dataset, unit, neighbours, cap, spent, tuple(charges))
 
 
 def _replay(charge: Charge, row: dict[str, Any]) -> Charge:
@@ -378,16 +308,6 @@ def _replay(charge: Charge, row: dict[str, Any]) -> Charge:
             "contribution; a fingerprint must change with every parameter."
         )
     return replace(charge, replay=True)
-
-
-def _words(text: str, what: str) -> None:
-    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 200:
-        raise UsageError(f"{what} must be 1 to 200 printable characters.")
-
-
-def _relation(neighbours: str) -> None:
-    if neighbours not in NEIGHBOURS:
-        raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
 
 
 def _details(details: dict[str, Any]) -> str:

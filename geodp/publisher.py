@@ -251,14 +251,14 @@ def charged(
         raise UsageError("A ledger and the name of a data set in it go together.")
     if not spent.is_private:
         raise UsageError("A release with a fixed key is not private and has no place in a ledger.")
-    protected = ledger.account(dataset).unit.removeprefix("one ")
-    if protected != spent.unit:
+    account = ledger.account(dataset)
+    if account.unit != spent.unit:
         raise UsageError(
-            f"The ledger protects one {protected} of {dataset}, and this release one {spent.unit}; "
-            "budgets of different units do not add up."
+            f"The ledger protects one {account.unit} of {account.name}, and this release one "
+            f"{spent.unit}; budgets of different units do not add up."
         )
     loss = spent.loss
-    if spent.rho is not None and isinstance(ledger.account(dataset).cap, ZeroConcentratedDP):
+    if spent.rho is not None and isinstance(account.cap, ZeroConcentratedDP):
         loss = ZeroConcentratedDP(spent.rho)
     return ledger.charge(
         dataset,

@@ -18,8 +18,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import UsageError
 from geodp.kernels import chacha
+from geodp.keyfile import read_key
 
 NOISE_FORMAT = "chacha20-inverse-2"
 """Version of the map from (key, stream, node, law) to noise."""
@@ -81,29 +82,18 @@ class NoiseKey:
 
     @classmethod
     def from_file(cls, path: str | Path) -> NoiseKey:
-        """A kept key: a text file with 64 hexadecimal digits.
+        """A kept key: a text file with 64 hexadecimal digits, which only its owner can use.
 
         Raises
         ------
         InputError
-            The file cannot be read or does not hold exactly 32 bytes in hexadecimal.
+            See :func:`geodp.keyfile.read_key`.
         """
+        secret = read_key(path)
         try:
-            text = Path(path).read_text(encoding="ascii").strip()
-            secret = bytes.fromhex(text)
-        except OSError as error:
-            raise InputError(
-                f"The key file cannot be read ({error.strerror}).", file=str(path)
-            ) from None
-        except ValueError:
-            secret = b""
-        if len(secret) != 32:
-            raise InputError(
-                "A key file holds 32 bytes as 64 hexadecimal digits and nothing else; "
-                "`geodp key FILE` makes one.",
-                file=str(path),
-            )
-        return cls(secret, _origin="file")
+            return cls(secret, _origin="file")
+        finally:
+            secret[:] = bytes(len(secret))
 
     @property
     def origin(self) -> str:

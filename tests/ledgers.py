@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import closing
 from fractions import Fraction as F
 
-from geodp.accounting import ADD_REMOVE
 from geodp.ledger import Ledger
 from geodp.loss import PureDP, ZeroConcentratedDP
+from geodp.neighbours import ADD_REMOVE
 
 FIFTH = PureDP(F(1, 5))
 
@@ -40,6 +40,28 @@ def used_ledger(folder):
         charge(made, dataset=["census", "trips"][number % 2], number=number)
     made.check()
     return made
+
+
+def filled(ledger, charges, dataset="census", loss=FIFTH):
+    """Charges by the ledger's own rules, all in one transaction: as many again are quick."""
+    with ledger._books("BEGIN IMMEDIATE") as books:
+        for number in range(charges):
+            after = books.accounts.find(dataset).charged(loss)
+            columns = {
+                "kind": "charge",
+                "dataset": dataset,
+                "loss": str(loss),
+                "mechanism": "topdown",
+                "neighbours": ADD_REMOVE,
+                "contribution": 1,
+                "fingerprint": fingerprint(number),
+                "details": "{}",
+                "spent": str(after.spent),
+                "releases": after.releases,
+            }
+            entry = books.enter(columns, after)
+            row = [dataset, fingerprint(number), entry.head.sequence]
+            books.db.execute("INSERT INTO release VALUES (?, ?, ?)", row)
 
 
 def forge(path, *statements):

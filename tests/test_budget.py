@@ -37,7 +37,7 @@ def test_the_commands(tmp_path):
 
     shown = geodp_budget("show", "--ledger", file).stdout
     assert "spent      epsilon 1/7 = 0.142857  by releases: 1" in shown
-    assert "panel  (one household, add-remove-one)" in shown
+    assert "panel  (household, add-remove-one)" in shown
     assert head not in shown
     assert head in geodp_budget("show", "--ledger", file, "--dataset", "人口").stdout
     plain = json.loads(geodp_budget("show", "--ledger", file, "--json").stdout)["datasets"]
@@ -82,9 +82,9 @@ def test_exit_codes(ledger, monkeypatch, code, arguments):
 
 def test_commands_on_a_broken_ledger(tmp_path):
     busy = used_ledger(tmp_path)
-    forge(busy.path, "UPDATE dataset SET cap = 'epsilon 9' WHERE name = 'census'")
+    forge(busy.path, "UPDATE entry SET content = replace(content, '1/5', '1/9') WHERE sequence = 6")
     for command in ("show", "check"):
         done = geodp_budget(command, "--ledger", busy.path)
         assert done.exception.exit_code == 3
-        assert "entry 1" in str(done.exception)
+        assert "entry 6" in str(done.exception)
     assert geodp_budget("export", "--ledger", busy.path).exit_code == 0

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from geodp.cli.evaluate import evaluate, split_specs
 from geodp.errors import InputError, UsageError
+from tests.keys import keep
 
 DATA = Path(__file__).parents[1] / "data" / "kanto"
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "estat-2020-500m"
@@ -26,9 +27,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def key_file(tmp_path_factory):
-    file = tmp_path_factory.mktemp("key") / "key"
-    file.write_text("5f" * 32)
-    return file
+    return keep(tmp_path_factory.mktemp("key") / "key")
 
 
 @pytest.fixture

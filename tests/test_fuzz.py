@@ -123,6 +123,7 @@ def test_anything_as_a_budget(value):
 def test_anything_as_a_key_file(tmp_path, content):
     path = tmp_path / "key"
     path.write_bytes(content)
+    path.chmod(0o600)
     survives(lambda: NoiseKey.from_file(path))
 
 

@@ -13,8 +13,10 @@ FLOORS = [
         "nouns",
         (
             "accounting",
+            "accounts",
             "areas",
             "axes",
+            "books",
             "chain",
             "coarser",
             "contribution",
@@ -24,6 +26,7 @@ FLOORS = [
             "gridcode",
             "haar",
             "interval",
+            "keyfile",
             "lattice",
             "ledger",
             "loss",

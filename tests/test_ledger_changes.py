@@ -21,13 +21,9 @@ def busy(tmp_path):
 
 
 COLUMNS = {
-    "entry": ["sequence", "kind", "at", "previous", "hash"],
-    "genesis": ["sequence", "id", "version"],
-    "dataset": ["sequence", "name", "cap", "unit", "neighbours"],
-    "charge": [
-        *["sequence", "dataset", "loss", "mechanism", "neighbours", "contribution"],
-        *["fingerprint", "details"],
-    ],
+    "entry": ["sequence", "content", "hash"],
+    "account": ["number", "state"],
+    "release": ["dataset", "fingerprint", "sequence"],
 }
 
 
@@ -37,60 +33,90 @@ COLUMNS = {
 def test_a_change_of_any_column_of_any_row_is_found(busy, tmp_path, table, column):
     with closing(sqlite3.connect(busy.path)) as db:
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-        rows = [row[0] for row in db.execute(f"SELECT sequence FROM {table}")]
+        rows = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         whole = isinstance(db.execute(f"SELECT {column} FROM {table}").fetchone()[0], int)
     assert columns == COLUMNS[table]
     changes = [f"{column} + 100", f"-1 - {column}"] if whole else [f"{column} || 'x'", "''"]
-    changes += [] if column == "sequence" else [f"CAST({column} AS BLOB)"]
-    for row in rows:
+    changes += [] if column in ("sequence", "number") else [f"CAST({column} AS BLOB)"]
+    for row in range(rows):
         for change in changes:
             forged = tmp_path / "forged"
             shutil.copy(busy.path, forged)
-            forge(forged, f"UPDATE {table} SET {column} = {change} WHERE sequence = {row}")
+            keys = f"'{fingerprint(row)}'" if table == "release" else row
+            place = f"{'fingerprint' if table == 'release' else columns[0]} = {keys}"
+            forge(forged, f"UPDATE {table} SET {column} = {change} WHERE {place}")
             with pytest.raises(VerificationError):
                 Ledger.open(forged).check()
-            if column != "sequence" or table == "entry":
+            if table == "account":
                 with pytest.raises(VerificationError):
                     charge(Ledger.open(forged), number=99)
 
 
-@pytest.mark.parametrize("sequence", range(6))
+@pytest.mark.parametrize(
+    "change", ["content || ' '", "replace(content, 'rho 1/25', 'rho 1/99')", "x'00'"]
+)
+def test_a_change_of_the_last_entry_is_found_before_the_next_charge(busy, change):
+    forge(busy.path, f"UPDATE entry SET content = {change} WHERE sequence = 6")
+    for use in (charge, Ledger.accounts, lambda ledger: ledger.spent("trips")):
+        with pytest.raises(VerificationError, match="broken at entry 6"):
+            use(Ledger.open(busy.path))
+
+
+@pytest.mark.parametrize("sequence", range(7))
 def test_an_entry_taken_out_is_found(busy, sequence):
-    forge(
-        busy.path,
-        *(
-            f"DELETE FROM {table} WHERE sequence = {sequence}"
-            for table in ("entry", "genesis", "dataset", "charge")
-        ),
-    )
+    forge(busy.path, f"DELETE FROM entry WHERE sequence = {sequence}")
     with pytest.raises(VerificationError):
         Ledger.open(busy.path).check()
+    if sequence >= 5:  # the ones that a charge stands on
+        with pytest.raises(VerificationError):
+            charge(Ledger.open(busy.path), number=99)
 
 
-def test_a_charge_taken_out_alone_is_found_before_the_next_charge(busy):
-    forge(busy.path, "DELETE FROM charge WHERE sequence = 6")
-    with pytest.raises(VerificationError, match="entry 6"):
+ROWS = [
+    "INSERT INTO entry SELECT {}, content, hash FROM entry WHERE sequence = 3",
+    "INSERT INTO account SELECT {}, replace(state, 'census', 'new') FROM account LIMIT 1",
+    "INSERT INTO release SELECT 'census', 'aa', {} FROM release LIMIT 1",
+]
+
+
+@pytest.mark.parametrize("statement", ROWS)
+@pytest.mark.parametrize("number", [-3, 3, 99])
+def test_rows_outside_of_the_chain_are_found(busy, statement, number):
+    if number != 3 or not statement.startswith("INSERT INTO entry"):
+        forge(busy.path, statement.format(number))
+        with pytest.raises(VerificationError):
+            busy.check()
+
+
+@pytest.mark.parametrize("number", [-3, 9])
+def test_a_data_set_outside_of_the_chain_cannot_be_charged(busy, number):
+    forge(busy.path, ROWS[1].format(number))
+    for dataset in ("new", "census"):
+        with pytest.raises(VerificationError, match="accounts"):
+            charge(Ledger.open(busy.path), dataset=dataset, number=99)
+
+
+@pytest.mark.parametrize("at", [3, 4, 99, -1])
+def test_a_release_that_the_chain_does_not_know_is_no_replay(busy, at):
+    forge(busy.path, f"INSERT INTO release VALUES ('census', '{fingerprint(99)}', {at})")
+    with pytest.raises(VerificationError, match="releases"):
         charge(Ledger.open(busy.path), number=99)
 
 
-@pytest.mark.parametrize("sequence", [1, 99])
-def test_rows_outside_of_the_chain_are_found(busy, sequence):
-    columns = "dataset, loss, mechanism, neighbours, contribution, 'aa', details"
-    forge(
-        busy.path,
-        f"INSERT INTO charge SELECT {sequence}, {columns} FROM charge WHERE sequence = 3",
-    )
-    with pytest.raises(VerificationError):
-        busy.check()
+def test_a_replay_is_verified_with_the_entry_that_follows_it(busy):
+    assert charge(Ledger.open(busy.path), number=0).replay
+    rewritten(busy, [3], details=lambda entry: '{"x":1}')
+    with pytest.raises(VerificationError, match="entry 4"):
+        charge(Ledger.open(busy.path), number=0)
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "DROP TRIGGER charge_delete",
-        "CREATE TRIGGER more AFTER INSERT ON charge BEGIN SELECT 1; END",
+        "DROP TRIGGER release_delete",
+        "CREATE TRIGGER more AFTER INSERT ON entry BEGIN SELECT 1; END",
         "CREATE VIEW more AS SELECT 1",
-        "ALTER TABLE dataset ADD COLUMN more TEXT",
+        "ALTER TABLE account ADD COLUMN more TEXT",
     ],
 )
 def test_other_tables_and_triggers_are_found(busy, statement):
@@ -102,7 +128,7 @@ def test_other_tables_and_triggers_are_found(busy, statement):
 
 def test_the_file_itself_refuses_changes_by_accident(busy):
     with closing(sqlite3.connect(busy.path)) as db:
-        for statement in ("DELETE FROM charge", "UPDATE dataset SET cap = 'epsilon 9'"):
+        for statement in ("DELETE FROM release", "UPDATE entry SET content = '{}'"):
             with pytest.raises(sqlite3.IntegrityError, match="never changed"):
                 db.execute(statement)
 
@@ -163,44 +189,69 @@ def test_a_file_replaced_or_cut_back_while_in_use_is_found(busy, tmp_path):
             charge(busy, number=9)
 
 
-def rehash(ledger, sequences, cap):
-    """Change the cap of a data set and the hashes of some entries, as a forger would."""
-    previous = "0" * 64
-    statements = [f"UPDATE dataset SET cap = '{cap}' WHERE name = 'census'"]
+def rewritten(ledger, sequences=range(99), **changed):
+    """Change a ledger's entries and the hashes of some, as a forger would."""
+    previous, statements = "0" * 64, []
     for line in ledger.export():
         entry = json.loads(line)
         stated = entry.pop("hash")
-        if entry.get("name") == "census":
-            entry["cap"] = cap
         if entry["sequence"] in sequences:
+            entry |= {name: change(entry) for name, change in changed.items() if name in entry}
             entry["previous"], stated = previous, sha256({**entry, "previous": previous})
-            statements.append(
-                f"UPDATE entry SET previous = '{previous}', hash = '{stated}' "
-                f"WHERE sequence = {entry['sequence']}"
-            )
+            text = json.dumps(entry, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            change = f"content = '{text}', hash = '{stated}'"
+            statements.append(f"UPDATE entry SET {change} WHERE sequence = {entry['sequence']}")
         previous = stated
     forge(ledger.path, *statements)
 
 
 def test_an_entry_with_a_new_hash_is_found_by_its_successor(busy):
-    rehash(busy, [1], "epsilon 99")
+    rewritten(busy, [1], at=lambda entry: "2000-01-01T00:00:00+00:00")
     with pytest.raises(VerificationError, match="entry 2"):
         Ledger.open(busy.path).check()
 
 
 def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(busy):
     noted = busy.check().hash
-    rehash(busy, range(7), "epsilon 99")
+    rewritten(busy, at=lambda entry: "2000-01-01T00:00:00+00:00")
     forged = Ledger.open(busy.path)
     forged.check()  # what cannot be known
     with pytest.raises(VerificationError):
         forged.check(noted)
 
 
-def test_charges_above_a_cap_are_found_even_with_new_hashes(busy):
-    rehash(busy, range(7), "epsilon 1/5")
-    with pytest.raises(VerificationError, match="above its cap"):
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cap": lambda entry: "epsilon 99" if entry["name"] == "census" else entry["cap"]},
+        {"spent": lambda entry: "epsilon 1/5"},
+        {"loss": lambda entry: "epsilon 1/9"},
+        {"loss": lambda entry: "much"},
+        {"loss": lambda entry: 1},
+        {"releases": lambda entry: 1},
+        {"accounts": lambda entry: "0" * 64},
+        {"neighbours": lambda entry: "replace-one"},
+        {"name": lambda entry: "census"},
+        {"name": lambda entry: " x"},
+        {"unit": lambda entry: "one person"},
+        {"dataset": lambda entry: "nobody"},
+        {"kind": lambda entry: "genesis"},
+        {"version": lambda entry: 1},
+        {"kind": lambda entry: "else"},
+    ],
+)
+def test_sums_that_are_wrong_are_found_even_with_new_hashes(busy, changed):
+    rewritten(busy, **changed)
+    with pytest.raises(VerificationError, match="states other sums"):
         Ledger.open(busy.path).check()
+
+
+def test_charges_above_a_cap_are_found_also_where_all_else_agrees(busy, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("geodp.accounts.within", lambda loss, cap: True)
+        charge(busy, PureDP(F(1)), number=9)
+    with pytest.raises(VerificationError, match="census are above its cap"):
+        busy.check()
 
 
 def sha256(entry):

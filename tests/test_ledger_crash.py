@@ -101,7 +101,7 @@ def test_of_eight_processes_at_once_exactly_the_five_that_the_cap_allows_succeed
     release(processes)
     assert results(processes) == 3 * ["BudgetError"] + 5 * ["charged"]
     account = ledger.account("census")
-    assert account.spent == PureDP(sum((c.loss.epsilon for c in account.charges), F(0)))
+    assert account.spent == PureDP(sum((c.loss.epsilon for c in ledger.charges("census")), F(0)))
     assert account.remaining == PureDP(F(0))
     assert ledger.check().sequence == 1 + 5
 
@@ -191,7 +191,7 @@ def test_kill_at_random_moments_loses_no_acknowledged_charge(tmp_path, cap, kill
     for head in heads:
         ledger.check(head)
     account = ledger.account("census")
-    charged = {c.fingerprint for c in account.charges}
+    charged = {c.fingerprint for c in ledger.charges("census")}
     assert acknowledged <= charged
     assert len(charged) <= len(acknowledged) + kills  # one in flight for each
     assert account.spent == PureDP(F(len(charged), 5))
@@ -206,7 +206,7 @@ def test_a_process_that_acknowledges_too_early_is_caught(tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(F(10**6)))
     acknowledged, _ = kill_at_random(TOO_EARLY, ledger.path, 10, random.Random(21))
-    assert acknowledged - {c.fingerprint for c in ledger.account("census").charges}
+    assert acknowledged - {c.fingerprint for c in ledger.charges("census")}
 
 
 def test_a_kill_while_a_ledger_is_made_leaves_one_that_can_be_made(tmp_path):
@@ -248,7 +248,7 @@ def test_a_file_that_may_not_grow_gives_a_clear_error_and_keeps_the_ledger_whole
         done += outcome == "charged"
         assert Ledger.open(ledger.path).check().sequence == 1 + done
     assert done == 0 if limit <= 4096 else True
-    assert len(ledger.account("census").charges) == done
+    assert len(ledger.charges("census")) == done
     assert not charge(ledger).replay
 
 

@@ -11,6 +11,7 @@ from geodp.errors import BudgetError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
 from geodp.mechanisms.pyramid import Pyramid
+from tests.keys import keep
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
@@ -25,9 +26,7 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def key(tmp_path):
-    file = tmp_path / "key"
-    file.write_text(bytes(range(32)).hex())
-    return geodp.NoiseKey.from_file(file)
+    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_the_cap_holds_and_the_card_carries_the_head(ledger):
@@ -49,14 +48,14 @@ def test_a_replay_costs_nothing_and_gives_the_same_release_and_card(ledger, key)
     assert (one.table.to_dense() == two.table.to_dense()).all()
     assert one.card() == two.card()
     assert two.charge.replay
-    assert len(ledger.account("census").charges) == 1
+    assert len(ledger.charges("census")) == 1
 
 
 def test_other_data_under_the_same_key_is_charged(ledger, key):
     other = geodp.CountTable.from_dense(np.full((8, 8), 21), GRID)
     for table in (TABLE, other):
         geodp.publish(table, epsilon="1/2", key=key, ledger=ledger, dataset="census")
-    assert len(ledger.account("census").charges) == 2
+    assert len(ledger.charges("census")) == 2
 
 
 def test_a_run_that_fails_after_the_charge_stays_charged(ledger, monkeypatch):
@@ -83,7 +82,7 @@ def test_what_does_not_fit_the_ledger_is_refused_and_costs_nothing(ledger, optio
     given = {"epsilon": 1, "ledger": ledger, "dataset": "census", **options}
     with pytest.raises(UsageError, match=message):
         geodp.publish(TABLE, **given)
-    assert ledger.account("census").charges == ()
+    assert ledger.charges("census") == ()
 
 
 def _publish(path, queue):
@@ -106,4 +105,4 @@ def test_eight_publishers_at_once_against_a_cap_for_five(ledger):
         run.join()
     assert answers == ["published"] * 5 + ["refused"] * 3
     assert ledger.check()
-    assert len(ledger.account("census").charges) == 5
+    assert len(ledger.charges("census")) == 5

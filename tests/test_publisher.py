@@ -10,6 +10,7 @@ from geodp.domain import mask_of_blocks
 from geodp.errors import UsageError
 from geodp.loss import epsilon_for
 from geodp.regions import Regions
+from tests.keys import keep
 
 GRID = geodp.Grid.regular((32, 32))
 TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
@@ -132,8 +133,7 @@ def test_parameters_and_grid_change_the_noise_of_a_kept_key():
 
 
 def test_a_fixed_key_is_stamped_and_the_others_are_not(tmp_path):
-    file = tmp_path / "key"
-    file.write_text("5f" * 32)
+    file = keep(tmp_path / "key")
     fixed = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey(bytes(32)))
     kept = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file))
     fresh = geodp.publish(TABLE, epsilon=1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import UsageError
 from geodp.randomness import NoiseKey, Stream, blocks, digest
 from tests.reference import chacha as reference
 from tests.strategies import secrets
@@ -119,19 +119,6 @@ def test_the_caller_s_secret_stays_its_own():
 def test_a_wrong_key_is_refused(secret):
     with pytest.raises(UsageError, match="exactly 32 bytes"):
         NoiseKey(secret)
-
-
-def test_key_files(tmp_path):
-    good = tmp_path / "key"
-    good.write_text("ab" * 32 + "\n")
-    assert NoiseKey.from_file(good).origin == "file"
-    for content in ("ab" * 31, "xy" * 32, "", "ab" * 33):
-        good.write_text(content)
-        with pytest.raises(InputError, match="64 hexadecimal") as caught:
-            NoiseKey.from_file(good)
-        assert not content or content not in str(caught.value)
-    with pytest.raises(InputError, match="cannot be read"):
-        NoiseKey.from_file(tmp_path / "absent")
 
 
 @given(

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.keys import keep
+
 SCRIPT = """
 import sys, numpy as np, geodp
 key = geodp.NoiseKey.from_file(sys.argv[1])
@@ -31,9 +33,7 @@ def run(key_file, **variables):
 
 @pytest.mark.parametrize("variables", [{}, {"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_NUM_THREADS": "1"}])
 def test_another_process_replays_bit_for_bit(tmp_path, variables):
-    key_file = tmp_path / "key"
-    key_file.write_text("c0ffee" * 10 + "abcd")
+    key_file = keep(tmp_path / "key")
     first = run(key_file)
     assert run(key_file, **variables) == first
-    key_file.write_text("c0ffee" * 10 + "abce")
-    assert run(key_file) != first
+    assert run(keep(tmp_path / "other", "other")) != first

@@ -11,7 +11,7 @@ import click
 from geodp.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from geodp.ledger import Account, Ledger
+    from geodp.ledger import Account, Charge, Ledger
     from geodp.loss import Loss
 
 _ledger = click.option(
@@ -37,7 +37,7 @@ def budget() -> None:
 @click.option("--epsilon", help="Cap of all releases, read exactly: 2 or 0.5 or 1/3.")
 @click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
 @click.option("--rho", help="Cap of zero-concentrated differential privacy.")
-@click.option("--unit", default="one person", show_default=True, help="Whom it protects.")
+@click.option("--unit", default="person", show_default=True, help="Whom it protects.")
 @click.option("--neighbours", default="add-remove-one", show_default=True)
 @_json
 def init(
@@ -60,9 +60,9 @@ def init(
         ledger = Ledger.open(file)
     account = ledger.add_dataset(dataset, cap, unit=unit, neighbours=neighbours)
     if as_json:
-        click.echo(json.dumps(_plain(account), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
-    click.echo(f"{file}: all releases of {dataset} together may spend {cap}.")
+    click.echo(f"{file}: all releases of {account.name} together may spend {cap}.")
 
 
 @budget.command()
@@ -74,16 +74,17 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
     ledger = _open(file)
     accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
     if as_json:
-        plain = {"datasets": [_plain(account) for account in accounts]}
+        charges = ledger.charges(dataset)
+        plain = {"datasets": [_plain(account, charges) for account in accounts]}
         click.echo(json.dumps(plain, ensure_ascii=False, indent=1))
         return
     for account in accounts:
         click.echo(f"{account.name}  ({account.unit}, {account.neighbours})")
         click.echo(f"  cap        {_shown(account.cap)}")
-        click.echo(f"  spent      {_shown(account.spent)}  by releases: {len(account.charges)}")
+        click.echo(f"  spent      {_shown(account.spent)}  by releases: {account.releases}")
         click.echo(f"  remaining  {_shown(account.remaining)}")
         if dataset is not None:
-            for charge in account.charges:
+            for charge in ledger.charges(dataset):
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
 
 
@@ -144,7 +145,7 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
     raise UsageError("Give the cap as --epsilon, as --epsilon and --delta, or as --rho.")
 
 
-def _plain(account: Account) -> dict[str, Any]:
+def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
     return {
         "dataset": account.name,
         "unit": account.unit,
@@ -154,7 +155,8 @@ def _plain(account: Account) -> dict[str, Any]:
         "remaining": account.remaining.describe(),
         "charges": [
             {"at": charge.at, "mechanism": charge.mechanism, **charge.describe()}
-            for charge in account.charges
+            for charge in charges
+            if charge.dataset == account.name
         ],
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -208,12 +207,12 @@ def key(file: Path) -> None:
     """
     import secrets
 
+    from geodp.keyfile import write_key
+
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_key(file, secrets.token_bytes(32))
     except FileExistsError:
         raise UsageError(f"{file} exists; a key is never overwritten.") from None
     except OSError as error:
         raise OutputError(f"{file} cannot be written ({error.strerror}).") from None
-    with os.fdopen(descriptor, "w") as handle:
-        handle.write(secrets.token_hex(32) + "\n")
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")

@@ -1,13 +1,12 @@
 """How the key of a release reaches the workers: a file that only its user can read.
 
 The task graph, the scheduler and the workers' stores hold the path of that file and nothing else.
-A task opens it, reads 32 bytes, draws its noise and overwrites its copy.
+A task opens it, reads the key, draws its noise and overwrites its copy.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from geodp.errors import OutputError, UsageError
+import numpy as np
+
+from geodp.errors import InputError, OutputError, UsageError
+from geodp.keyfile import write_key
 from geodp.randomness import NoiseKey
 
 NAME = "release-key"
@@ -40,41 +42,18 @@ class KeyFile:
         Raises UsageError where the file is not there, or others than this process's user may
         read or replace it.
         """
-        key = self._read()
+        try:
+            key = NoiseKey.from_file(self.path)
+        except InputError as error:
+            raise UsageError(
+                f"A worker cannot use the key of the release. {error} Give a key_folder that the "
+                "workers' user, and nobody else, can read on every machine, and run the workers "
+                "as the user who publishes."
+            ) from None
         try:
             yield key
         finally:
             key.forget()
-
-    def _read(self) -> NoiseKey:
-        try:
-            handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            raise UsageError(
-                f"A worker cannot read the key file {self.path} ({error.strerror}); give a "
-                "key_folder that the workers' user, and nobody else, can read on every machine."
-            ) from None
-        try:
-            found = os.fstat(handle)
-            if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
-                raise UsageError(
-                    f"The key file {self.path} is not the workers' user's alone; run the workers "
-                    "as the user who publishes."
-                )
-            secret = bytearray(33)
-            try:
-                size = os.readv(handle, [secret])
-                if size != 32:
-                    raise UsageError(f"The key file {self.path} does not hold 32 bytes.")
-                short = secret[:32]
-                try:
-                    return NoiseKey(short)
-                finally:
-                    short[:] = bytes(32)
-            finally:
-                secret[:] = bytes(33)
-        finally:
-            os.close(handle)
 
 
 @contextmanager
@@ -95,12 +74,9 @@ def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFil
     path = own / NAME
     with _guarded(path):
         words = key.words().astype("<u4")
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, words.data)
-            os.fsync(handle)  # a worker elsewhere sees the whole of it
+            write_key(path, words.view(np.uint8).data)
         finally:
-            os.close(handle)
             words.fill(0)
         yield KeyFile(str(path))
 
@@ -110,7 +86,7 @@ import os, sys
 sys.stdin.read()
 try:
     handle = os.open(sys.argv[1], os.O_WRONLY)
-    os.write(handle, bytes(32))
+    os.write(handle, bytes(os.fstat(handle).st_size))
     os.fsync(handle)
     os.unlink(sys.argv[1])
 finally:

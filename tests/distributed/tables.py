@@ -8,9 +8,10 @@ import pyarrow.parquet as pq
 
 import geodp
 from geodp.distributed import Partitions
+from tests.keys import secret
 
 GRID = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 4_600_000, 3_000_000))
-KEY = bytes(range(100, 132))
+KEY = secret("town")
 
 
 def town(people: int = 20_000) -> geodp.CountTable:

@@ -15,7 +15,8 @@ from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import BudgetError, InputError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
-from tests.distributed.tables import GRID, KEY, kept, sha256, split, town
+from tests.distributed.tables import GRID, kept, sha256, split, town
+from tests.keys import keep
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 from geodp.distributed import Partitions, publish  # noqa: E402
@@ -141,8 +142,7 @@ def test_tables_with_codes(cluster, tmp_path):
 def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(1)))
-    (tmp_path / "key").write_text(KEY.hex())
-    key = geodp.NoiseKey.from_file(tmp_path / "key")
+    key = geodp.NoiseKey.from_file(keep(tmp_path / "key"))
     spent = {"epsilon": "3/4", "ledger": ledger, "dataset": "census"}
     whole = geodp.publish(town(), key=key, **spent)
     files = split(town(), tmp_path / "files", 2)

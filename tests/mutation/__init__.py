@@ -1,0 +1,14 @@
+"""Mutants of the code that privacy stands on, and the tests that must notice them.
+
+    python -m tests.mutation              # all targets; exit code 1 if a mutant lives unexpectedly
+    python -m tests.mutation ledger loss  # the targets whose module holds one of these words
+    python -m tests.mutation --list       # names the mutants and runs nothing
+
+A mutant is the project with one comparison, constant, operator, condition or argument changed. It
+is made in memory, in a process of its own, and the working tree is never touched. A mutant that all
+tests of its target let pass has survived: then a test is missing, or the change means nothing, and
+`equivalent.txt` says why.
+
+Two libraries were looked at first. mutmut leaves decorated functions as they are, which here are
+kernels and properties, and cosmic-ray drops no arguments and writes its mutants into the tree.
+"""

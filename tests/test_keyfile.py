@@ -1,0 +1,161 @@
+"""A key file is its owner's alone, or it is refused, also by a worker of a cluster."""
+
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geodp import keyfile
+from geodp.distributed.secret import KeyFile
+from geodp.errors import InputError, UsageError
+from geodp.keyfile import read_key, write_key
+from geodp.randomness import NoiseKey
+from tests.keys import keep, secret
+
+posix = pytest.mark.skipif(os.name != "posix", reason="owners and permission bits of POSIX")
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return keep(tmp_path / "key")
+
+
+def refused(path, message):
+    """By both readers, and the message shows nothing of the key."""
+    with pytest.raises(InputError, match=message) as caught:
+        NoiseKey.from_file(path)
+    told = str(caught.value)
+    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).opened():
+        pass
+    assert "key_folder" in str(caught.value)
+    content = path.read_text() if path.is_file() and os.access(path, os.R_OK) else ""
+    assert len(content.strip()) < 8 or content.strip()[:8] not in told + str(caught.value)
+
+
+def test_what_is_written_is_read_back_and_overwritten(kept, monkeypatch):
+    assert read_key(kept) == secret("kept")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600 or os.name != "posix"
+    held = []
+    monkeypatch.setattr(
+        "geodp.randomness.read_key", lambda path: held.append(read_key(path)) or held[0]
+    )
+    key = NoiseKey.from_file(kept)
+    assert key.origin == "file"
+    assert key.words().astype("<u4").tobytes() == secret("kept")
+    assert held == [bytes(32)]
+
+
+def test_a_file_is_never_written_over(kept):
+    with pytest.raises(FileExistsError):
+        write_key(kept, secret("other"))
+    assert read_key(kept) == secret("kept")
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("case", [str.upper, str.lower])
+def test_digits_of_both_cases_and_line_ends_of_all_systems(kept, end, case):
+    kept.write_bytes(case(secret("x").hex()).encode() + end.encode())
+    assert read_key(kept) == secret("x")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        secret("x").hex()[:-1],
+        secret("x").hex() + "0",
+        secret("x").hex()[:-1] + "g",
+        secret("x").hex() + "\n\n",
+        secret("x").hex() + "\n\r",
+        " " + secret("x").hex(),
+        secret("x").hex() * 2,
+        "０" * 64,
+    ],
+)
+def test_anything_else_is_refused(kept, content):
+    kept.write_bytes(content.encode())
+    refused(kept, "64 hexadecimal")
+
+
+@pytest.mark.parametrize(
+    "guessed",
+    [
+        bytes(32),
+        b"\xff" * 32,
+        b"\xab\xcd" * 16,
+        bytes(range(32)),
+        bytes(range(0, 224, 7)),
+        b"secret--" * 4,
+        bytes([7, 9] * 8) + bytes(range(16)),
+    ],
+)
+def test_a_key_that_nobody_drew_is_refused(kept, guessed):
+    kept.write_text(guessed.hex())
+    refused(kept, "not drawn at random")
+
+
+def test_the_least_variety_is_just_taken(kept):
+    cycle = [n * n for n in range(16)]  # 16 bytes, and 16 steps with the one back to the first
+    kept.write_text(bytes(cycle * 2).hex())
+    assert read_key(kept) == bytes(cycle * 2)
+    for poor in (cycle[:15] * 2 + cycle[:2], [*range(16, 32), *cycle[:4] * 4]):
+        kept.write_text(bytes(poor).hex())
+        refused(kept, "not drawn at random")
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_only_poor_keys_are_refused(tmp_path_factory, drawn):
+    path = tmp_path_factory.mktemp("keys") / "key"
+    write_key(path, drawn)
+    steps = {(a - b) % 256 for a, b in zip(drawn[1:], drawn[:-1], strict=True)}
+    if len(set(drawn)) >= 16 and len(steps) >= 16:
+        assert read_key(path) == drawn
+    else:
+        refused(path, "not drawn at random")
+
+
+@posix
+@pytest.mark.parametrize("bit", [1 << n for n in range(6)])
+def test_no_bit_for_others_is_accepted(kept, bit):
+    kept.chmod(0o600 | bit)
+    refused(kept, "chmod 600 key")
+    kept.chmod(0o400)
+    assert read_key(kept) == secret("kept")
+
+
+@posix
+@pytest.mark.parametrize(("owner", "good"), [(0, True), (None, True), (4242, False)])
+def test_the_owner_is_who_reads_it_or_root(kept, monkeypatch, owner, good):
+    found = os.fstat
+
+    def fstat(handle):
+        true = found(handle)
+        return os.stat_result([*true[:4], os.geteuid() if owner is None else owner, *true[5:10]])
+
+    monkeypatch.setattr(keyfile.os, "fstat", fstat)
+    if good:
+        assert read_key(kept) == secret("kept")
+    else:
+        refused(kept, "another user")
+
+
+@posix
+def test_links_pipes_and_folders_are_refused(kept, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(kept)
+    refused(link, "symbolic link")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    refused(pipe, "regular file")  # and nobody waits for a writer
+    refused(tmp_path, "regular file")
+    refused(tmp_path / "absent", "cannot be read")
+
+
+@posix
+def test_a_link_that_is_put_in_its_place_is_not_followed(kept, tmp_path, monkeypatch):
+    link = tmp_path / "link"
+    link.symlink_to(kept)
+    monkeypatch.setattr(keyfile.os.path, "islink", lambda path: False)
+    refused(link, "cannot be read")

@@ -1,0 +1,336 @@
+"""What must never go over a cap: older files, second names, look-alikes, flipped bits."""
+
+import os
+import random
+import shutil
+import sqlite3
+import unicodedata
+from contextlib import closing, suppress
+from fractions import Fraction as F
+
+import pytest
+
+from geodp import chain
+from geodp.errors import BudgetError, GeodpError, UsageError, VerificationError
+from geodp.ledger import Ledger
+from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+from tests.ledgers import charge, filled, forge, small_ledger
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return small_ledger(tmp_path)
+
+
+# -- older files
+
+
+USES = {
+    "charge": lambda ledger: charge(ledger, number=9),
+    "replay": lambda ledger: charge(ledger, number=1),
+    "account": lambda ledger: ledger.account("census"),
+    "accounts": lambda ledger: ledger.accounts(),
+    "charges": lambda ledger: ledger.charges("census"),
+    "add": lambda ledger: ledger.add_dataset("other", PureDP(1)),
+    "check": lambda ledger: ledger.check(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize("seen", ["charge", "add", "account", "check"])
+def test_a_file_set_back_by_one_entry_is_refused_by_who_saw_the_entry(ledger, tmp_path, seen, use):
+    charge(ledger, number=1)
+    older = tmp_path / "older"
+    shutil.copy(ledger.path, older)
+    live = ledger if seen in ("charge", "add") else Ledger.open(ledger.path)
+    if seen == "add":
+        ledger.add_dataset("new", PureDP(1))
+    else:
+        charge(ledger, number=2)
+    if seen in ("account", "check"):
+        USES[seen](live)
+    shutil.copy(older, ledger.path)
+    with pytest.raises(VerificationError, match="while it was in use"):
+        use(live)
+
+
+def test_a_new_ledger_that_is_replaced_at_once_is_refused(tmp_path):
+    one, two = (Ledger.create(tmp_path / name) for name in ("one", "two"))
+    shutil.copy(two.path, one.path)
+    with pytest.raises(VerificationError, match="while it was in use"):
+        one.add_dataset("census", PureDP(1))
+
+
+def test_what_others_added_since_is_verified(ledger):
+    other = Ledger.open(ledger.path)
+    for number in range(4):
+        charge(other, PureDP(F(1, 10)), number=number)
+    assert ledger.spent("census") == PureDP(F(2, 5))
+    for number in range(4, 8):
+        charge(other, PureDP(F(1, 10)), number=number)
+    forge(ledger.path, "UPDATE entry SET content = content || ' ' WHERE sequence = 7")
+    with pytest.raises(VerificationError, match="entry 7"):
+        charge(ledger, PureDP(F(1, 10)), number=8)
+
+
+# -- second names
+
+
+def test_a_file_with_two_names_is_refused(ledger, tmp_path):
+    other = tmp_path / "other.ledger"
+    os.link(ledger.path, other)
+    for use in USES.values():
+        with pytest.raises(UsageError, match="hard link"):
+            use(ledger)
+    for verb in (Ledger.open, Ledger.create):
+        with pytest.raises(UsageError, match="hard link"):
+            verb(other)
+    other.unlink()
+    assert not charge(ledger).replay
+
+
+def test_a_name_that_appears_during_a_charge_is_refused(ledger, tmp_path, monkeypatch):
+    whole = chain._recognise
+
+    def link(db, path, new):
+        whole(db, path, new)
+        with suppress(FileExistsError):
+            os.link(path, tmp_path / "other")
+
+    monkeypatch.setattr(chain, "_recognise", link)
+    with pytest.raises(UsageError, match="hard link"):
+        charge(ledger)
+
+
+def test_a_symbolic_link_is_the_same_ledger(ledger, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(ledger.path)
+    linked = Ledger.open(link)
+    assert linked.path == ledger.path
+    with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)):
+        assert linked.spent("census") == PureDP(0)
+    for number in range(5):
+        charge([ledger, linked][number % 2], number=number)
+    with pytest.raises(BudgetError):
+        charge(linked, number=5)
+
+
+# -- look-alikes
+
+
+ALIKE = ["Census", "ＣＥＮＳＵＳ", "ｃensus", "cen sus", "cenſus", "CENſUS"]
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_a_name_that_reads_like_another_gets_no_cap_of_its_own(ledger, name):
+    with pytest.raises(UsageError, match="reads like census"):
+        ledger.add_dataset(name, PureDP(1))
+    with pytest.raises(UsageError, match="it has census"):
+        charge(ledger, dataset=name)
+
+
+@pytest.mark.parametrize("name", ["census ", " census", "census"])
+def test_blanks_around_a_name_are_no_part_of_it(ledger, name):
+    with pytest.raises(UsageError, match="already"):
+        ledger.add_dataset(name, PureDP(1))
+    assert charge(ledger, dataset=name).dataset == "census"
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@pytest.mark.parametrize("stored", ["NFC", "NFD"])
+def test_all_compositions_of_a_name_are_one(ledger, form, stored):
+    name = "Zürich ガザ 2020"
+    ledger.add_dataset(unicodedata.normalize(stored, name), PureDP(1))
+    given = unicodedata.normalize(form, name)
+    with pytest.raises(UsageError, match="already"):
+        ledger.add_dataset(given, PureDP(1))
+    assert charge(ledger, dataset=given).dataset == unicodedata.normalize("NFC", name)
+
+
+def test_half_width_letters_and_other_dashes_are_no_other_name(ledger):
+    ledger.add_dataset("ガザ-2020", PureDP(1))
+    for name in ("ｶﾞｻﾞ-2020", "ガザ–2020", "ガザ－２０２０"):
+        with pytest.raises(UsageError, match="reads like"):
+            ledger.add_dataset(name, PureDP(1))
+
+
+@pytest.mark.parametrize("mark", ["\ufe0f", "\u034f", "\u3164", "\u2800", "\u200b", "\U000e0100"])
+def test_characters_that_nobody_sees_are_refused(ledger, mark):
+    for use in (lambda n: ledger.add_dataset(n, PureDP(1)), lambda n: charge(ledger, dataset=n)):
+        with pytest.raises(UsageError, match="characters"):
+            use(f"cen{mark}sus")
+
+
+@pytest.mark.parametrize("unit", ["person", "one person", " One  person", "one one person"])
+def test_a_unit_has_one_form(ledger, unit):
+    assert ledger.add_dataset("new", PureDP(1), unit=unit).unit == "person"
+    assert ledger.account("new").unit == "person"
+
+
+@pytest.mark.parametrize("unit", ["", " ", "one", "a\nb", "x" * 201, None])
+def test_what_is_no_unit_is_refused(ledger, unit):
+    with pytest.raises(UsageError, match="unit must say"):
+        ledger.add_dataset("new", PureDP(1), unit=unit)
+
+
+# -- sums
+
+
+@pytest.mark.parametrize(
+    ("cap", "loss"),
+    [
+        (PureDP(1), PureDP(F(1, 7))),
+        (ZeroConcentratedDP(1), PureDP(F(1, 3))),
+        (ZeroConcentratedDP(1), ZeroConcentratedDP(F(1, 7))),
+        (ApproximateDP(1, F(1, 10)), ApproximateDP(F(1, 7), F(1, 1000))),
+        (ApproximateDP(1, F(1, 10)), ApproximateDP(F(1, 1000), F(1, 70))),
+    ],
+)
+def test_running_sums_of_every_kind_are_those_of_all_charges(ledger, cap, loss):
+    ledger.add_dataset("new", cap)
+    done = 0
+    with suppress(BudgetError):
+        while done < 99:
+            charge(ledger, loss, "new", done)
+            done += 1
+    assert done in (7, 18)
+    charges = ledger.charges("new")
+    assert [c.earlier for c in charges] == list(range(done))
+    assert charges[-1].spent == ledger.spent("new")
+    amounts = [loss.epsilon**2 / 2] if type(loss) is not type(cap) else loss.amounts
+    assert ledger.spent("new").amounts == tuple(done * amount for amount in amounts)
+    ledger.check()
+
+
+def test_a_sum_too_long_to_be_written_is_refused_before_it_is_charged(ledger):
+    ledger.add_dataset("new", PureDP(9))
+    before = ledger.check()
+    for long in (F(1, 3**9999), F(1, 3**2600)):
+        with pytest.raises(UsageError, match="fewer digits"):
+            charge(ledger, PureDP(long), "new")
+        with pytest.raises(UsageError, match="fewer digits"):
+            ledger.add_dataset("other", PureDP(long))
+    assert ledger.check() == before
+    charge(ledger, PureDP(F(1, 3**1200)), "new", 1)
+    with pytest.raises(UsageError, match="fewer digits"):
+        charge(ledger, PureDP(F(1, 5**900)), "new", 2)
+    assert charge(ledger, PureDP(F(1, 3**1200)), "new", 3).spent == PureDP(F(2, 3**1200))
+
+
+# -- flipped bits
+
+
+def test_no_flipped_bit_takes_the_ledger_over_its_cap(tmp_path):
+    """A sample; GEODP_BITS=1000000 tries all of them in some minutes."""
+    ledger = small_ledger(tmp_path)
+    ledger.add_dataset("other", PureDP(F(1, 5)))
+    for number in range(9):
+        charge(ledger, PureDP(F(1, 10)), number=number)
+    content = ledger.path.read_bytes()
+    filled_bytes = [place for place, byte in enumerate(content) if byte]
+    chance = random.Random(os.environ.get("GEODP_BITS_SEED", "bits"))
+    bits = [(place, bit) for place in filled_bytes for bit in range(8)]
+    trials = int(os.environ.get("GEODP_BITS", "700"))
+    refused = dict.fromkeys(("UsageError", "VerificationError", "OutputError", "BudgetError"), 0)
+    for place, bit in chance.sample(bits, min(trials, len(bits))):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << bit
+        path = tmp_path / "damaged"
+        for rest in tmp_path.glob("damaged*"):
+            rest.unlink()
+        path.write_bytes(damaged)
+        for dataset, loss in (("census", F(1, 5)), ("other", F(1, 4))):
+            try:
+                charge(Ledger.open(path), PureDP(loss), dataset, number=99)
+            except GeodpError as error:
+                refused[type(error).__name__] += 1
+            else:
+                raise AssertionError(f"bit {bit} of byte {place} opened the cap of {dataset}")
+    assert refused["BudgetError"] > trials / 4  # most bits are old entries, which change no sum
+    assert refused["VerificationError"] > trials / 10
+
+
+def test_a_page_that_is_older_than_the_rest_is_found(tmp_path):
+    """A write that the disk lost: each page of the last charge, alone, as it was before."""
+    ledger = small_ledger(tmp_path)
+    for number in range(30):
+        charge(ledger, PureDP(F(1, 50)), number=number)
+    before = ledger.path.read_bytes()
+    charge(ledger, PureDP(F(2, 5)), number=30)  # all is spent
+    after = ledger.path.read_bytes()
+    changed = [
+        i for i in range(0, len(before), 4096) if before[i : i + 4096] != after[i : i + 4096]
+    ]
+    assert len(changed) >= 3
+    for at in changed:
+        stale = tmp_path / f"stale-{at}"
+        stale.write_bytes(after[:at] + before[at : at + 4096] + after[at + 4096 :])
+        with pytest.raises((BudgetError, VerificationError)):
+            charge(Ledger.open(stale), PureDP(F(1, 50)), number=99)
+
+
+# -- work
+
+
+def steps(ledger, monkeypatch, use):
+    """Instructions of SQLite's machine, and entries that were hashed."""
+    counted = {"steps": 0, "hashes": 0}
+    whole, hashed = chain._connection, chain._hash
+
+    def connection(*arguments):
+        db = whole(*arguments)
+        db.set_progress_handler(lambda: counted.update(steps=counted["steps"] + 1), 1)
+        return db
+
+    def hash_(text):
+        counted["hashes"] += 1
+        return hashed(text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chain, "_connection", connection)
+        patch.setattr(chain, "_hash", hash_)
+        use(Ledger.open(ledger.path))
+    return counted
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ledger: charge(ledger, PureDP(F(1, 10**6)), number=10**6),
+        lambda ledger: charge(ledger, PureDP(F(1, 10**6)), number=20),
+        lambda ledger: ledger.remaining("census"),
+    ],
+    ids=["charge", "replay", "remaining"],
+)
+def test_the_work_of_a_charge_does_not_grow_with_the_ledger(tmp_path, monkeypatch, use):
+    found = []
+    for number in (50, 50_000):
+        ledger = Ledger.create(tmp_path / str(number))
+        ledger.add_dataset("census", PureDP(1))
+        filled(ledger, number, loss=PureDP(F(1, 10**6)))
+        found.append(steps(ledger, monkeypatch, use))
+    few, many = found
+    assert many["hashes"] == few["hashes"] <= 5
+    assert many["steps"] <= 1.1 * few["steps"] + 20
+
+
+def test_the_count_of_work_sees_a_walk(tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("census", PureDP(1))
+    filled(ledger, 400, loss=PureDP(F(1, 10**6)))
+    counted = steps(ledger, monkeypatch, lambda ledger: ledger.charges("census"))
+    assert counted["hashes"] >= 402
+    assert counted["steps"] > 1000
+
+
+# -- other versions
+
+
+@pytest.mark.parametrize(("version", "words"), [(1, "begin a new one"), (3, "or a newer one")])
+def test_a_ledger_of_another_version_is_refused_in_a_sentence(ledger, version, words):
+    with closing(sqlite3.connect(ledger.path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(UsageError, match=words):
+        Ledger.open(ledger.path)
+    with pytest.raises(UsageError, match="never overwritten"):
+        Ledger.create(ledger.path)
