@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 
 from geodp.accounting import ADD_REMOVE, Budget, Event, budget
 from geodp.areas import public_guess
-from geodp.contribution import agreed_bound
+from geodp.contribution import agreed_bound, require_no_sums
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.ledger import Charge, Ledger
 from geodp.loss import ZeroConcentratedDP
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT, NoiseKey, digest
+from geodp.reading import require_rows
 from geodp.release import Release
 from geodp.table import CountTable
+from geodp.totals import WholeTable
 
 
 def publish(
@@ -32,7 +34,7 @@ def publish(
     contribution: int | None = None,
     unit: str = "person",
     people: float | None = None,
-    domain_is_public: bool = False,
+    allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
@@ -56,14 +58,16 @@ def publish(
         Which tables are to be indistinguishable.
     contribution : int, optional
         The most that one person adds to the sum of all counts. You vouch for it. Default: what
-        the table's source tells (``table.bound``), which is 1 where people were counted once.
+        the table's source tells (``table.bound``), which is 1 for counts on one map; where that is
+        None, as with attributes, it is needed.
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
-    domain_is_public : bool
-        You vouch that a mask or regions of exactly the occupied cells were not made from the data.
+    allow_empty : bool
+        Publish a table that counts nothing, too. Otherwise it is refused before anything is
+        charged, and the card states that at least one row was counted as a public fact.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid and all parameters: the same
@@ -81,8 +85,8 @@ def publish(
     Raises
     ------
     UsageError
-        A call that cannot be carried out; a contribution below the table's bound, or none where
-        nothing bounds it; a mask that is the table's own occupied cells.
+        A call that cannot be carried out; a contribution below the table's bound or too small for
+        totals beside their parts, or none where nothing bounds it; a table that counts nothing.
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
 
@@ -116,12 +120,14 @@ def publish(
         unit=unit,
         key=key,
     )
-    if not domain_is_public:
-        require_public_domain(table.grid, [occupied(table.grid, table.key)])
+    facts = (
+        *require_rows(table.rows, table.reading, allow_empty=allow_empty),
+        *require_no_sums(table.grid, spent, WholeTable(table)),
+    )
     own, fingerprint = release_key(key, lambda: release_digest(table, spent))
     try:
         charge = charged(ledger, dataset, spent, fingerprint)
-        return Release(chosen.release(table, spent, own), charge, guess)
+        return Release(chosen.release(table, spent, own), charge, guess, facts)
     finally:
         own.forget()
 
@@ -229,29 +235,3 @@ def streamed_digest(
         (8 * cells, (piece.astype("<u8", copy=False) for piece in keys)),
         (8 * cells, (piece.astype("<i8", copy=False) for piece in counts)),
     )
-
-
-def occupied(grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Numbers of the cells of the map that hold somebody, each once; none on a free domain."""
-    if not (grid.mask or grid.regions):
-        return np.empty(0, np.int64)
-    row, col = grid.decode(key)[:2]
-    return np.unique(row * grid.shape[1] + col)
-
-
-def require_public_domain(grid: Grid, found: Iterable[NDArray[np.int64]]) -> None:
-    """Refuse a mask or regions of exactly the occupied cells: they were made from the data.
-
-    ``found``: what :func:`occupied` says of the pieces of a table, which may overlap.
-    """
-    limited = grid.mask or grid.regions
-    pieces = list(found)
-    if limited is None or not 0 < limited.cells <= sum(piece.size for piece in pieces):
-        return
-    if np.unique(np.concatenate(pieces)).size == limited.cells:  # so they are the domain
-        what = "mask" if grid.mask else "table of regions"
-        raise UsageError(
-            f"The {what} holds exactly the occupied cells, so it seems to be made from the data, "
-            "and to tell them. It must come from a public source, such as a coastline; if it does, "
-            "vouch for it (--domain-is-public, domain_is_public=True)."
-        )

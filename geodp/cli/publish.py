@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
+from geodp.cli.check import checked, require_unpublished
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
 from geodp.errors import UsageError
@@ -62,6 +63,17 @@ COMPILING = (
 @click.option("--name", default="population", show_default=True, help="Of column and files.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
 @click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Publish even if no row meets the selection and the domain, which is refused otherwise.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Read only: what would be counted goes to OUTPUT/restricted, for the operator. Draws and "
+    "charges nothing, and needs no budget; publishing to the same OUTPUT replaces it.",
+)
+@click.option(
     "--profile",
     is_flag=True,
     help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
@@ -78,6 +90,7 @@ def publish(**options: Any) -> None:
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...
 
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
+    A selection or domain that no row meets is refused before anything is charged.
     """
     with _padded(options["pad_time"]):
         seconds: dict[str, float] = {}
@@ -110,13 +123,14 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
 
         if sys.stderr.isatty():
             stack.enter_context(compiling(_once_said()))
-        budget(options["epsilon"], options["rho"], options["delta"])
+        if not options["check"]:
+            budget(options["epsilon"], options["rho"], options["delta"])
         method = mechanism(options["method"])
         key = None
         if options["key_file"] is not None:
             key = geodp.NoiseKey.from_file(options["key_file"])
         ledger = None
-        if options["ledger"] is not None:
+        if options["ledger"] is not None and not options["check"]:
             from geodp.ledger import Ledger
 
             ledger = Ledger.open(options["ledger"])
@@ -127,6 +141,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             plan.require_grid(released)
         if refusal := method.refusal(released):
             raise UsageError(refusal)
+        if options["check"]:
+            require_unpublished(options["output"])
         check_publication(
             released, options["output"], name=options["name"], overwrite=options["overwrite"]
         )
@@ -134,8 +150,10 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         table = read(options, grid, key)
         if coarser is not None:
             table = coarser.table(table)
-        if plan is not None:
-            plan.require_bound(table)
+    if options["check"]:
+        return checked(options, table)
+    if plan is not None:
+        plan.require_bound(table)
     with _phase("Releasing", "mechanism", seconds):
         release = geodp.publish(
             table,
@@ -147,7 +165,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             contribution=options["contribution"],
             unit=options["unit"],
             people=options["people"],
-            domain_is_public=options["domain_is_public"],
+            allow_empty=options["allow_empty"],
             key=key,
             ledger=ledger,
             dataset=options["dataset"],

@@ -23,6 +23,9 @@ PARTS_SCHEMA = "geodp-release-parts-1"
 CARD = "release.json"
 """Name of the release card inside ``public``."""
 
+CHECK = "check.json"
+"""Name of what was read inside ``restricted``, where nothing has been published yet."""
+
 
 @contextmanager
 def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
@@ -36,7 +39,7 @@ def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     Parameters
     ----------
     target : path
-        Absent or an empty folder; its parents are made.
+        Absent, an empty folder or one that holds a check; its parents are made.
     overwrite : bool
         Allow ``target`` to hold a geodp release, which is then replaced.
 
@@ -90,6 +93,15 @@ def is_release(folder: Path) -> bool:
     return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)
 
 
+def is_check(folder: Path) -> bool:
+    """Whether a folder holds what a check of the inputs wrote, and nothing else."""
+    try:
+        names = {path.name for path in (folder / "restricted").iterdir()}
+        return CHECK in names <= {CHECK, "README.txt"} and len([*folder.iterdir()]) == 1
+    except OSError:
+        return False
+
+
 def require_free(target: str | Path, *, overwrite: bool) -> None:
     """Raise UsageError where `staged` must not put a folder."""
     final = Path(os.path.realpath(target))
@@ -99,7 +111,7 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
         raise UsageError("A release cannot take the current folder's place; name a folder in it.")
     if final.is_mount():
         raise UsageError(f"{final} is a mount point; name a folder in it.")
-    if not final.exists() or not any(final.iterdir()):
+    if not final.exists() or not any(final.iterdir()) or is_check(final):
         return
     if not is_release(final):
         raise UsageError(

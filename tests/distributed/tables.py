@@ -12,6 +12,9 @@ from geodp.distributed import Partitions
 GRID = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 4_600_000, 3_000_000))
 KEY = bytes(range(100, 132))
 
+ONCE = {"epsilon": 1, "contribution": 1}
+"""Files of keys are summed, so that somebody must vouch for how often a person is counted."""
+
 
 def town(people: int = 20_000) -> geodp.CountTable:
     rng = np.random.default_rng(5)
