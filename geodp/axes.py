@@ -40,12 +40,17 @@ class Mask:
     cells : int
         Cells of the spatial axes inside.
     source : str
-        Where the mask comes from, in words: published with every release.
+        Where the mask comes from, in words; published with every release. By naming it you vouch
+        that the mask is public and was not made from the data. Blank: UsageError.
     """
 
     ranges: NDArray[np.uint64] = field(repr=False)
     cells: int
     source: str
+
+    def __post_init__(self) -> None:
+        if not self.source.strip():
+            raise UsageError("A mask needs its public source in words; it is published.")
 
     @property
     def sha256(self) -> str:

@@ -83,7 +83,12 @@ class Coarsening:
         """Confidential counts summed to coarser cells; what bounds a person's part stays."""
         key = self.grid.encode(self.index(self.fine.decode(table.key)))
         return CountTable.from_keys(
-            self.grid, key, table.count, bound=table.bound, enforced=table.enforced
+            self.grid,
+            key,
+            table.count,
+            bound=table.bound,
+            enforced=table.enforced,
+            reading=table.reading,
         )
 
     def _mask(self, mask: Mask) -> Mask:

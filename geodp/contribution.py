@@ -7,9 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accounting import Event
 from geodp.errors import UsageError
+from geodp.grid import Grid
 from geodp.randomness import NoiseKey, Stream, blocks, digest
 from geodp.table import CountTable
+from geodp.totals import Summed, find_sums, find_totals
 
 Truncation = Literal["first", "sample"]
 
@@ -83,19 +86,67 @@ def truncate(
 def agreed_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
     """The contribution bound of a release, and whether the records enforce it.
 
-    Raises UsageError for a claim below the table's own bound, or none where nothing bounds it.
+    Raises UsageError for a claim below the table's own bound or below what totals beside their
+    parts make it, or none where nothing bounds it. Grid and names decide, never a count.
     """
     if claimed is None:
         if table.bound is None:
             raise UsageError(
-                "Nothing in the input bounds how often one person is counted. Name the column of "
-                "persons so that it can be enforced (--person, person=), or vouch for a bound "
-                "(--contribution N, contribution=N)."
+                "Nothing in the input bounds how often one person is counted: attributes, several "
+                "columns of values, summed duplicates, pairs and points may count one several "
+                "times. Name the column of persons so that it can be enforced (--person, person=), "
+                "or vouch for a bound (--contribution N, contribution=N)."
             )
-        return table.bound, table.enforced
+        claimed = table.bound
     if table.bound is not None and claimed < table.bound:
         raise UsageError(
             f"The table lets a person be counted {table.bound} times; "
             f"contribution must be at least that."
         )
+    named = _named_totals(table.grid)
+    if not named and table.reading is not None and table.reading.totals:
+        named = {"columns of values": ", ".join(table.reading.totals)}
+    if named and not table.enforced and claimed < 2 ** len(named):
+        listed = ", ".join(f"{label} ({name})" for name, label in named.items())
+        raise UsageError(f"{listed}: {BOTH.format(2 ** len(named))}")
     return claimed, table.enforced
+
+
+BOTH = (
+    "the total stands beside its parts, and a person is counted in both. Leave the total out, as "
+    "it is the sum of the parts anyway; or vouch for {} or more (--contribution, contribution=)."
+)
+
+SUMS = (
+    "that the contribution allows for labels which count the sum of others in every cell: a table "
+    "for which it does not is refused before anything is charged"
+)
+"""What a release states where :func:`require_no_sums` has looked at the counts."""
+
+
+def require_no_sums(grid: Grid, spent: Event, counts: Summed) -> tuple[str, ...]:
+    """Refuse sums of other labels in every cell, and return the public facts that follow.
+
+    Such a label is a total that its name does not tell: whoever vouches for a contribution of 1
+    is mistaken, so a contribution that counts the total is asked for. This refusal looks at the
+    counts, so that a release would tell that it did not come; the release therefore states it as
+    a public fact. Where geodp enforces the bound, or the contribution allows for totals anyway,
+    nothing is looked at and nothing stated.
+
+    Raises UsageError, which names the labels.
+    """
+    if spent.enforced or spent.contribution >= 2 ** len(grid.attributes):
+        return ()
+    found = dict(find_sums(grid, counts))
+    least = 2 ** len(found | _named_totals(grid))
+    if found and spent.contribution < least:
+        listed = ", ".join(f"{label} ({name})" for name, label in found.items())
+        why = "in every cell the sum of other labels, so that"
+        raise UsageError(f"{listed}: {why} {BOTH.format(least)}")
+    return (SUMS,)
+
+
+def _named_totals(grid: Grid) -> dict[str, str]:
+    """Attributes that have a total beside its parts by name, and the totals."""
+    found = {a.name: ", ".join(find_totals(a.labels)) for a in grid.attributes}
+    return {name: labels for name, labels in found.items() if labels}

@@ -99,6 +99,22 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
     return grid.with_mask(mask_of_blocks(grid, blocks, f"primary meshes {names} (JIS X 0410)"))
 
 
+def vouched(grid: Grid) -> str:
+    """Return the vouching for a mask or regions, as the card quotes it; empty without either.
+
+    geodp cannot see whether a domain was made from the data, and a refusal where it looks like
+    that would itself tell the data. Naming a public source is the declaration, with every mask.
+    """
+    limited = grid.mask or grid.regions
+    if limited is None:
+        return ""
+    what = "mask" if grid.mask else "table of regions"
+    return (
+        f"; the operator vouches that the {what} is public and was not made from the data, and "
+        f"names as its source: {limited.source}"
+    )
+
+
 def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
     """A mask of rectangles of cells; parts outside the grid's extent are cut off.
 
@@ -109,10 +125,9 @@ def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
     blocks : int64[4, n]
         May overlap.
     source : str
-        Where the mask comes from, in words: published with every release.
+        Where the mask comes from, in words; published with every release. By naming it you vouch
+        that the mask is public and was not made from the data.
     """
-    if not source.strip():
-        raise UsageError("A mask needs its public source in words; it is published.")
     if len(grid.places) != 1:
         raise UsageError("A mask needs a grid of one map.")
     place = grid.places[0]

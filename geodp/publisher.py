@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accounting import ADD_REMOVE, Budget, Event, budget
 from geodp.areas import public_guess
-from geodp.contribution import agreed_bound
+from geodp.contribution import agreed_bound, require_no_sums
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.identity import release_digest
@@ -20,8 +19,10 @@ from geodp.ledger import Charge, Ledger
 from geodp.loss import ZeroConcentratedDP
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NoiseKey
+from geodp.reading import require_rows
 from geodp.release import Release
 from geodp.table import CountTable, ReleasedTable
+from geodp.totals import WholeTable
 
 
 def publish(
@@ -35,7 +36,7 @@ def publish(
     contribution: int | None = None,
     unit: str = "person",
     people: float | None = None,
-    domain_is_public: bool = False,
+    allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
@@ -59,14 +60,16 @@ def publish(
         Which tables are to be indistinguishable.
     contribution : int, optional
         The most that one person adds to the sum of all counts. You vouch for it. Default: what
-        the table's source tells (``table.bound``), which is 1 where people were counted once.
+        the table's source tells (``table.bound``), which is 1 for counts on one map; where that is
+        None, as with attributes, it is needed.
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
-    domain_is_public : bool
-        You vouch that a mask or regions of exactly the occupied cells were not made from the data.
+    allow_empty : bool
+        Publish a table that counts nothing, too. Otherwise it is refused before anything is
+        charged, and the card states that at least one row was counted as a public fact.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid, all parameters and what the method
@@ -86,8 +89,8 @@ def publish(
     Raises
     ------
     UsageError
-        A call that cannot be carried out; a contribution below the table's bound, or none where
-        nothing bounds it; a mask that is the table's own occupied cells.
+        A call that cannot be carried out; a contribution below the table's bound or too small for
+        totals beside their parts, or none where nothing bounds it; a table that counts nothing.
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
 
@@ -117,7 +120,7 @@ def publish(
         contribution=contribution,
         unit=unit,
         people=people,
-        domain_is_public=domain_is_public,
+        allow_empty=allow_empty,
         key=key,
         ledger=ledger,
         dataset=dataset,
@@ -154,7 +157,7 @@ class Prepared:
         try:
             charge = charged(self.ledger, self.dataset, spent, fingerprint)
             drawn = self.method.release(self.table, spent, own)
-            return Release(drawn, charge, self.outline.people)
+            return replace(self.outline, table=drawn, charge=charge)
         finally:
             own.forget()
 
@@ -164,7 +167,7 @@ def prepare(
     *,
     method: str = "pyramid",
     people: float | None = None,
-    domain_is_public: bool = False,
+    allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
@@ -175,18 +178,24 @@ def prepare(
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
     guess = public_guess(people)
     chosen, spent = agreed(table, method, key=key, **terms)
-    if not domain_is_public:
-        require_public_domain(table.grid, [occupied(table.grid, table.key)])
-    return Prepared(table, chosen, outline(table.grid, spent, guess), key, ledger, dataset)
+    facts = (
+        *require_rows(table.rows, table.reading, allow_empty=allow_empty),
+        *require_no_sums(table.grid, spent, WholeTable(table)),
+    )
+    nobody = outline(table.grid, spent, guess, facts)
+    return Prepared(table, chosen, nobody, key, ledger, dataset)
 
 
-def outline(grid: Grid, spent: Event, people: float | None) -> Release:
+def outline(
+    grid: Grid, spent: Event, people: float | None, public_facts: tuple[str, ...] = ()
+) -> Release:
     """The release of nobody, whose card and closed forms have been worked out once.
 
     They are public, so what is wrong with them shows before anything is charged.
     """
     none = np.empty(0, np.int64)
-    found = Release(ReleasedTable(grid, none.astype(np.uint64), none, spent), None, people)
+    table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
+    found = Release(table, None, people, public_facts)
     found.card()
     found.cell_errors()
     for _ in found.areas():
@@ -268,29 +277,3 @@ def charged(
         contribution=spent.contribution,
         fingerprint=fingerprint,
     )
-
-
-def occupied(grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Numbers of the cells of the map that hold somebody, each once; none on a free domain."""
-    if not (grid.mask or grid.regions):
-        return np.empty(0, np.int64)
-    row, col = grid.decode(key)[:2]
-    return np.unique(row * grid.shape[1] + col)
-
-
-def require_public_domain(grid: Grid, found: Iterable[NDArray[np.int64]]) -> None:
-    """Refuse a mask or regions of exactly the occupied cells: they were made from the data.
-
-    ``found``: what :func:`occupied` says of the pieces of a table, which may overlap.
-    """
-    limited = grid.mask or grid.regions
-    pieces = list(found)
-    if limited is None or not 0 < limited.cells <= sum(piece.size for piece in pieces):
-        return
-    if np.unique(np.concatenate(pieces)).size == limited.cells:  # so they are the domain
-        what = "mask" if grid.mask else "table of regions"
-        raise UsageError(
-            f"The {what} holds exactly the occupied cells, so it seems to be made from the data, "
-            "and to tell them. It must come from a public source, such as a coastline; if it does, "
-            "vouch for it (--domain-is-public, domain_is_public=True)."
-        )

@@ -49,7 +49,8 @@ class Regions:
     cell : int64[2, n]
         Row and column of the cells, in key order.
     source : str
-        Where the table comes from, in words: published with every release.
+        Where the table comes from, in words; published with every release. By naming it you
+        vouch that the table is public and was not made from the data.
 
     Examples
     --------

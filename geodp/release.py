@@ -21,6 +21,7 @@ from geodp.areas import (
     levels_above,
     resolution_floor,
 )
+from geodp.domain import vouched
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import LAPLACE_Z, Z, reach, strength
@@ -68,11 +69,14 @@ class Release:
         What was charged to a ledger for it.
     people : float, optional
         A public guess of the sum of all counts.
+    public_facts : tuple of str
+        What a refusal would have told, so that the card says it is not protected.
     """
 
     table: ReleasedTable
     charge: Charge | None = None
     people: float | None = None
+    public_facts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -114,8 +118,7 @@ class Release:
         UsageError
             No such region, or a method without a closed form for it.
         """
-        cells = Region.of(self.grid, region, labels)
-        error = self._region_error(cells)
+        error = self._region_error(cells := Region.of(self.grid, region, labels))
         here = np.isin(self.table.key, cells.key, assume_unique=True)
         count: int | float = self.table.count[here].sum().item()
         tree, grid = self._tree(), self.grid if self.method.skips_outside else None
@@ -130,8 +133,7 @@ class Release:
         if found.clamped:
             alone = self.method.isolated_cell(self.grid, self.event)
             losses = self.method.clamp_losses(self.grid, self.event)
-        low, high = found.interval(alone, losses)
-        return Estimate(count, error, low, high, found.clamped)
+        return Estimate(count, error, *found.interval(alone, losses), found.clamped)
 
     def _tree(self) -> TreeVariance:
         tree = self.method.tree_variance(self.grid, self.event)
@@ -184,8 +186,7 @@ class Release:
                 f"{self.event.mechanism} has no closed form of its standard error: the error "
                 "depends on the data."
             )
-        sizes = np.asarray(cells)
-        n = errors[0].cells
+        sizes, n = np.asarray(cells), errors[0].cells
 
         def error(size: int) -> float:
             if not 1 <= size <= n:
@@ -221,8 +222,7 @@ class Release:
         errors = self._block_errors
         if errors is None:
             return []
-        levels = levels_above(self.grid)
-        return [{"level": level, **errors[digits].describe()} for level, digits in levels]
+        return [{"level": at, **errors[n].describe()} for at, n in levels_above(self.grid)]
 
     def _floor(self) -> dict[str, Any] | None:
         """The resolution floor, if somebody guessed the people."""
@@ -270,7 +270,7 @@ class Release:
             "guarantee": {
                 "in_words": self.event.words,
                 "variant": self.event.variant,
-                "precondition": method.guarantee.precondition,
+                "precondition": method.guarantee.precondition + vouched(self.grid),
                 "source": method.guarantee.source,
                 "sensitivity_counts": method.sensitivity_words(self.grid, self.event),
                 "not_protected": [
@@ -280,6 +280,7 @@ class Release:
                     if self.event.rho is None
                     else "groups: k people together are protected with k squared times rho",
                     *self._kept_key(),
+                    *self.public_facts,
                 ],
                 **self.event.describe(),
             },

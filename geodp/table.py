@@ -13,6 +13,7 @@ from geodp.accounting import Event
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid import Grid
 from geodp.kernels import coo, radix
+from geodp.reading import Reading
 
 MOST_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
@@ -22,6 +23,9 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 
 CHECKED = 1 << 18
 """Keys whose cells are looked up at once."""
+
+UNSTATED: Any = object()
+"""The bound of a table whose maker says none; the grid then tells it, see `CountTable`."""
 
 LARGEST_DENSE = 1 << 28
 """Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
@@ -95,10 +99,13 @@ class CountTable(Cells):
     Attributes
     ----------
     bound : int or None
-        The most that one person adds to the sum of the counts, as far as the source tells:
-        1 where people were counted once, None where nothing bounds it.
+        The most that one person adds to the sum of the counts, as far as the source tells;
+        None where nothing bounds it. Unless stated: 1 on one map, where people are counted once;
+        None where a person may be in several cells, on a grid with attributes or of pairs.
     enforced : bool
         Whether a reader bounded it record by record.
+    reading : Reading or None
+        What was read of the files that it comes from; None: it comes from arrays.
 
     Examples
     --------
@@ -109,8 +116,9 @@ class CountTable(Cells):
     """
 
     count: NDArray[np.int64] = field(repr=False)
-    bound: int | None = 1
+    bound: int | None = UNSTATED
     enforced: bool = False
+    reading: Reading | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._require_canonical()
@@ -118,6 +126,9 @@ class CountTable(Cells):
 
     def _require_canonical(self) -> None:
         super().__post_init__()
+        if self.bound is UNSTATED:
+            several = self.grid.attributes or len(self.grid.places) > 1
+            object.__setattr__(self, "bound", None if several else 1)
         if self.count.dtype != np.int64 or not (self.count > 0).all():
             raise UsageError(
                 "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
@@ -132,14 +143,15 @@ class CountTable(Cells):
         key: NDArray[np.uint64],
         count: NDArray[np.int64],
         *,
-        bound: int | None = 1,
+        bound: int | None = UNSTATED,
         enforced: bool = False,
+        reading: Reading | None = None,
     ) -> Self:
         """A table in canonical form whose keys the caller has looked up in the domain already."""
         table = object.__new__(cls)
         for name, value in (
             *(("grid", grid), ("key", key), ("count", count)),
-            *(("bound", bound), ("enforced", enforced)),
+            *(("bound", bound), ("enforced", enforced), ("reading", reading)),
         ):
             object.__setattr__(table, name, value)
         table._require_canonical()
@@ -152,8 +164,9 @@ class CountTable(Cells):
         key: ArrayLike,
         count: ArrayLike,
         *,
-        bound: int | None = 1,
+        bound: int | None = UNSTATED,
         enforced: bool = False,
+        reading: Reading | None = None,
     ) -> Self:
         """A table from keys in any order; the counts of equal keys are summed.
 
@@ -164,7 +177,7 @@ class CountTable(Cells):
             Of cells of the grid's domain.
         count : int64[n]
             Whole and not negative.
-        bound, enforced
+        bound, enforced, reading
             See the attributes.
 
         Raises
@@ -186,7 +199,7 @@ class CountTable(Cells):
         if float(counts.sum(dtype=np.float64)) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesced(keys, counts)
-        return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced)
+        return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced, reading=reading)
 
     @classmethod
     def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:
@@ -209,6 +222,11 @@ class CountTable(Cells):
         counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
         index = np.array(np.nonzero(counts), np.int64)
         return cls.from_index(grid, index, counts[tuple(index)])
+
+    @property
+    def rows(self) -> int:
+        """Rows of the files that are counted; of a table from arrays, its occupied cells."""
+        return self.key.size if self.reading is None else self.reading.inside
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"

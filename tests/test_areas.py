@@ -49,7 +49,7 @@ def released(grid, method="pyramid"):
     counts = np.random.default_rng(0).poisson(60, index.shape[1])
     table = CountTable.from_index(grid, index, counts)
     key = NoiseKey(bytes(32))
-    return publish(table, method=method, epsilon=1, key=key, domain_is_public=True)
+    return publish(table, method=method, epsilon=1, key=key, contribution=1)
 
 
 def _all(grid):

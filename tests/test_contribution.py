@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.contribution import truncate
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError
 from geodp.randomness import NoiseKey
 
@@ -125,16 +124,3 @@ def test_points_without_persons_need_somebody_who_vouches(tmp_path):
 def test_a_record_without_a_person_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"row 3: Column who: the person is missing"):
         points(tmp_path, "who,x,y\nann,0.5,0.5\n ,0.5,0.5\n", person="who")
-
-
-def test_a_mask_made_from_the_data_is_refused():
-    people = np.zeros((4, 4), int)
-    people[1, 2] = people[3, 3] = 5
-    grid = GRID.with_mask(mask_of_blocks(GRID, blocks_of_array(people > 0), "the census"))
-    table = geodp.CountTable.from_dense(people, grid)
-    with pytest.raises(UsageError, match="made from the data"):
-        geodp.publish(table, epsilon=1)
-    wider = people > 0
-    wider[0, 0] = True
-    grid = GRID.with_mask(mask_of_blocks(GRID, blocks_of_array(wider), "the coast"))
-    geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon=1)

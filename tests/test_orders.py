@@ -99,9 +99,9 @@ def test_releases_equal_their_definition_and_marginals_add_up(number):
         key = geodp.NoiseKey(SECRET)
         if method == "topdown" and not grid.order.is_binary:
             with pytest.raises(UsageError, match="splits every node in two"):
-                geodp.publish(table, method=method, epsilon=1, key=key)
+                geodp.publish(table, method=method, epsilon=1, key=key, contribution=1)
             continue
-        release = geodp.publish(table, method=method, epsilon=1, key=key)
+        release = geodp.publish(table, method=method, epsilon=1, key=key, contribution=1)
         additive(release, [Region.of_map(grid, [1, 2], [0, 1]), Region.of_map(grid, [0], [3])])
 
 
@@ -140,7 +140,7 @@ def test_a_total_above_is_more_accurate_where_it_is_measured_first():
         grid = geodp.Grid.regular((16, 16)).with_attribute("sex", ["f", "m"])
         grid = grid.with_attribute_order(place)
         table = geodp.CountTable.from_dense(np.full(grid.shape, 500), grid)
-        release = geodp.publish(table, method="pyramid", epsilon=1, key=geodp.NoiseKey(SECRET))
+        release = geodp.publish(table, epsilon=1, key=geodp.NoiseKey(SECRET), contribution=1)
         errors[place] = release.standard_error(everywhere(grid, {"sex": "f"}))
     assert errors["above"] < errors["below"] / 2
 
@@ -177,7 +177,7 @@ class TestCensus:
         assert dense.min() == 0
         grid = grid.with_official_order(place) if ":" in place else grid.with_attribute_order(place)
         table = geodp.CountTable.from_dense(dense, grid)
-        release = geodp.publish(table, method="pyramid", epsilon=1, key=geodp.NoiseKey(SECRET))
+        release = geodp.publish(table, epsilon=1, key=geodp.NoiseKey(SECRET), contribution=1)
         kilometre = Region.of(grid, "53394611")  # 1 km in the middle of Tokyo
         additive(release, [kilometre])
         found = release.estimate(kilometre)
@@ -222,7 +222,7 @@ class TestCommandLine:
     pytestmark = real
 
     def publish(self, tmp_path, *arguments):
-        more = ["--epsilon", "1", "--method", "pyramid", "--output", tmp_path / "out"]
+        more = ["--epsilon", "1", "--contribution", "1", "--output", tmp_path / "out"]
         done = CliRunner().invoke(publish, [*map(str, [*arguments, *more])], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         assert [check for check in verify(tmp_path / "out") if not check.ok] == []
@@ -262,7 +262,6 @@ class TestCommandLine:
         call += ["--axis", f"month={','.join(months)}", "--axis", "day=0,1,2"]
         call += ["--column", "day=dayflag", "--axis", "hours=0,1,2", "--column", "hours=timezone"]
         call += ["--regions", cities(tmp_path), "--regions-source", "the codes of the table itself"]
-        call += ["--domain-is-public"]
         release, card = self.publish(tmp_path, *call, "--attributes", "above")
         assert card["domain"]["order"]["regions"]["levels"]["prefcode"] == 1
         own = geodp.Grid.mesh("jis:basic", bounds=TOKYO)

@@ -325,7 +325,11 @@ def test_a_plan_of_persons_counted_once_refuses_others():
     table = CountTable.from_keys(GRID, table.key, table.count, bound=3, enforced=True)
     with pytest.raises(UsageError, match="--contribution 3"):
         settings.require_bound(table)
-    plan(GRID, epsilon=1, contribution=3).settings.require_bound(table)
+    unknown = CountTable.from_keys(GRID, table.key, table.count, bound=None)
+    with pytest.raises(UsageError, match="plan again with the --contribution"):
+        settings.require_bound(unknown)
+    for one in (table, unknown):
+        plan(GRID, epsilon=1, contribution=3).settings.require_bound(one)
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def publish_dense(grid, counts, method="pyramid", epsilon=1, trial=0):
     inside = np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]
     table = geodp.CountTable.from_index(grid, inside, counts[tuple(inside)])
     key = geodp.NoiseKey(trial.to_bytes(32, "little"))
-    return geodp.publish(table, method=method, epsilon=epsilon, key=key, domain_is_public=True)
+    return geodp.publish(table, method=method, epsilon=epsilon, key=key, contribution=1)
 
 
 def test_more_than_4096_parts_are_split_into_levels_that_are_no_regions():
@@ -226,7 +226,7 @@ def test_releases_equal_the_definition_and_regions_are_the_sums_of_their_cells(a
     keys = int(np.prod(grid.order.radices))
     every = grid.contains_keys(np.arange(keys, dtype=np.uint64))
     compare(mechanism("pyramid"), table, "1", lambda a, b: every[a:b].any())
-    given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "domain_is_public": True}
+    given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
     release = geodp.publish(table, **given)
     dense = release.table.to_dense()
     for prefecture in "ABC":

@@ -71,8 +71,6 @@ def require_known(context: click.Context) -> None:
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    if options["mask"] or options["regions"]:
-        given = [name for name in given if name != "domain_is_public"]  # it is for these too
     grid = str(options["spec"]).partition(":")[0]
     for table, kind, noun in (
         (KINDS, kind_of_input(options), ""),

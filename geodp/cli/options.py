@@ -26,7 +26,11 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
     click.option("--bounds", nargs=4, type=float, help="West south east north, along cell edges."),
     click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
     click.option("--mask", type=click.Path(path_type=Path), help="Codes or raster of the domain."),
-    click.option("--mask-source", help="Where the mask comes from; published."),
+    click.option(
+        "--mask-source",
+        help="Where the mask comes from, in words. With it you vouch that the mask is public and "
+        "not made from the inputs; the card quotes it.",
+    ),
     click.option(
         "--order",
         type=click.Choice(ORDERS),
@@ -42,7 +46,11 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
         "its code, then its regions from the finest level to the coarsest (cell, municipality, "
         "prefecture). The domain is these cells, and pyramid measures these areas.",
     ),
-    click.option("--regions-source", help="Where the table of regions comes from; published."),
+    click.option(
+        "--regions-source",
+        help="Where the table of regions comes from, in words. With it you vouch that the table is "
+        "public and not made from the inputs; the card quotes it.",
+    ),
     click.option(
         "--regions-columns",
         help="Columns of the table in this order, with commas between. Default: all, as they are.",
@@ -62,16 +70,22 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--domain-is-public",
         is_flag=True,
-        help="You vouch that like:INPUT may be public, or a mask or regions of all occupied cells.",
+        help="You vouch that like:INPUT may be public: its extent was not chosen by looking at "
+        "where people are.",
     ),
     click.option("--pairs", is_flag=True, help="Origin-destination table on the grid."),
     click.option("--value", multiple=True, help="Label or name of the count's column; repeatable."),
     click.option(
         "--attribute",
-        help="Name of the axis that several --value columns make; where one is the total of "
-        "others, give a --contribution.",
+        help="Name of the axis that several --value columns make; needs a --contribution, as "
+        "columns may count a person several times.",
     ),
-    click.option("--axis", multiple=True, help="NAME=LABEL,LABEL... of an attribute; repeatable."),
+    click.option(
+        "--axis",
+        multiple=True,
+        help="NAME=LABEL,LABEL... of an attribute; repeatable. Needs a --contribution, unless "
+        "--person enforces one.",
+    ),
     click.option("--code", help="Column of cell codes (tables)."),
     click.option("--x", help="Column of x or longitude (tables, points)."),
     click.option("--y", help="Column of y or latitude (tables, points)."),
@@ -97,7 +111,13 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
     click.option("--band", type=int, help="Of a raster with several, counted from 1."),
     click.option("--encoding", help="Of texts (tables, points), such as cp1252; default: found."),
     click.option("--delimiter", help="Of texts (tables, points), one character; default: found."),
-    click.option("--duplicates", type=click.Choice(["error", "sum"]), default="error"),
+    click.option(
+        "--duplicates",
+        type=click.Choice(["error", "sum"]),
+        default="error",
+        show_default=True,
+        help="Of a cell that is there several times; sum needs a --contribution.",
+    ),
     click.option("--suppressed", type=click.Choice(["error", "zero"]), default="error"),
     click.option(
         "--outside",

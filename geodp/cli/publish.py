@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
+from geodp.cli.check import checked, require_unpublished
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
 from geodp.errors import UsageError
@@ -79,6 +80,17 @@ COMPILING = (
     "nothing is read, drawn or charged.",
 )
 @click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Publish even if no row meets the selection and the domain, which is refused otherwise.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Read only: what would be counted goes to OUTPUT/restricted, for the operator. Draws and "
+    "charges nothing, and needs no budget; publishing to the same OUTPUT replaces it.",
+)
+@click.option(
     "--profile",
     is_flag=True,
     help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
@@ -95,6 +107,7 @@ def publish(**options: Any) -> None:
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...
 
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
+    A selection or domain that no row meets is refused before anything is charged.
     """
     with _padded(options["pad_time"]):
         seconds: dict[str, float] = {}
@@ -129,13 +142,14 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
 
         if sys.stderr.isatty():
             stack.enter_context(compiling(_once_said()))
-        budget(options["epsilon"], options["rho"], options["delta"])
+        if not options["check"]:
+            budget(options["epsilon"], options["rho"], options["delta"])
         method = mechanism(options["method"])
         key = None
         if options["key_file"] is not None:
             key = geodp.NoiseKey.from_file(options["key_file"])
         ledger = None
-        if options["ledger"] is not None:
+        if options["ledger"] is not None and not options["check"]:
             from geodp.ledger import Ledger
 
             ledger = Ledger.open(options["ledger"])
@@ -146,6 +160,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             plan.require_grid(released)
         if refusal := method.refusal(released):
             raise UsageError(refusal)
+        if options["check"]:
+            require_unpublished(options["output"])
         where = {"name": options["name"], "overwrite": options["overwrite"]}
         check_publication(released, options["output"], **where)
     prepared = None
@@ -155,6 +171,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             table = read(options, grid, key)
             if coarser is not None:
                 table = coarser.table(table)
+            if options["check"]:
+                return checked(options, table)
             if plan is not None:
                 plan.require_bound(table)
             prepared = _prepared(table, key, ledger, options)
@@ -179,7 +197,7 @@ def _prepared(
     from geodp.publisher import prepare
 
     terms = ("method", "epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
-    given = {name: options[name] for name in (*terms, "domain_is_public", "dataset")}
+    given = {name: options[name] for name in (*terms, "allow_empty", "dataset")}
     return prepare(table, key=key, ledger=ledger, **given)
 
 
@@ -187,6 +205,8 @@ def _released(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """The release, kept at once where it was charged, and what is said of it to the operator."""
+    from geodp.io.kept import Kept
+
     table = prepared.table
     run = {
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
@@ -198,7 +218,9 @@ def _released(
         release = prepared.release()
         run["released_people"] = release.table.total
         if release.charge is not None:
-            place.keep(release.table, release.charge.fingerprint, _call(options), run)
+            fingerprint = release.charge.fingerprint
+            kept = Kept(release.table, fingerprint, _call(options), release.public_facts, run)
+            place.keep(kept)
     return release, run
 
 
@@ -212,7 +234,8 @@ def _resumed(
 
     kept = place.kept(_call(options))
     charge = charged(ledger, options["dataset"], kept.table.event, kept.fingerprint)
-    return Release(kept.table, charge, public_guess(options["people"])), dict(kept.run)
+    guess = public_guess(options["people"])
+    return Release(kept.table, charge, guess, kept.public_facts), dict(kept.run)
 
 
 @contextmanager

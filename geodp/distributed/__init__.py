@@ -76,7 +76,7 @@ def publish(
         Told how many of how many tasks are done, in this process; what it raises ends the run.
     terms
         ``method`` ("pyramid" or "topdown", with settings), ``epsilon``, ``rho``, ``delta``,
-        ``neighbours``, ``contribution``, ``unit`` and ``domain_is_public``, as for
+        ``neighbours``, ``contribution``, ``unit`` and ``allow_empty``, as for
         :func:`geodp.publish`.
 
     Returns
@@ -101,7 +101,7 @@ def publish(
     found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-    return Release(table, charge, guess)
+    return Release(table, charge, guess, run.public_facts)
 
 
 def write(
@@ -164,7 +164,7 @@ def write(
             return tasks.written, str(part_path(folder.public, name, number)), name, said, tiling
 
         entries, charge = run.released(key, ledger, dataset, key_folder, last, folder.require_space)
-        card = replace(nobody, charge=charge).card()
+        card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
         rasters: list[dict[str, Any]] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
             why, tiling = "a count is too large to be exact in a raster", None
@@ -185,7 +185,7 @@ def _run(
     if not isinstance(partitions, Partitions):
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
     method = terms.pop("method", "pyramid")
-    public = terms.pop("domain_is_public", False)
+    allow_empty = terms.pop("allow_empty", False)
     chosen, spent = agreed(partitions.empty, method, key=key, **terms)
     cut = cut_of(chosen, partitions.grid, spent)
-    return Run(client, partitions, cut, parts, public, progress)
+    return Run(client, partitions, cut, parts, allow_empty, progress)

@@ -14,7 +14,7 @@ from geodp.grid import Grid
 from geodp.io.columns import batches, find_column, open_tables
 from geodp.io.sources import FilePath, listed
 from geodp.io.tabular import read_table
-from geodp.table import CountTable
+from geodp.table import UNSTATED, CountTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Partitions:
     @property
     def empty(self) -> CountTable:
         """A table without cells, with the grid and what bounds a person's contribution."""
-        bound = None if len(self.grid.places) == 2 else 1
+        bound = None if self.repeated else UNSTATED
         nothing = np.empty(0, np.int64)
         return CountTable.from_keys(self.grid, nothing, nothing, bound=bound)
 

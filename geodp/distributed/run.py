@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from geodp.contribution import require_no_sums
 from geodp.distributed import tasks
 from geodp.distributed.partitions import Partitions
 from geodp.distributed.secret import KeyFile, key_file
@@ -20,9 +21,11 @@ from geodp.errors import InputError, UsageError
 from geodp.identity import streamed_digest
 from geodp.ledger import Charge, Ledger
 from geodp.mechanisms.apart import Cut, held
-from geodp.publisher import charged, release_key, require_public_domain
+from geodp.publisher import charged, release_key
 from geodp.randomness import NoiseKey
+from geodp.reading import require_rows
 from geodp.table import MOST_PEOPLE, TOO_MANY, Cells
+from geodp.totals import Relation, Remainder
 
 AT_ONCE = 1 << 23
 """Occupied cells that the driver holds at a time, unless one range has more."""
@@ -50,17 +53,20 @@ class Run:
     cut : Cut
     parts : int
         Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
-    domain_is_public : bool
+    allow_empty : bool
         As for :func:`geodp.publish`.
     progress : callable, optional
+    public_facts : tuple of str
+        For the card, once the input has been read; see :class:`geodp.Release`.
     """
 
     client: Any
     partitions: Partitions
     cut: Cut
     parts: int
-    domain_is_public: bool = False
+    allow_empty: bool = False
     progress: Progress | None = None
+    public_facts: tuple[str, ...] = ()
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
     _tasks: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
     _job: Any = None
@@ -92,9 +98,12 @@ class Run:
         """
         try:
             self._job = self._submit(tasks.same, 0, tasks.Job(self.partitions, self.cut))
-            ranges, top = self._ranges()
+            ranges, top, rows = self._ranges()
             sizes = self._results(self._each(tasks.size, ranges))
-            self._check(ranges)
+            self.public_facts = (
+                *require_rows(rows, None, allow_empty=self.allow_empty),
+                *require_no_sums(self.cut.grid, self.cut.event, _Ranges(self, ranges)),
+            )
             if ready is not None:
                 ready(sum(sizes))
             own, fingerprint = release_key(key, lambda: self._digest(ranges, sizes))
@@ -146,8 +155,8 @@ class Run:
         rows = enumerate(zip(*columns, strict=True))
         return [self._submit(function, number, *row) for number, row in rows]
 
-    def _ranges(self) -> tuple[list[Any], Cells]:
-        """Tasks whose results are the cells of every range, and totals of the cut's nodes."""
+    def _ranges(self) -> tuple[list[Any], Cells, int]:
+        """Tasks whose results are the cells of every range, totals of the cut's nodes, and rows."""
         numbers = range(len(self.partitions.paths))
         files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
         sums = self._results(self._each(tasks.summed, [self._job] * len(files), files))
@@ -172,16 +181,15 @@ class Run:
                 for i, pieces in enumerate(divided)
             ]
             ranges.append(self._submit(tasks.merged, number, self._job, *found))
-        return ranges, Cells(self.cut.grid, totals.key * stride, totals.count)
+        top = Cells(self.cut.grid, totals.key * stride, totals.count)
+        return ranges, top, sum(piece.rows for piece in sums)
 
-    def _check(self, ranges: list[Any]) -> None:
-        """Refuse a domain that was made from the data."""
-        limited = self.cut.grid.mask or self.cut.grid.regions
-        if limited is None or self.domain_is_public:
-            return
-        found = self._each(tasks.occupied, [self._job] * len(ranges), ranges)
-        if sum(self.client.gather(self._each(tasks.length, found))) >= limited.cells:
-            require_public_domain(self.cut.grid, self.client.gather(found))
+    def gathered(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
+        """Results of a task for every range, which are small."""
+        token = secrets.token_hex(4)
+        rows = enumerate(ranges)
+        found = [self._submit(function, f"{token}-{i}", self._job, some, *more) for i, some in rows]
+        return list(self.client.gather(found))
 
     def _digest(self, ranges: list[Any], sizes: list[int]) -> bytes:
         """The digest of one machine: all keys in order and then all counts, some at a time."""
@@ -222,3 +230,18 @@ class Run:
             function, *more = last(number)
             ends.append(self._submit(function, number, self._job, subtrees, counts, *more))
         return self._results(ends)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranges:
+    """The ranges of a run, asked for sums of labels; see :class:`geodp.totals.Summed`."""
+
+    run: Run
+    ranges: list[Any]
+
+    def label_sums(self) -> list[Any]:
+        found = self.run.gathered(tasks.labelled, self.ranges)
+        return [sum(parts) for parts in zip(*found, strict=True)]
+
+    def remainders(self, relation: Relation) -> list[Remainder]:
+        return self.run.gathered(tasks.left_over, self.ranges, relation)

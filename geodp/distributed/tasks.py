@@ -24,9 +24,9 @@ from geodp.io.parts import write_part
 from geodp.io.readback import index_of
 from geodp.io.tables import column_names
 from geodp.mechanisms.apart import Cut, Roots, Subtrees
-from geodp.publisher import occupied as occupied_cells
 from geodp.release import Release
 from geodp.table import Cells, ReleasedTable, coalesced
+from geodp.totals import Relation, Remainder, label_sums, remainder
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,11 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Confidential counts: keys strictly increasing."""
+    """Confidential counts: keys strictly increasing; of a file also the rows that are counted."""
 
     key: NDArray[np.uint64]
     count: NDArray[np.int64]
+    rows: int = 0
 
     def __repr__(self) -> str:
         return "Piece(confidential)"
@@ -67,12 +68,12 @@ def same(job: Job) -> Job:
 def read(job: Job, number: int) -> Piece:
     """A file's cells: encoded, sorted, coalesced."""
     table = job.partitions.read(number)
-    return Piece(table.key, table.count)
+    return Piece(table.key, table.count, table.rows)
 
 
 def summed(job: Job, piece: Piece) -> Piece:
     """Totals by nodes of the cut."""
-    return Piece(*coalesced(piece.key // np.uint64(job.cut.stride), piece.count))
+    return Piece(*coalesced(piece.key // np.uint64(job.cut.stride), piece.count), piece.rows)
 
 
 def divided(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
@@ -126,14 +127,14 @@ def counts(piece: Piece) -> NDArray[np.int64]:
     return piece.count
 
 
-def occupied(job: Job, piece: Piece) -> NDArray[np.int64]:
-    """Cells of the map that hold somebody, on a grid with a mask or regions."""
-    return occupied_cells(job.partitions.grid, piece.key)
+def labelled(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
+    """The people of every label, by attribute."""
+    return label_sums(Cells(job.partitions.grid, piece.key, piece.count))
 
 
-def length(found: NDArray[np.int64]) -> int:
-    """How many those are."""
-    return found.size
+def left_over(job: Job, piece: Piece, relation: Relation) -> Remainder:
+    """What a relation between labels leaves over."""
+    return remainder(Cells(job.partitions.grid, piece.key, piece.count), relation)
 
 
 def begun(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:

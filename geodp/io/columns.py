@@ -23,6 +23,7 @@ from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.delimited import TextTable, is_name
 from geodp.io.sources import FilePath, Source, guard, listed, sources
+from geodp.io.survey import Survey
 
 BATCH = 1 << 18
 """Rows of Parquet that are in memory at once."""
@@ -126,20 +127,32 @@ def open_tables(
 
 
 def batches(
-    table: Table, chosen: Sequence[int], where: Mapping[int, str | int] | None = None
+    table: Table,
+    chosen: Sequence[int],
+    where: Mapping[int, str | int] | None = None,
+    survey: Survey | None = None,
 ) -> Iterator[tuple[Rows, list[pa.Array]]]:
-    """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given."""
+    """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given.
+
+    ``survey`` is told how many rows there are and meet each term.
+    """
     where = where or {}
     first = 0
     for arrays in table.arrays([*chosen, *where]):
         rows, found = Rows(table, first), arrays[: len(chosen)]
         first += len(arrays[0])
+        terms: dict[str, int] = {}
         if where:
             mask = pa.array(np.ones(len(arrays[0]), np.bool_))
-            for array, wanted in zip(arrays[len(chosen) :], where.values(), strict=True):
-                mask = pc.and_(mask, pc.fill_null(_equal(array, wanted), False))
+            for array, (column, wanted) in zip(arrays[len(chosen) :], where.items(), strict=True):
+                met = pc.fill_null(_equal(array, wanted), False)
+                terms[f"{table.columns[column].strip()}={wanted}"] = met.true_count
+                mask = pc.and_(mask, met)
             rows = rows.select(mask.to_numpy(zero_copy_only=False))
             found = [array.filter(mask) for array in found]
+        if survey is not None:
+            read = len(arrays[0])
+            survey.take(table.name, read, terms, mask.true_count if where else read)
         yield rows, found
 
 

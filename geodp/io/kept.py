@@ -43,6 +43,8 @@ class Kept:
         Under which the ledger knows the charge.
     call : dict of str to str
         What the run was asked for, option by option: it is completed for the same call only.
+    public_facts : tuple of str
+        What the release states of its input.
     run : dict
         For the operator: what ``restricted/run.json`` says of the run so far.
     """
@@ -50,6 +52,7 @@ class Kept:
     table: ReleasedTable
     fingerprint: str
     call: Mapping[str, str]
+    public_facts: tuple[str, ...]
     run: Mapping[str, Any]
 
 
@@ -70,6 +73,7 @@ def keep(folder: Path, kept: Kept) -> None:
         **_made(kept.table.grid),
         "fingerprint": kept.fingerprint,
         "call": dict(kept.call),
+        "public_facts": kept.public_facts,
         "run": dict(kept.run),
         "event": asdict(kept.table.event),
     }
@@ -103,6 +107,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
             key, count = file["key"], file["count"]
         event = _event(head["event"])
         found = {name: head[name] for name in ("fingerprint", "call", "run")}
+        facts = tuple(str(fact) for fact in head["public_facts"])
         made = {name: head[name] for name in _made(grid)}
     except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile):
         raise UsageError(
@@ -118,7 +123,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
             raise UsageError(
                 f"The interrupted run had another {name}; go on with what it began with, {again}"
             )
-    return Kept(ReleasedTable(grid, key, count, event), **found)
+    return Kept(ReleasedTable(grid, key, count, event), public_facts=facts, **found)
 
 
 def _made(grid: Grid) -> dict[str, str]:

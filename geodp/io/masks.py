@@ -33,7 +33,8 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     grid : Grid
         One map without a mask, with or without attributes.
     source : str
-        Where the mask comes from, in words: published with every release.
+        Where the mask comes from, in words; published with every release. By naming it you vouch
+        that the mask is public and was not made from the data.
 
     Returns
     -------

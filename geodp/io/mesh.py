@@ -80,11 +80,12 @@ def read_mesh(
     primary : primary mesh code or sequence of them, optional
         The same by codes such as 5339: their cells alone are the domain.
     attribute : str, optional
-        Name of the attribute that several values become. Where one label is the total of
-        others, the table has no bound: a person is counted in both.
+        Name of the attribute that several values become. The table then has no bound, as
+        columns may count a person several times: :func:`geodp.publish` asks for a contribution.
     duplicates : {"error", "sum"}
         For a mesh that is in several files; twice in one file is always an error. Files of
-        prefectures each hold their share of a mesh on the border: "sum".
+        prefectures each hold their share of a mesh on the border: "sum". The table then has no
+        bound, as files may also be about other dates.
     suppressed : {"error", "zero"}
         For `*`, `X` and blanks. "zero" is right where the file has added a hidden detail to
         the mesh named in HTKSAKI: that row then counts these people. `-` always counts 0.
@@ -114,13 +115,11 @@ def read_mesh(
     values = [value] if isinstance(value, str) else value
     public = _domain(grid, bounds, primary, attribute, values)
     cropping: Outside = "drop" if primary is not None else "crop" if bounds is not None else "error"
-    bound = None if _overlap(values or ()) else 1
     tally = Tally(
         public,
         outside or cropping,
         duplicates,
         within=False,
-        bound=bound,
         memory=memory,
         scratch=scratch,
     )
@@ -131,7 +130,8 @@ def read_mesh(
                 "The file is Parquet; read it as a table (--code, read_table).", file=table.name
             )
         key, chosen = _columns(table, values)
-        for rows, arrays in batches(table, [key, *chosen]):
+        tally.survey.name(table.name, [_title(table, column) for column in chosen])
+        for rows, arrays in batches(table, [key, *chosen], survey=tally.survey):
             rows, (code, *columns) = _without_headers(table, rows, arrays, [key, *chosen])
             with rows.named(KEY):
                 row, col = public.places[0].parse(fields.codes(code))
@@ -204,17 +204,6 @@ def _domain(
 def _labels(grid: Grid) -> tuple[int, ...]:
     """Numbers of labels of its attributes; 1 where it has none."""
     return tuple(len(attribute.labels) for attribute in grid.attributes) or (1,)
-
-
-def _overlap(values: Sequence[str]) -> bool:
-    """Whether a label is the total of another: its beginning, up to a separator."""
-    labels = [normalize("NFKC", value).strip() for value in values]
-    return any(
-        part.startswith(total) and part != total and not part[len(total)].isalnum()
-        for total in labels
-        for part in labels
-        if total
-    )
 
 
 def _columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:

@@ -22,6 +22,7 @@ from geodp.io.arealevels import six_digits
 from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.publication import (
     OWN,
+    RUN,
     json_text,
     said_of,
     write_restricted,
@@ -140,7 +141,7 @@ class PartsFolder:
         (self.public / SUMS).write_text(sums_text(sums), encoding="utf-8")
         hidden = self.folder / "restricted"
         hidden.mkdir(mode=0o700)
-        write_restricted(hidden, restricted)
+        write_restricted(hidden, RUN, restricted)
         return complete
 
     def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:

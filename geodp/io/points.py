@@ -22,6 +22,7 @@ from geodp.io.columns import Rows, batches, find_column, open_tables
 from geodp.io.runs import Runs
 from geodp.io.scratch import bytes_of
 from geodp.io.sources import FilePath
+from geodp.io.survey import Survey
 from geodp.io.tabular import Locator, axis_locators, locate, require_axes
 from geodp.io.tally import OUTSIDE_RULES, Outside, one_of, place
 from geodp.lattice import Lattice
@@ -123,16 +124,17 @@ def read_points(
     names = [name for locator in locators for name in locator.columns]
     names += [] if person is None else [person]
     filters = dict(where or {})
-    runs = Runs(memory, scratch)
+    runs, survey = Runs(memory, scratch), Survey()
     limit, held = bytes_of(memory), 0
     people: list[pa.Array] = []
     keys: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
         chosen = [find_column(table, name, names) for name in names]
         wanted = {find_column(table, name, names): filters[name] for name in filters}
-        for rows, arrays in batches(table, chosen, wanted):
+        for rows, arrays in batches(table, chosen, wanted, survey):
             index = locate(public, rows, locators, arrays)
             rows_inside, key, inside = place(public, rows, index, policy)
+            survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
             if person is None:
                 runs.add(key)
                 continue
@@ -142,7 +144,8 @@ def read_points(
             if held > limit:
                 raise InputError(TOO_MANY_RECORDS, file=table.name)
     if person is None:
-        return CountTable.of_cells(public, *runs.arrays(), bound=None)
+        read = survey.reading()
+        return CountTable.of_cells(public, *runs.arrays(), bound=None, reading=read)
     kept, counts = truncate(
         _numbered(people),
         np.concatenate(keys),
@@ -151,7 +154,8 @@ def read_points(
         truncation=truncation,
         secret=secret,
     )
-    return CountTable.from_keys(public, kept, counts, bound=cells * per_cell, enforced=True)
+    bound, read = cells * per_cell, survey.reading()
+    return CountTable.from_keys(public, kept, counts, bound=bound, enforced=True, reading=read)
 
 
 def _people(rows: Rows, column: str, array: pa.Array, inside: NDArray[np.bool_] | None) -> pa.Array:

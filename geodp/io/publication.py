@@ -25,6 +25,9 @@ from geodp.table import ReleasedTable
 OWN = ("name", "release_id", "files", "left_out")
 """What `write_public` adds to the card."""
 
+RUN = "run.json"
+"""Name of what is for the operator inside ``restricted``."""
+
 CONFIDENTIAL = (
     "CONFIDENTIAL. This folder is for the operator of the release and must not be published: "
     "differential privacy does not protect what it says about the run.\n"
@@ -249,9 +252,9 @@ def json_text(values: dict[str, Any]) -> str:
     return json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
-def write_restricted(folder: Path, run: dict[str, Any]) -> None:
+def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:
     """Write what is for the operator into a folder that is there, with checksums of all of it."""
-    write_private(folder / "run.json", json_text(run))
+    write_private(folder / name, json_text(document))
     write_private(folder / "README.txt", CONFIDENTIAL)
     sums = {path.name: sha256(path) for path in folder.iterdir()}
     write_private(folder / SUMS, sums_text(sums))

@@ -95,6 +95,8 @@ def read_raster(
         values, valid = part.values, part.valid
         for value in missing:
             valid &= values != value
+        pixels = int(np.count_nonzero(valid))
+        tally.survey.take(part.lines.name, pixels, {}, pixels)
         row, col = np.nonzero(valid & (values != 0))
         rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
         with rows.named():

@@ -55,7 +55,8 @@ def read_regions(
     grid : Grid
         Of one map.
     source : str
-        Where the table comes from, in words: published with every release.
+        Where the table comes from, in words; published with every release. By naming it you
+        vouch that the table is public and was not made from the data.
     columns : sequence of str, optional
         Columns in this order. Default: all of them, as they stand.
     delimiter, encoding : str, optional

@@ -19,7 +19,7 @@ from geodp.io import tables
 from geodp.io.arealevels import file_names, six_digits
 from geodp.io.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.picture import require_drawable, why_no_picture
-from geodp.io.publication import json_text, said_of, write_public, write_restricted
+from geodp.io.publication import RUN, json_text, said_of, write_public, write_restricted
 from geodp.io.staging import KEPT, require_free, require_own, staged
 from geodp.table import ReleasedTable
 
@@ -77,12 +77,10 @@ class StagedRelease:
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
-    def keep(
-        self, table: ReleasedTable, fingerprint: str, call: Mapping[str, str], run: dict[str, Any]
-    ) -> None:
+    def keep(self, kept: Kept) -> None:
         """Keep what was charged until the release is complete, see :mod:`geodp.io.kept`."""
         with contextlib.suppress(OSError):  # then it is in memory only, and may be written yet
-            keep(self.folder, Kept(table, fingerprint, call, run))
+            keep(self.folder, kept)
 
     def kept(self, call: Mapping[str, str]) -> Kept:
         """What an interrupted run for the same call has kept."""
@@ -103,7 +101,7 @@ class StagedRelease:
         discard_draft(self.folder)
         public.mkdir()
         write_public(table, card, public, self.name, error, areas)
-        write_restricted(hidden, restricted)
+        write_restricted(hidden, RUN, restricted)
         written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
         return {
             part: [str(Path(self.target, part, name)) for name in names if name != KEPT.name]

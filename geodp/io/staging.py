@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.manifest import foreign, remove_listed
+from geodp.io.manifest import SUMS, foreign, remove_listed
 from geodp.stopping import commits
 
 SCHEMA = "geodp-release-1"
@@ -25,6 +25,9 @@ PARTS_SCHEMA = "geodp-release-parts-1"
 
 CARD = "release.json"
 """Name of the release card inside ``public``."""
+
+CHECK = "check.json"
+"""Name of what was read inside ``restricted``, where nothing has been published yet."""
 
 
 KEPT = Path("restricted", "released.npz")
@@ -47,7 +50,7 @@ def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False)
     Parameters
     ----------
     target : path
-        Absent or an empty folder; its parents are made.
+        Absent, an empty folder or one that holds a check; its parents are made.
     overwrite : bool
         Allow ``target`` to hold a geodp release, which is then replaced.
     resume : bool
@@ -198,6 +201,15 @@ def is_release(folder: Path) -> bool:
     return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)
 
 
+def is_check(folder: Path) -> bool:
+    """Whether a folder holds what a check of the inputs wrote, and nothing else."""
+    try:
+        names = {path.name for path in (folder / "restricted").iterdir()}
+        return CHECK in names <= {CHECK, "README.txt", SUMS} and len([*folder.iterdir()]) == 1
+    except OSError:
+        return False
+
+
 def require_free(target: str | Path, *, overwrite: bool) -> None:
     """Raise UsageError where `staged` must not put a folder."""
     final = Path(os.path.realpath(target))
@@ -207,7 +219,7 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
         raise UsageError("A release cannot take the current folder's place; name a folder in it.")
     if final.is_mount():
         raise UsageError(f"{final} is a mount point; name a folder in it.")
-    if not final.exists() or not any(final.iterdir()):
+    if not final.exists() or not any(final.iterdir()) or is_check(final):
         return
     if not is_release(final):
         raise UsageError(

@@ -71,7 +71,8 @@ def read_table(
     missing : sequence of str or int, optional
         Values that mean nobody, such as -1; ``""`` stands for blanks, nulls and NaN.
     duplicates : {"error", "sum"}
-        For a cell that is there several times, in one file or in several.
+        For a cell that is there several times, in one file or in several. With "sum" the table
+        has no bound: what adds up may be other dates, and a person in each of them.
     outside : {"error", "crop", "drop"}, optional
         For rows outside the domain. Default: "error".
     delimiter, encoding : str, optional
@@ -100,14 +101,12 @@ def read_table(
     locators = _locators(public, code, x, y, anchor, dict(columns or {}))
     names = [value, *(name for locator in locators for name in locator.columns)]
     filters = dict(where or {})
-    # A person may make many trips, so that nothing bounds a table of pairs.
-    bound = None if len(public.places) == 2 else 1
     policy = outside or "error"
-    tally = Tally(public, policy, duplicates, bound=bound, memory=memory, scratch=scratch)
+    tally = Tally(public, policy, duplicates, memory=memory, scratch=scratch)
     for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
         chosen = [find_column(table, name, names) for name in names]
         wanted = {find_column(table, name, names): filters[name] for name in filters}
-        for rows, (counts, *places) in batches(table, chosen, wanted):
+        for rows, (counts, *places) in batches(table, chosen, wanted, tally.survey):
             with rows.named(value):
                 count = fields.counts(counts, missing=missing)
             tally.add(rows, locate(public, rows, locators, places), count)

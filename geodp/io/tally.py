@@ -14,7 +14,8 @@ from geodp.io.columns import Rows, Table
 from geodp.io.runs import Runs
 from geodp.io.scratch import LEAST_MEMORY, bytes_of
 from geodp.io.sources import FilePath
-from geodp.table import CountTable
+from geodp.io.survey import Survey
+from geodp.table import UNSTATED, CountTable
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
 """What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
@@ -36,10 +37,13 @@ class Tally:
         What becomes of a cell that is there twice.
     within : bool
         Whether "sum" also holds for a cell that is twice in one file.
-    bound : int or None
-        Of the table, see ``CountTable``.
     memory, scratch
         See :class:`geodp.io.runs.Runs`.
+
+    Attributes
+    ----------
+    survey : Survey
+        What was read.
     """
 
     def __init__(
@@ -49,16 +53,17 @@ class Tally:
         duplicates: Duplicates,
         *,
         within: bool = True,
-        bound: int | None = 1,
         memory: int | str | None = None,
         scratch: FilePath | None = None,
     ) -> None:
         one_of("outside", outside, OUTSIDE_RULES)
         one_of("duplicates", duplicates, ("error", "sum"))
         self.grid = grid
+        self.survey = Survey()
         self._outside = outside
         self._within = within
-        self._bound = bound
+        # What is summed may be other dates or parts: nothing tells how often a person is in it.
+        self._bound = None if duplicates == "sum" else UNSTATED
         share = bytes_of(memory)
         self._file: Runs | None = None
         if duplicates == "sum" and not within:  # every file by itself first
@@ -77,6 +82,7 @@ class Tally:
         duplicate inside an earlier file, where there must be none.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
+        self.survey.place(rows.table.name, count, inside)
         count = count if inside is None else count[inside]
         if not self._tables or rows.table is not self._tables[-1]:
             if self._tables and rows.table.name != self._tables[-1].name:
@@ -97,7 +103,8 @@ class Tally:
         self._end_file()
         key, count = self._whole.arrays()
         self._check(self._whole)
-        return CountTable.of_cells(self.grid, key, count, bound=self._bound)
+        read = self.survey.reading()
+        return CountTable.of_cells(self.grid, key, count, bound=self._bound, reading=read)
 
     def _end_file(self) -> None:
         """Add up what was there of one file."""

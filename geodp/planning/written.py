@@ -66,7 +66,12 @@ class Settings:
 
     def require_bound(self, table: CountTable) -> None:
         """Raise UsageError where persons count more often than the plan takes them to."""
-        if self.contribution is None and table.bound not in (None, 1):
+        if self.contribution is None and table.bound is None:
+            raise UsageError(
+                "The plan takes a person to be counted once, and nothing in the input bounds it; "
+                "plan again with the --contribution that you vouch for."
+            )
+        if self.contribution is None and table.bound != 1:
             raise UsageError(
                 f"The plan takes a person to be counted once and the input lets one be counted "
                 f"{table.bound} times; plan again with --contribution {table.bound}."

@@ -16,7 +16,7 @@ from pathlib import Path
 import geodp
 from geodp.distributed import publish
 from tests.distributed.clusters import Clusters
-from tests.distributed.tables import kept, sha256, split, town
+from tests.distributed.tables import ONCE, kept, sha256, split, town
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def main() -> int:
         try:
             for method in given.methods:
                 start = time.monotonic()
-                terms = {"method": method, "epsilon": 1, "key": kept()}
+                terms = {"method": method, **ONCE, "key": kept()}
                 alone = sha256(geodp.publish(table, **terms).table)
                 said(f"{method:8} one machine", alone, alone, start)
                 for workers in given.workers:

@@ -13,6 +13,9 @@ from tests.keys import secret
 GRID = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 4_600_000, 3_000_000))
 KEY = secret("town")
 
+ONCE = {"epsilon": 1, "contribution": 1}
+"""Files of keys are summed, so that somebody must vouch for how often a person is counted."""
+
 
 def town(people: int = 20_000) -> geodp.CountTable:
     rng = np.random.default_rng(5)

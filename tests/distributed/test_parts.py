@@ -20,7 +20,7 @@ from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.parts import PartsFolder, write_part
 from geodp.io.verification import read_release_table, verify
-from tests.distributed.tables import GRID, kept, split, town
+from tests.distributed.tables import GRID, ONCE, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
@@ -36,7 +36,7 @@ def digests(folder):
 
 def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     files, out = split(town(), tmp_path / "files", 7), tmp_path / "out"
-    card = write(cluster(2), files, out, epsilon=1, key=kept(), parts=5, people=500_000)
+    card = write(cluster(2), files, out, **ONCE, key=kept(), parts=5, people=500_000)
     whole = geodp.publish(town(), epsilon=1, key=kept(), people=500_000)
     public = out / "public"
     assert json.loads((public / "release.json").read_text()) == card
@@ -75,7 +75,7 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
 @pytest.mark.parametrize("broken", ["changed", "missing", "more", "moved", "card"])
 def test_parts_that_do_not_agree_are_found(cluster, tmp_path, broken):
     files, out = split(town(500), tmp_path / "files", 2), tmp_path / "out"
-    write(cluster(2), files, out, epsilon=1, key=kept(), parts=3)
+    write(cluster(2), files, out, **ONCE, key=kept(), parts=3)
     public = out / "public"
     first, second, third = sorted((public / "population.parquet").iterdir())
     if broken == "changed":
@@ -106,7 +106,7 @@ def test_a_masked_release_is_joined_on_its_own_grid(cluster, tmp_path):
     dense[30:] = 0
     table = geodp.CountTable.from_dense(dense, grid)
     out = tmp_path / "out"
-    files, terms = split(table, tmp_path / "files", 2), {"epsilon": 1, "key": kept(), "parts": 3}
+    files, terms = split(table, tmp_path / "files", 2), {**ONCE, "key": kept(), "parts": 3}
     write(cluster(2), files, out, **terms)
     assert [check for check in verify(out) if not check.ok] == []
     join(out, tmp_path / "one")
@@ -120,7 +120,7 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "stripes"))
     table = geodp.CountTable.from_index(grid, np.array([[3], [4]]), np.array([50]))
     files, out = split(table, tmp_path / "files", 1), tmp_path / "out"
-    card = write(cluster(2), files, out, epsilon=1, key=kept(), parts=2, raster=False)
+    card = write(cluster(2), files, out, **ONCE, key=kept(), parts=2, raster=False)
     assert {entry["name"] for entry in card["left_out"]} == {"population.csv", "population.vrt"}
     assert [check for check in verify(out) if not check.ok] == []
     with pytest.raises(UsageError, match="Give the grid"):
@@ -142,10 +142,10 @@ def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     index = np.array([[80, 80, 80], [130, 500, 550], [0, 1, 1]])
     table = geodp.CountTable.from_index(grid, index, np.array([5000, 70, 900]))
     out = tmp_path / "out"
-    files, terms = split(table, tmp_path / "files", 2), {"epsilon": 1, "key": kept(), "parts": 4}
+    files, terms = split(table, tmp_path / "files", 2), {**ONCE, "key": kept(), "parts": 4}
     terms["method"] = "topdown"  # the released cells lie where the true ones are
     write(cluster(2), files, out, **terms)
-    released = geodp.publish(table, epsilon=1, key=kept(), method="topdown")
+    released = geodp.publish(table, **ONCE, key=kept(), method="topdown")
     dense = np.moveaxis(released.table.to_dense(), -1, 0)[:, ::-1]
     with rasterio.open(out / "public" / "population.vrt") as raster:
         assert raster.crs.to_epsg() == 3035
@@ -177,28 +177,28 @@ def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path, othe
     for workers, partitions in ((2, 2), (other, 5)):
         files = split(town(), tmp_path / str(partitions), partitions)
         out = tmp_path / f"out{partitions}"
-        write(cluster(workers), files, out, epsilon=1, key=kept(), parts=4, name="people")
+        write(cluster(workers), files, out, **ONCE, key=kept(), parts=4, name="people")
         found.append(digests(out))
     assert found[0] == found[1]
     # Where a part ends does not depend on the data either.
     alone = split(town(3), tmp_path / "alone", 1)
-    grid_only = write(cluster(2), alone, tmp_path / "few", epsilon=1, key=kept(), parts=4)
+    grid_only = write(cluster(2), alone, tmp_path / "few", **ONCE, key=kept(), parts=4)
     assert sum(entry["name"].endswith(".parquet") for entry in grid_only["files"]) == 4
 
 
 def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, tmp_path):
     files, out = split(town(), tmp_path / "files", 2), tmp_path / "out"
-    write(cluster(2), files, out, epsilon=1, key=kept(), parts=2)
+    write(cluster(2), files, out, **ONCE, key=kept(), parts=2)
     before = digests(out)
     with pytest.raises(UsageError, match="exists and holds a release"):
-        write(None, files, out, epsilon=1)
+        write(None, files, out, **ONCE)
     bad = split(town(), tmp_path / "bad", 2)
     (tmp_path / "bad" / "1.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(InputError, match="changed"):
-        write(cluster(2), bad, out, epsilon=1, overwrite=True)
+        write(cluster(2), bad, out, **ONCE, overwrite=True)
     assert digests(out) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "files", "out"]
-    write(cluster(2), files, out, epsilon=1, parts=2, overwrite=True)
+    write(cluster(2), files, out, **ONCE, parts=2, overwrite=True)
     assert digests(out) != before
     geodp.publish(town(), epsilon=1).write(out, overwrite=True)
 
@@ -212,7 +212,7 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
         return original(folder, *given)
 
     monkeypatch.setattr("geodp.io.parts.PartsFolder.finish", finish)
-    write(cluster(2), files, out, epsilon=1, parts=2)
+    write(cluster(2), files, out, **ONCE, parts=2)
     assert len(list((out / "public" / "population.parquet").iterdir())) == 2
 
 
@@ -237,7 +237,7 @@ def test_a_run_that_is_stopped_leaves_nothing(cluster, tmp_path, after):
             raise KeyboardInterrupt
 
     files = split(town(), tmp_path / "files", 4)
-    terms = {"epsilon": 1, "parts": 8, "key_folder": hidden, "progress": stop}
+    terms = {**ONCE, "parts": 8, "key_folder": hidden, "progress": stop}
     with pytest.raises(KeyboardInterrupt):
         write(client, files, tmp_path / "out", **terms)
     assert [done for done, _ in told] == list(range(1, told[-1][0] + 1))
@@ -258,7 +258,7 @@ def left(client) -> list[str]:
 
 def test_progress_reaches_its_end(cluster, tmp_path):
     told = []
-    terms = {"epsilon": 1, "parts": 3, "progress": lambda done, of: told.append((done, of))}
+    terms = {**ONCE, "parts": 3, "progress": lambda done, of: told.append((done, of))}
     write(cluster(2), split(town(500), tmp_path / "files", 2), tmp_path / "out", **terms)
     assert told == [(i, 11) for i in range(1, 12)] + [(12, 12)]  # the tile is known later
     told.clear()
@@ -277,7 +277,7 @@ def test_progress_reaches_its_end(cluster, tmp_path):
     ],
 )
 def test_a_killed_worker_does_not_show_in_the_files(cluster, tmp_path, task, state):
-    files, terms = split(town(), tmp_path / "files", 3), {"epsilon": 1, "key": kept(), "parts": 4}
+    files, terms = split(town(), tmp_path / "files", 3), {**ONCE, "key": kept(), "parts": 4}
     write(cluster(2), files, tmp_path / "one", **terms)
     cluster.kill(2, task, state)
     write(cluster(2), files, tmp_path / "two", **terms)
@@ -287,8 +287,6 @@ def test_a_killed_worker_does_not_show_in_the_files(cluster, tmp_path, task, sta
 
 def test_the_driver_brings_the_table_of_any_number_of_parts(cluster, tmp_path):
     files = split(town(2000), tmp_path / "files", 2)
-    found = [
-        publish(cluster(2), files, epsilon=1, key=kept(), parts=parts).table for parts in (1, 30)
-    ]
+    found = [publish(cluster(2), files, **ONCE, key=kept(), parts=parts).table for parts in (1, 30)]
     assert found[0].key.tolist() == found[1].key.tolist()
     assert found[0].count.tolist() == found[1].count.tolist()

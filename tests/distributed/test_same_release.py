@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp
+from geodp.contribution import SUMS
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import BudgetError, InputError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
-from tests.distributed.tables import GRID, kept, sha256, split, town
+from geodp.reading import MET
+from tests.distributed.tables import GRID, ONCE, kept, sha256, split, town
 from tests.keys import keep
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -48,7 +50,7 @@ def test_workers_and_partitions_do_not_show(
     monkeypatch.setattr("geodp.distributed.run.MOST_PIECES", 40)  # 64 files are 13 groups
     files = split(town(), tmp_path, partitions, seed=partitions)
     parts = {1: 64, 7: 9, 64: 3}[partitions]
-    release = publish(cluster(workers), files, method=method, epsilon=1, key=kept(), parts=parts)
+    release = publish(cluster(workers), files, method=method, key=kept(), parts=parts, **ONCE)
     assert sha256(release.table) == alone[method]
 
 
@@ -70,14 +72,14 @@ def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, s
     client = cluster(2)
     files = split(town(), tmp_path, 7)
     cluster.kill(2, task, state)
-    release = publish(client, files, method=method, epsilon=1, key=kept(), parts=8)
+    release = publish(client, files, method=method, key=kept(), parts=8, **ONCE)
     assert cluster.killed(2)
     assert sha256(release.table) == alone[method]
 
 
 def test_without_a_kept_key_every_release_is_another(cluster, tmp_path):
     files = split(town(), tmp_path, 3)
-    found = [publish(cluster(2), files, epsilon=1, parts=4) for _ in range(2)]
+    found = [publish(cluster(2), files, parts=4, **ONCE) for _ in range(2)]
     assert sha256(found[0].table) != sha256(found[1].table)
     assert found[0].event.key_origin == "entropy"
 
@@ -97,9 +99,6 @@ def test_a_mask_and_gaussian_noise(cluster, tmp_path):
     assert sha256(release.table) == sha256(whole.table)
     assert release.event == whole.event
     assert release.card() == whole.card()
-    full = split(geodp.CountTable.from_dense(np.where(inside, 20, 0), grid), tmp_path / "all", 3)
-    with pytest.raises(UsageError, match="exactly the occupied cells"):
-        publish(cluster(2), full, key=kept(), parts=5, **terms)
 
 
 def coded(folder: Path, twice: bool) -> list[Path]:
@@ -132,18 +131,20 @@ def test_tables_with_codes(cluster, tmp_path):
     with pytest.raises(InputError, match="^" + re.escape(str(found.value)) + "$"):
         publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5)
     options["duplicates"] = "sum"
-    whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
+    whole = geodp.publish(geodp.read_table(paths, **options), key=kept(), **ONCE)
     files = Partitions.of_tables(paths, **options)
-    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
-        whole.table
-    )
+    with pytest.raises(UsageError, match="summed duplicates"):
+        publish(None, files, epsilon=1, key=kept(), parts=5)
+    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE)
+    assert sha256(found.table) == sha256(whole.table)
+    assert found.card() == whole.card()
 
 
 def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(1)))
     key = geodp.NoiseKey.from_file(keep(tmp_path / "key"))
-    spent = {"epsilon": "3/4", "ledger": ledger, "dataset": "census"}
+    spent = {"epsilon": "3/4", "contribution": 1, "ledger": ledger, "dataset": "census"}
     whole = geodp.publish(town(), key=key, **spent)
     files = split(town(), tmp_path / "files", 2)
     release = publish(cluster(2), files, parts=4, key=key, **spent)
@@ -164,7 +165,7 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
 def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
     files = split(town(100), tmp_path, 2)
     with pytest.raises(UsageError, match=message):
-        publish(None, files, **{"epsilon": 1, **change})
+        publish(None, files, **{**ONCE, **change})
     with pytest.raises(UsageError, match="Give Partitions"):
         publish(None, files.paths, epsilon=1)
 
@@ -177,11 +178,51 @@ def test_files_that_are_refused(cluster, tmp_path):
         Partitions.of_keys("/no/such/file", grid=GRID)
     os.utime(files.paths[1], ns=(1, 1))
     with pytest.raises(InputError, match=r"1.parquet: The file has changed since the run began"):
-        publish(cluster(2), files, epsilon=1)
+        publish(cluster(2), files, **ONCE)
     bad = tmp_path / "bad.parquet"
     pq.write_table(pa.table({"key": [1, 2**40], "count": [1, 1]}), bad)
     with pytest.raises(InputError, match=r"bad.parquet, row 2: The key is no cell"):
-        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), epsilon=1)
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE)
     pq.write_table(pa.table({"key": [1, 2], "count": [1, None]}), bad)
     with pytest.raises(InputError, match="missing"):
-        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), epsilon=1)
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE)
+
+
+def labelled(sizes, attributes):
+    grid = geodp.Grid.regular((30, 40)).with_attribute("sex", ["x", "y", "z"])
+    grid = grid.with_attribute_order(attributes)
+    dense = np.random.default_rng(4).integers(0, sizes, grid.shape)
+    dense[..., 0] = dense[..., 1] + dense[..., 2]
+    return grid, dense
+
+
+@pytest.mark.parametrize("attributes", ["below", "above"])
+def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attributes):
+    grid, dense = labelled(9, attributes)
+    total = split(geodp.CountTable.from_dense(dense, grid), tmp_path / "total", 3)
+    with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum"):
+        publish(cluster(2), total, parts=5, **ONCE)
+    dense[0, 0, 0] += 1
+    dense[29, 39, 0] -= 1  # sums over all cells stay equal
+    assert dense.min() == 0
+    table = geodp.CountTable.from_dense(dense, grid)
+    release = publish(cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE)
+    assert release.card() == geodp.publish(table, key=kept(), **ONCE).card()
+    assert SUMS in release.public_facts
+
+
+def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
+    paths = coded(tmp_path / "some", twice=False)
+    options = {"grid": GRID, "value": "T", "code": "GRD_ID", "where": {"T": 1000}}
+    files = Partitions.of_tables(paths, **options)
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1)))
+    spent = {"epsilon": 1, "ledger": ledger, "dataset": "census", "parts": 3}
+    with pytest.raises(UsageError, match="allow_empty"):
+        publish(cluster(2), files, **spent)
+    assert ledger.account("census").charges == ()
+    release = publish(cluster(2), files, allow_empty=True, **spent)
+    assert MET not in release.public_facts
+    rows = Partitions.of_tables(paths, **{**options, "where": {"T": 0}})
+    counted = publish(cluster(2), rows, epsilon=1, parts=3)  # a row, of nobody
+    assert counted.public_facts == (MET,)

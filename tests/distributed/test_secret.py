@@ -25,7 +25,7 @@ from geodp.distributed.secret import KeyFile, key_file
 from geodp.errors import UsageError
 from geodp.identity import release_digest
 from geodp.mechanisms.apart import Roots, Subtrees
-from tests.distributed.tables import KEY, kept, split, town
+from tests.distributed.tables import KEY, ONCE, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 
@@ -228,9 +228,7 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
             if done in (of // 3, of - 1):  # before and after noise was drawn
                 shown.extend(pages(client))
 
-        release = publish(
-            client, files, epsilon=1, key=own, parts=6, key_folder=hidden, progress=look
-        )
+        release = publish(client, files, **ONCE, key=own, parts=6, key_folder=hidden, progress=look)
         assert list(hidden.iterdir()) == []
         memories = [memory(process.pid) for process in running]
         # The same search finds what is hidden less well.
@@ -331,7 +329,7 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
     hidden.mkdir()
     monkeypatch.setattr("geodp.distributed.run.Run._refined", fail)
     with pytest.raises(KeyboardInterrupt):
-        publish(cluster(2), split(town(), tmp_path / "files", 2), epsilon=1, key_folder=hidden)
+        publish(cluster(2), split(town(), tmp_path / "files", 2), **ONCE, key_folder=hidden)
     assert list(hidden.iterdir()) == []
 
 
@@ -339,4 +337,4 @@ def test_a_worker_that_sees_no_key_file_says_so(cluster, tmp_path, monkeypatch):
     nowhere = nullcontext(KeyFile("/no/such/key"))
     monkeypatch.setattr("geodp.distributed.run.key_file", lambda key, folder: nowhere)
     with pytest.raises(UsageError, match="Give a key_folder"):
-        publish(cluster(2), split(town(), tmp_path, 2), epsilon=1, parts=2)
+        publish(cluster(2), split(town(), tmp_path, 2), **ONCE, parts=2)

@@ -56,7 +56,8 @@ def released(grid, method):
     index = np.array(np.nonzero(counts))
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, counts[tuple(index)])
-    return geodp.publish(table, method=method, epsilon="1/10", key=geodp.NoiseKey(bytes(32)))
+    terms = {"epsilon": "1/10", "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
+    return geodp.publish(table, method=method, **terms)
 
 
 def made(path, method, grid=KANTO):

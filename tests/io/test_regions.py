@@ -148,7 +148,7 @@ def released(folder, attributes="below"):
     index = np.argwhere(np.ones(grid.shape)).T
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, np.full(index.shape[1], 70))
-    given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "domain_is_public": True}
+    given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
     release = geodp.publish(table, **given)
     release.write(folder / "out")
     return release, folder / "out" / "public"
@@ -217,7 +217,8 @@ def test_another_table_of_regions_is_found(tmp_path: Path) -> None:
 def test_a_release_on_official_areas_is_read_back(attributes, tmp_path: Path) -> None:
     grid = GRID.with_attribute("sex", ["f", "m"]).with_official_order(attributes)
     table = geodp.CountTable.from_dense(np.full(grid.shape, 70), grid)
-    release = geodp.publish(table, method="pyramid", epsilon=1, key=geodp.NoiseKey(bytes(32)))
+    given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
+    release = geodp.publish(table, method="pyramid", **given)
     release.write(tmp_path / "out")
     assert failures(tmp_path / "out") == []
     table, _ = read_release_table(tmp_path / "out")
@@ -296,6 +297,7 @@ def test_regions_from_the_command_line_to_a_verified_release(tmp_path: Path) -> 
     path = str(text(TEXT)(tmp_path))
     call = [str(people), *MESH[1:], "--axis", "sex=f,m", "--column", "sex=sex", "--code", "code"]
     call += ["--value", "n", "--epsilon", "1", "--regions", path, "--regions-source", "a list"]
+    call += ["--contribution", "1"]
     more = ["--attributes", "prefecture", "--method", "pyramid", "--output", str(tmp_path / "out")]
     done = CliRunner().invoke(publish, [*call, *more], catch_exceptions=False)
     assert done.exit_code == 0

@@ -17,7 +17,7 @@ import shapely
 import geodp
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import OutputError, UsageError
-from geodp.io import cog, picture, publication, tables
+from geodp.io import cog, picture, publication, staged_release, tables
 from geodp.io.staged_release import check_publication
 from geodp.release import Release
 from geodp.table import Cells, CountTable, ReleasedTable
@@ -47,7 +47,7 @@ def released(grid, most=3000, seed=1):
     index = np.array(np.nonzero(counts))
     index = index[:, grid.contains(index)]
     table = CountTable.from_index(grid, index, counts[tuple(index)])
-    return geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)))
+    return geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
 
 
 def written(path, grid):

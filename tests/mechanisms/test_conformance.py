@@ -171,7 +171,9 @@ class TestWhatItReleases:
         values = []
         for number in range(6):
             people = PEOPLE if number % 2 else np.zeros(GRID.shape, int)
-            release = geodp.publish(table_of(people, GRID), method=spec, epsilon=1, key=key(number))
+            release = geodp.publish(
+                table_of(people, GRID), method=spec, epsilon=1, key=key(number), allow_empty=True
+            )
             released = release.table
             assert GRID.contains_keys(released.key).all()
             assert (np.diff(released.key.astype(np.int64)) > 0).all()
@@ -201,7 +203,7 @@ class TestWhatItReleases:
         """No state is kept between runs."""
         one = geodp.publish(table, method=spec, epsilon=1, key=key(1)).table
         empty = table_of(np.zeros(GRID.shape, int), GRID)
-        geodp.publish(empty, method=spec, epsilon="1/7", key=key(2))
+        geodp.publish(empty, method=spec, epsilon="1/7", key=key(2), allow_empty=True)
         two = geodp.publish(table, method=spec, epsilon=1, key=key(1)).table
         assert one.count.tobytes() == two.count.tobytes()
 
@@ -235,7 +237,7 @@ class TestWhatItReleases:
 
     def test_an_empty_table_is_released_too(self, spec):
         empty = table_of(np.zeros(GRID.shape, int), GRID)
-        release = geodp.publish(empty, method=spec, epsilon=1, key=key(1))
+        release = geodp.publish(empty, method=spec, epsilon=1, key=key(1), allow_empty=True)
         assert GRID.contains_keys(release.table.key).all()
 
     def test_expected_error_is_there_before_any_data(self, spec):
@@ -262,7 +264,7 @@ class TestWhatItReleases:
         table = geodp.CountTable.from_index(grid, index, [30])
         refusal = row.refusal(grid)
         if refusal is None:
-            release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
+            release = geodp.publish(table, method=spec, epsilon=1, key=key(1), contribution=1)
             assert grid.contains_keys(release.table.key).all()
             assert row.whole == (release.table.count.dtype == np.int64)
             variances = row.variances(grid, release.event)
@@ -271,7 +273,7 @@ class TestWhatItReleases:
             assert refusal.endswith(".")
             assert row.name in refusal
             with pytest.raises(UsageError) as refused:
-                geodp.publish(table, method=spec, epsilon=1)
+                geodp.publish(table, method=spec, epsilon=1, contribution=1)
             assert str(refused.value) == refusal
 
 

@@ -1,0 +1,43 @@
+"""``geodp publish --check``: read, write for the operator what was read, and do no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp.cli.inputs import sha256
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.table import CountTable
+
+
+def require_unpublished(output: Path) -> None:
+    """Raise UsageError for a folder that holds a release: a check never replaces one."""
+    from geodp.io.staging import is_release
+
+    if is_release(output):
+        raise UsageError(f"{output} holds a release; name a folder of its own for the check.")
+
+
+def checked(options: Mapping[str, Any], table: CountTable) -> str:
+    """Write ``OUTPUT/restricted/check.json``; what is to be said, which is nothing of the data."""
+    from geodp.io.check import write_check
+
+    reading = table.reading
+    assert reading is not None  # every reader of files tells
+    written = write_check(
+        options["output"],
+        {
+            "inputs": {str(path): sha256(path) for path in options["inputs"]},
+            "domain_cells": table.grid.size,
+            "occupied_cells": int(table.key.size),
+            "counted_people": int(table.count.sum()),
+            "read": reading.describe(),
+        },
+    )
+    if options["as_json"]:
+        return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
+    return f"Checked, for the operator only: {written}\nNothing was drawn, charged or published."

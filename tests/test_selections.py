@@ -1,0 +1,235 @@
+"""A selection or domain that no row meets; a check of what would be read; masks and their word."""
+
+import json
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import geodp
+from geodp.cli.budget import budget
+from geodp.cli.evaluate import evaluate
+from geodp.cli.publish import publish
+from geodp.contribution import SUMS
+from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.errors import UsageError
+from geodp.io.verification import verify
+from geodp.ledger import Ledger
+from geodp.reading import MET
+from geodp.regions import Regions
+from geodp.report import markdown
+
+ROWS = "code,month,n\n533946113,01,30\n533946114,01,5\n533946113,02,7\n"
+BOUNDS = ["--bounds", "139", "35.3333333333", "140", "36"]
+ELSEWHERE = ["--bounds", "140", "35.3333333333", "141", "36"]
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Path:
+    """A folder with an input and a ledger."""
+    (tmp_path / "in.csv").write_text(ROWS)
+    (tmp_path / "mask").write_text("533900\n")
+    made = ["init", "--ledger", str(tmp_path / "ledger"), "--dataset", "census", "--epsilon", "9"]
+    assert CliRunner().invoke(budget, made).exit_code == 0
+    return tmp_path
+
+
+def call(office: Path, *more: str, where: str = "month=01", domain: list[str] = BOUNDS) -> Result:
+    common = ["--grid", "jis:half", "--code", "code", "--value", "n", "--epsilon", "1"]
+    spends = ["--ledger", str(office / "ledger"), "--dataset", "census"]
+    given = [str(office / "in.csv"), *common, *domain, *spends, "--where", where]
+    return CliRunner().invoke(publish, [*given, "--output", str(office / "out"), *more])
+
+
+def charges(office: Path) -> int:
+    return len(Ledger.open(office / "ledger").account("census").charges)
+
+
+COARSER = ["--stop-at", "jis:basic"]
+MASK = [*BOUNDS, "--mask-source", "a test", "--mask"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"where": "month=1"}, "No row of the input has month=1"),
+        ({"where": "MONTH=03"}, "has month=03"),
+        ({"domain": ELSEWHERE}, "lies in the domain"),
+        ({"domain": ["--primary", "5239"]}, "lies in the domain"),
+        ({"domain": [*MASK, "mask", "--outside", "drop"]}, "lies in the domain"),
+    ],
+)
+def test_what_no_row_meets_is_refused_before_the_charge(
+    office: Path, given: dict[str, Any], words: str
+) -> None:
+    domain = given.get("domain", BOUNDS)
+    given["domain"] = [str(office / "mask") if part == "mask" else part for part in domain]
+    refused = call(office, **given)
+    assert isinstance(refused.exception, UsageError)
+    assert words in str(refused.exception)
+    assert "--allow-empty" in str(refused.exception)
+    assert "01" not in str(refused.exception).replace("month=01", "")
+    assert not (office / "out").exists()
+    assert charges(office) == 0
+    allowed = call(office, "--allow-empty", **given)
+    assert allowed.exit_code == 0, allowed.output
+    assert charges(office) == 1
+    card = json.loads((office / "out" / "public" / "release.json").read_text())
+    assert MET not in card["guarantee"]["not_protected"]
+
+
+def test_that_a_row_is_met_is_a_public_fact_of_the_card(office: Path) -> None:
+    assert call(office).exit_code == 0
+    card = json.loads((office / "out" / "public" / "release.json").read_text())
+    assert MET in card["guarantee"]["not_protected"]
+    assert all(check.ok for check in verify(office / "out"))
+
+
+def test_terms_that_no_row_meets_together(office: Path) -> None:
+    refused = call(office, "--where", "n=5", where="month=02")
+    assert "all terms of the selection together" in str(refused.exception)
+    (office / "in.csv").write_text("code,month,n\n")
+    assert "holds no rows" in str(call(office).exception)
+
+
+def test_rows_that_count_nobody_are_rows(office: Path) -> None:
+    (office / "in.csv").write_text("code,month,n\n533946113,01,0\n")
+    assert call(office).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        ["140", "35.3333333333", "139", "36"],
+        ["139", "36", "140", "35.3333333333"],
+        ["35.3333333333", "139", "36", "140"],
+    ],
+)
+def test_swapped_bounds_are_refused_in_any_case(office: Path, bounds: list[str]) -> None:
+    for more in ([], ["--allow-empty"]):
+        refused = call(office, *more, domain=["--bounds", *bounds])
+        assert re.search("bounds? must (enclose|run along) ", str(refused.exception))
+    assert charges(office) == 0
+
+
+def test_points_and_coarser_cells(office: Path) -> None:
+    (office / "p.csv").write_text("x,y,who\n139.76,35.68,a\n139.76,35.68,a\n")
+    given = ["--grid", "jis:half", "--points", "--x", "x", "--y", "y", "--epsilon", "1"]
+    given = [str(office / "p.csv"), *given, "--output", str(office / "out"), "--overwrite"]
+    for more in (["--contribution", "1"], ["--person", "who"], ["--person", "who", *COARSER]):
+        refused = CliRunner().invoke(publish, [*given, *ELSEWHERE, *more])
+        assert "lies in the domain" in str(refused.exception)
+        done = CliRunner().invoke(publish, [*given, *BOUNDS, *more])
+        assert done.exit_code == 0, done.exception
+
+
+def test_an_empty_table_of_a_program_is_refused_unless_it_is_allowed() -> None:
+    empty = geodp.CountTable.from_dense(np.zeros((4, 4), int), geodp.Grid.regular((4, 4)))
+    with pytest.raises(UsageError, match="counts nobody"):
+        geodp.publish(empty, epsilon=1)
+    assert MET not in geodp.publish(empty, epsilon=1, allow_empty=True).card()["guarantee"]
+
+
+def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
+    def check(*more: str, **given: Any) -> dict[str, Any]:
+        done = call(office, "--check", *more, **given)
+        assert done.exit_code == 0, done.exception
+        said = done.output.replace(str(office), "")
+        assert not any(letter.isdigit() for letter in said)
+        assert sorted(path.name for path in (office / "out").iterdir()) == ["restricted"]
+        file = office / "out" / "restricted" / "check.json"
+        assert str(file) in done.output
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        return json.loads(file.read_text())
+
+    found = check()
+    assert (found["occupied_cells"], found["counted_people"]) == (2, 35)
+    assert found["domain_cells"] == 160 * 160
+    assert found["read"]["terms"] == {"month=01": 2}
+    assert {name: found["read"][name] for name in ("rows", "selected", "inside", "people")} == {
+        **{"rows": 3, "selected": 2, "inside": 2, "people": 35}
+    }
+    # A check comes again, and a selection that nobody meets is no error but a finding.
+    assert check(where="month=1")["read"]["terms"] == {"month=1": 0}
+    away = check(domain=ELSEWHERE)["read"]
+    assert (away["inside"], away["outside"], away["people_outside"]) == (0, 2, 35)
+    (file,) = away["files"]
+    assert (file["name"], file["rows"]) == (str(office / "in.csv"), 3)
+    assert "not be published" in (office / "out" / "restricted" / "README.txt").read_text()
+    assert charges(office) == 0
+    # The release takes its place, and is not replaced by a check.
+    done = call(office)
+    assert done.exit_code == 0, done.exception
+    assert charges(office) == 1
+    assert sorted(path.name for path in (office / "out").iterdir()) == ["public", "restricted"]
+    assert not (office / "out" / "restricted" / "check.json").exists()
+    for more in ([], ["--overwrite"]):
+        assert "holds a release" in str(call(office, "--check", *more).exception)
+
+
+def test_a_check_needs_no_budget_and_replaces_nothing_of_others(office: Path) -> None:
+    given = [str(office / "in.csv"), "--grid", "jis:half", "--code", "code", "--value", "n"]
+    given += ["--duplicates", "sum", "--check", "--output", str(office / "out")]
+    done = CliRunner().invoke(publish, [*given, "--json"])
+    assert json.loads(done.output) == {"checked": str(office / "out" / "restricted" / "check.json")}
+    (office / "out" / "restricted" / "key").write_text("mine")
+    for _ in range(2):
+        assert "holds something else" in str(CliRunner().invoke(publish, given).exception)
+    assert (office / "out" / "restricted" / "key").read_text() == "mine"
+
+
+def test_evaluate_reads_an_empty_selection_for_the_operator(office: Path) -> None:
+    """Nothing is charged and nothing published there, so there is nothing to refuse."""
+    given = [str(office / "in.csv"), "--grid", "jis:half", "--code", "code", "--value", "n"]
+    given += [*ELSEWHERE, "--where", "month=01", "--epsilon", "1", "--trials", "1", "--json"]
+    assert CliRunner().invoke(evaluate, given).exit_code == 0
+
+
+def masked(grid: geodp.Grid, inside: np.ndarray) -> list[geodp.Grid]:
+    """The grid limited by a mask, and by a table of regions."""
+    cells = np.array(np.nonzero(inside))
+    regions = Regions.of_cells(cells, {"city": ["a"] * cells.shape[1]}, "the land survey")
+    mask = mask_of_blocks(grid, blocks_of_array(inside), "the land survey")
+    return [grid.with_mask(mask), grid.with_regions(regions)]
+
+
+def test_whether_a_domain_is_taken_does_not_depend_on_the_data() -> None:
+    """A domain of exactly the occupied cells, and one of a cell more or less: one outcome."""
+    people = np.zeros((8, 8), int)
+    people[[1, 2, 5], [0, 3, 7]] = [4, 5, 6]
+    wider = people > 0
+    wider[7, 7] = True
+    grid = geodp.Grid.regular((8, 8))
+    for limited in [*masked(grid, people > 0), *masked(grid, wider)]:
+        for table in (people, np.where(people > 4, people, 0)):
+            release = geodp.publish(geodp.CountTable.from_dense(table, limited), epsilon=1)
+            said = release.card()["guarantee"]["precondition"]
+            assert said.endswith("names as its source: the land survey")
+            assert "vouches" in said
+    whole = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon=1)
+    assert "vouches that the mask" not in whole.card()["guarantee"]["precondition"]
+    with pytest.raises(UsageError, match="public source in words"):
+        mask_of_blocks(grid, blocks_of_array(wider), " ")
+
+
+def test_the_word_for_a_mask_is_asked_for_and_no_other_switch(office: Path) -> None:
+    domain = [*BOUNDS, "--mask", str(office / "mask")]
+    assert "--mask-source is needed" in str(call(office, domain=domain).exception)
+    domain = [*MASK, str(office / "mask")]
+    assert "--domain-is-public" in str(call(office, "--domain-is-public", domain=domain).exception)
+
+
+def test_facts_are_stated_once_in_the_report(office: Path) -> None:
+    grid = geodp.Grid.regular((4, 4)).with_attribute("sex", ["f", "m"])
+    table = geodp.CountTable.from_dense(np.arange(32).reshape(4, 4, 2), grid)
+    release = geodp.publish(table, epsilon=1, contribution=1)
+    assert release.public_facts == (MET, SUMS)
+    release.write(office / "out")
+    card = json.loads((office / "out" / "public" / "release.json").read_text())
+    text = markdown(card)
+    assert text.count(MET) == text.count(SUMS) == 1

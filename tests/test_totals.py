@@ -1,0 +1,207 @@
+"""Totals beside their parts: by name, and by sums in every cell; the bound is asked for."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import geodp
+from geodp.contribution import SUMS
+from geodp.errors import UsageError
+from geodp.totals import WholeTable, find_sums, find_totals, label_sums
+
+GRID = geodp.Grid.regular((4, 4))
+MESHES = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
+
+
+@pytest.mark.parametrize(
+    ("labels", "totals"),
+    [
+        ("T M F", ["T"]),
+        ("_T M F", ["_T"]),
+        ("TOTAL M F", ["TOTAL"]),
+        ("Total Male Female", ["Total"]),
+        ("male female both", ["both"]),
+        ("総数 男 女", ["総数"]),
+        ("計 男 女", ["計"]),
+        ("合計 0-14 15-64", ["合計"]),
+        ("人口（総数） 人口（男） 人口（女）", ["人口（総数）"]),
+        ("人口総数 人口男 人口女", ["人口総数"]),
+        ("Insgesamt männlich weiblich", ["Insgesamt"]),
+        ("Gesamt unter18 18-64", ["Gesamt"]),
+        ("합계 남 여", ["합계"]),
+        ("всего мужчины женщины", ["всего"]),
+        ("ΣΎΝΟΛΟ άνδρες γυναίκες", ["ΣΎΝΟΛΟ"]),
+        ("Ｔｏｔａｌ Ｍ Ｆ", ["Ｔｏｔａｌ"]),
+        ("M F", []),
+        ("A B S T U", []),
+        ("t m f", []),
+        ("0-14 15-64 65+", []),
+        ("<5 5-9 10-14", []),
+        ("school Gesamtschule none", []),
+        ("all-day morning", []),
+        ("Total", []),
+    ],
+)
+def test_totals_by_name(labels: str, totals: list[str]) -> None:
+    assert find_totals(labels.split(" ")) == totals
+
+
+@pytest.mark.parametrize(
+    ("labels", "totals"),
+    [
+        (["人口（総数）　男", "人口（総数）　女"], []),
+        (["人口（総数）", "人口（総数）　男", "人口（総数）　女"], ["人口（総数）"]),
+        (["人口（総数）　男", "０～１４歳　男", "０～１４歳　女"], ["人口（総数）　男"]),
+        (["人口", "人口　男", "人口　女"], ["人口"]),
+        (["Total", "Male total", "Female total"], ["Total"]),
+        (["population, total", "population, male"], ["population, total"]),
+        (["both sexes", "men", "women"], ["both sexes"]),
+        (["young", "young adult", "old"], []),
+        (["all other", "farms"], []),
+        ([], []),
+    ],
+)
+def test_words_that_all_labels_have_say_nothing(labels: list[str], totals: list[str]) -> None:
+    assert find_totals(labels) == totals
+
+
+def naive_sums(dense: np.ndarray) -> set[int]:
+    """Labels of the last axis that count the sum of all others, or of a run, in every cell."""
+    n = dense.shape[-1]
+    runs = {tuple(range(a, b)) for a, b in combinations(range(n + 1), 2) if b - a >= 2}
+    found = set()
+    for whole in range(n):
+        others = tuple(i for i in range(n) if i != whole)
+        for parts in {run for run in runs if whole not in run} | {others}:
+            same = (dense[..., whole] == dense[..., list(parts)].sum(axis=-1)).all()
+            if len(parts) > 1 and same and dense[..., whole].any():
+                found.add(whole)
+    return found
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(0, 5), st.integers(1, 5))
+@settings(max_examples=150)
+def test_sums_are_those_of_the_definition(seed: int, labels: int, whole: int, cells: int) -> None:
+    rng = np.random.default_rng(seed)
+    dense = rng.integers(0, 3, (cells, labels))
+    if whole < labels and rng.integers(0, 2):
+        start, stop = np.sort(rng.choice(labels + 1, 2, replace=False))
+        parts = [i for i in range(start, stop) if i != whole]
+        dense[:, whole] = dense[:, parts].sum(axis=1)
+    grid = geodp.Grid.regular((1, cells)).with_attribute("a", [str(i) for i in range(labels)])
+    table = geodp.CountTable.from_dense(dense[None], grid)
+    assert label_sums(table)[0].tolist() == dense.sum(axis=0).tolist()
+    found = find_sums(grid, WholeTable(table))
+    assert {int(label) for _, label in found} == naive_sums(dense)
+
+
+@pytest.mark.parametrize("place", ["below", "above", "interleaved"])
+def test_sums_are_found_in_any_order_and_beside_other_attributes(place: str) -> None:
+    grid = GRID.with_attribute("age", ["0", "1"]).with_attribute("sex", ["a", "b", "c"])
+    grid = grid.with_attribute_order(place)
+    dense = np.random.default_rng(1).integers(0, 9, grid.shape)
+    dense[..., 1] = dense[..., 0] + dense[..., 2]
+    table = geodp.CountTable.from_dense(dense, grid)
+    assert find_sums(grid, WholeTable(table)) == [("sex", "b")]
+    dense[0, 0, 0, 1] += 1
+    dense[3, 3, 1, 1] -= 1  # the sums over all cells are still equal
+    table = geodp.CountTable.from_dense(dense, grid)
+    assert find_sums(grid, WholeTable(table)) == []
+
+
+def by_label(labels: list[str], counts: list[list[int]]) -> geodp.CountTable:
+    grid = geodp.Grid.regular((1, len(counts))).with_attribute("sex", labels)
+    return geodp.CountTable.from_dense(np.array(counts)[None], grid)
+
+
+def test_a_table_with_attributes_or_pairs_has_no_bound_unless_stated() -> None:
+    table = by_label(["m", "f"], [[3, 4]])
+    assert table.bound is None
+    with pytest.raises(UsageError, match="--contribution N"):
+        geodp.publish(table, epsilon=1)
+    pairs = geodp.CountTable.from_index(GRID.pairs(), np.zeros((4, 1), int), [5])
+    assert pairs.bound is None
+    stated = geodp.CountTable.from_keys(table.grid, table.key, table.count, bound=1)
+    assert geodp.publish(stated, epsilon=1).event.contribution == 1
+    assert geodp.CountTable.from_dense(np.ones((4, 4), int), GRID).bound == 1
+
+
+def test_a_total_beside_its_parts_is_refused_by_name_at_a_contribution_of_one() -> None:
+    table = by_label(["T", "M", "F"], [[7, 3, 4], [2, 2, 1]])  # no sum, and still refused
+    for call in (geodp.publish, geodp.evaluate):
+        with pytest.raises(UsageError, match=r"T \(sex\).*Leave the total out.*2 or more"):
+            call(table, epsilon=1, contribution=1)
+    assert geodp.publish(table, epsilon=1, contribution=2).event.contribution == 2
+    two = table.grid.with_attribute("age", ["総数", "0-14", "15-"])
+    other = geodp.CountTable.from_index(two, np.array([[0], [0], [1], [1]]), [5])
+    with pytest.raises(UsageError, match="4 or more"):
+        geodp.publish(other, epsilon=1, contribution=3)
+    # Where records are bounded one by one, a label is a label.
+    enforced = geodp.CountTable.from_keys(
+        table.grid, table.key, table.count, bound=1, enforced=True
+    )
+    assert geodp.publish(enforced, epsilon=1).event.contribution == 1
+
+
+def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_stated() -> None:
+    class Untouched:
+        def __getattr__(self, name: str) -> None:
+            raise AssertionError("the ledger was asked")
+
+    terms = {"epsilon": 1, "contribution": 1}
+    total = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]])
+    with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum of other labels"):
+        geodp.publish(total, **terms, ledger=Untouched(), dataset="census")
+    parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
+    assert SUMS in geodp.publish(parts, **terms).card()["guarantee"]["not_protected"]
+    both = geodp.publish(total, epsilon=1, contribution=2)
+    assert SUMS not in both.card()["guarantee"]["not_protected"]
+
+
+HEAD = """KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1,T2,T3
+,,,,人口（総数）,人口（総数）　男,人口（総数）　女
+"""
+
+
+def mesh(folder: Path, values: list[str], **options: str) -> geodp.CountTable:
+    path = folder / "t.txt"
+    path.write_text(HEAD + "533946113,1,,,30,10,20\n533946114,2,,,5,*,*\n", encoding="utf-8")
+    given = {"attribute": "sex", "suppressed": "zero", **options}
+    return geodp.read_mesh(path, grid=MESHES, value=values, **given)
+
+
+def test_columns_of_mesh_files_are_known_by_their_titles(tmp_path: Path) -> None:
+    """Named by codes, and details are hidden, so that neither labels nor sums tell."""
+    table = mesh(tmp_path, ["T1", "T2", "T3"])
+    assert table.bound is None
+    assert table.reading.totals == ["人口（総数）"]
+    with pytest.raises(UsageError, match=r"人口（総数） \(columns of values\)"):
+        geodp.publish(table, epsilon=1, contribution=1)
+    parts = mesh(tmp_path, ["T2", "T3"])
+    with pytest.raises(UsageError, match="--contribution N"):
+        geodp.publish(parts, epsilon=1)
+    assert geodp.publish(parts, epsilon=1, contribution=1).event.contribution == 1
+
+
+def test_what_is_summed_has_no_bound(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("KEY_CODE,T1\n533946113,30\n", encoding="utf-8")
+    assert geodp.read_mesh(path, grid=MESHES).bound == 1
+    assert geodp.read_mesh(path, grid=MESHES, duplicates="sum").bound is None
+    months = tmp_path / "m.csv"
+    months.write_text("code,n\n533946113,30\n533946113,31\n", encoding="utf-8")
+    given = {"grid": MESHES, "code": "code", "value": "n"}
+    table = geodp.read_table(months, **given, duplicates="sum")
+    with pytest.raises(UsageError, match="summed duplicates"):
+        geodp.publish(table, epsilon=1)
+    one = tmp_path / "one.csv"
+    one.write_text("code,n\n533946113,30\n", encoding="utf-8")
+    assert geodp.read_table(one, **given).bound == 1
+    sexes = MESHES.with_attribute("sex", ["f", "m"])
+    one.write_text("code,sex,n\n533946113,f,30\n", encoding="utf-8")
+    by_sex = geodp.read_table(one, **{**given, "grid": sexes}, columns={"sex": "sex"})
+    assert by_sex.bound is None
