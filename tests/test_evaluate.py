@@ -191,9 +191,8 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
                     expected += given.get(k, 0) - true.get(k, 0)
         assert areas.cells[number] == inside
         assert sums[number] == expected
-    found = geodp.evaluate(
-        table, methods="geometric", epsilon=1, trials=3, key=KEY, polygons=shapes
-    )
+    once = {"epsilon": 1, "contribution": 1, "trials": 3}
+    found = geodp.evaluate(table, methods="geometric", **once, key=KEY, polygons=shapes)
     row = found.to_dict()["methods"]["geometric"]["polygons"]
     assert list(row) == list(shapes)
     assert row["far away"]["mae"] is None

@@ -109,7 +109,7 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
         duplicates="sum" if repeated else "error",
         outside="drop",
     )
-    spent: dict[str, Any] = {noise: 1}
+    spent: dict[str, Any] = {noise: 1, "contribution": 1}
     release = geodp.publish(table, method=method, **spent)
     release.write(folder / "release")
     verify(folder / "release")

@@ -185,7 +185,7 @@ class Run:
         return ranges, top, sum(piece.rows for piece in sums)
 
     def gathered(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
-        """Results of a task for every range, which are small."""
+        """Results of a task for every range."""
         token = secrets.token_hex(4)
         rows = enumerate(ranges)
         found = [self._submit(function, f"{token}-{i}", self._job, some, *more) for i, some in rows]
