@@ -16,7 +16,7 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
-    laplace_noise,
+    add_noise,
     released_vector,
 )
 from geodp.randomness import NoiseKey
@@ -137,14 +137,12 @@ class Dawa(Mechanism):
         first, second = self.shares
         scale = 2 * COST_SENSITIVITY * event.scale / first
         cost = deviations(x, cells) + round(event.scale / second + self.penalty * scale)
-        cost += laplace_noise(key, 0, scale, cost.size)
-        start = partition(cost, candidate)
+        start = partition(add_noise(cost, key, 0, scale), candidate)
         counts = hierarchy(np.add.reduceat(x, start), self.fanout)
-        noise = laplace_noise(key, 1, len(counts) * event.scale / second, sum(map(len, counts)))
-        ends = np.cumsum([level.size for level in counts])[:-1]
-        noisy = [a + b for a, b in zip(counts, np.split(noise, ends), strict=True)]
+        noisy = add_noise(np.concatenate(counts), key, 1, len(counts) * event.scale / second)
+        levels = np.split(noisy, np.cumsum([level.size for level in counts])[:-1])
         inside = cells[x.size :]
-        each = consistent(noisy, self.fanout) / np.add.reduceat(inside, start)
+        each = consistent(levels, self.fanout) / np.add.reduceat(inside, start)
         values = np.zeros(x.size)
         values[start[0] :] = np.repeat(each, np.diff(np.append(start, x.size)))
         return released_vector(values * inside, grid, event)

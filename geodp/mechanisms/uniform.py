@@ -13,7 +13,7 @@ from geodp.mechanisms.base import (
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
-    laplace_noise,
+    add_noise,
     released_vector,
 )
 from geodp.randomness import NoiseKey
@@ -53,7 +53,7 @@ class Uniform(Mechanism):
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """One value for all cells of the domain."""
         grid = table.grid
-        total = int(table.count.sum()) + int(laplace_noise(key, 0, event.scale, 1)[0])
+        total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])
         values = np.full(1 << grid.bits, max(total, 0) / grid.size)
         return released_vector(values, grid, event)
 
