@@ -62,7 +62,7 @@ class Office:
         return code, seen, err
 
     def charges(self):
-        return len(self.ledger.account("census").charges)
+        return len(self.ledger.charges("census"))
 
     def left(self):
         return sorted(os.listdir(self.place))
@@ -70,7 +70,7 @@ class Office:
     def require_release(self):
         assert [c.detail for c in verify(self.out) if not c.ok] == []
         card = json.loads((self.out / "public" / "release.json").read_text())
-        assert card["budget"]["head"] == self.ledger.account("census").charges[-1].hash
+        assert card["budget"]["head"] == self.ledger.charges("census")[-1].hash
         assert sorted(os.listdir(self.out / "restricted")) == [
             "README.txt",
             "SHA256SUMS",

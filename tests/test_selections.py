@@ -46,7 +46,7 @@ def call(office: Path, *more: str, where: str = "month=01", domain: list[str] = 
 
 
 def charges(office: Path) -> int:
-    return len(Ledger.open(office / "ledger").account("census").charges)
+    return len(Ledger.open(office / "ledger").charges("census"))
 
 
 COARSER = ["--stop-at", "jis:basic"]

@@ -126,7 +126,7 @@ def run(arguments, folder, arm=None, number=0):
 
 
 def charges(folder):
-    return len(Ledger.open(folder / "office.ledger").account("census").charges)
+    return len(Ledger.open(folder / "office.ledger").charges("census"))
 
 
 @pytest.mark.parametrize("number", SIGNALS)

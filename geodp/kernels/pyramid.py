@@ -16,11 +16,10 @@ def measure(
     span: tuple[NDArray[np.int64], NDArray[np.int64]],
     key: NDArray[np.uint64],
     cumulative: NDArray[np.int64],
-    noise: NDArray[np.int64],
     start: NDArray[np.int64],
-    measured: NDArray[np.float64],
+    noisy: NDArray[np.int64],
 ) -> None:
-    """The counts of the children of n nodes with their noise.
+    """Add the counts of the children of n nodes to their noise, as integers.
 
     Parameters
     ----------
@@ -30,17 +29,13 @@ def measure(
         First and one past the last of the node's data in ``key``.
     key : uint64[m], cumulative : int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
-    noise : int64[n * fanout]
     start : int64[n * fanout], written
         First of each child's data; the last child's ends where its node's does.
-    measured : float64[n * fanout], written
-        Whole numbers.
+    noisy : int64[n * fanout], changed
+        Noise of the children; afterwards their counts with noise.
     """
     begin, stop = span
     one, step = np.uint64(1), np.uint64(fanout)
-    for n in range(noise.size):
-        i = np.uint64(n)
-        measured[i] = float(noise[i])
     for n in range(prefix.size):
         node = np.uint64(n)
         low, end = np.uint64(begin[node]), np.uint64(stop[node])
@@ -58,7 +53,7 @@ def measure(
                 half = (left + one) >> one
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
-            measured[j] += float(cumulative[found] - cumulative[low])
+            noisy[j] += cumulative[found] - cumulative[low]
             low = found
 
 

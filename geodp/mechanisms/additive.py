@@ -17,7 +17,8 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_fractional_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -62,9 +63,13 @@ class Additive(Mechanism):
         n = prod(grid.order.radices)
         return TreeVariance((n,), (n * cell, cell))
 
+    def digits(self, scale: Fraction) -> int:
+        """Binary digits of the noise after the point."""
+        return max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1)
+
     def step(self, scale: Fraction) -> Fraction:
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
-        return Fraction(1, 1 << max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1))
+        return Fraction(1, 1 << self.digits(scale))
 
     def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
         """Every key's count, in steps."""
@@ -72,10 +77,9 @@ class Additive(Mechanism):
         return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
 
     def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
-        """Counts of all keys, in key order, with noise: float64[2**bits], exact."""
-        step = self.step(event.scale)
-        noise = laplace_noise(key, 0, event.scale / step, 1 << table.grid.bits)
-        return np.asarray(table.to_vector() + noise * float(step), np.float64)
+        """Counts of all keys, in key order, with noise: float64[2**bits]."""
+        digits = self.digits(event.scale)
+        return add_fractional_noise(table.to_vector(), key, 0, event.scale, digits)
 
 
 @dataclass(frozen=True)
@@ -138,14 +142,14 @@ class Geometric(Additive):
     )
     whole: ClassVar[bool] = True
 
-    def step(self, scale: Fraction) -> Fraction:
-        """Whole counts."""
-        return Fraction(1)
+    def digits(self, scale: Fraction) -> int:
+        """None: whole counts."""
+        return 0
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain, with noise."""
-        noise = laplace_noise(key, 0, event.scale, 1 << table.grid.bits)
-        return released_vector(table.to_vector() + noise, table.grid, event)
+        noisy = add_noise(table.to_vector(), key, 0, event.scale)
+        return released_vector(noisy, table.grid, event)
 
 
 METHODS = (Laplace(), LaplaceNonnegative(), Geometric())

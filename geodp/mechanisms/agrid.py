@@ -18,7 +18,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_dense,
     stage_query,
 )
@@ -151,11 +151,9 @@ class AGrid(Mechanism):
         tall, wide = min(m1, rows), min(m1, cols)
         row, col = split(rows, tall), split(cols, wide)
         block = row[:, None] * wide + col
-        noise = laplace_noise(key, 1, event.scale / upper, tall * wide)
-        coarse = counted(table, block, tall * wide) + noise
+        coarse = add_noise(counted(table, block, tall * wide), key, 1, event.scale / upper)
         part, first = cut(row, col, self.parts_per_axis(coarse, event))
-        noise = laplace_noise(key, 2, event.scale / lower, int(first[-1]))
-        fine = counted(table, part, int(first[-1])) + noise
+        fine = add_noise(counted(table, part, int(first[-1])), key, 2, event.scale / lower)
         inside = domain_of(grid)
         cells = np.bincount(part[inside], minlength=fine.size)
         owner = np.repeat(np.arange(coarse.size), np.diff(first))

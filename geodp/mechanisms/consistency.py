@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid import Grid
-from geodp.mechanisms.base import laplace_noise
+from geodp.mechanisms.base import add_noise
 from geodp.randomness import NoiseKey
 from geodp.variance import TreeVariance, from_below
 
@@ -70,8 +70,7 @@ class Tree:
         counts = leaves
         for level in range(len(self.fanouts), -1, -1):
             measured = self.variances[level] < math.inf
-            noise = laplace_noise(key, level, scales[level], counts.size) if measured else None
-            found.append(None if noise is None else counts + noise)
+            found.append(add_noise(counts, key, level, scales[level]) if measured else None)
             if level:
                 counts = sums_of_runs(counts, self.fanouts[level - 1])
         return found[::-1]

@@ -17,7 +17,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -160,15 +160,13 @@ class Dawa(Mechanism):
         x = table.to_vector()
         cells, candidate = nodes(grid)
         scale, more = self.costs(event)
-        cost = deviations(x, cells) + more
-        cost += laplace_noise(key, 0, scale, cost.size)
-        start = partition(cost, candidate)
+        start = partition(add_noise(deviations(x, cells) + more, key, 0, scale), candidate)
         counts = hierarchy(np.add.reduceat(x, start), self.fanout)
-        noise = laplace_noise(key, 1, self.counts_scale(event, len(counts)), sum(map(len, counts)))
-        ends = np.cumsum([level.size for level in counts])[:-1]
-        noisy = [a + b for a, b in zip(counts, np.split(noise, ends), strict=True)]
+        second = self.counts_scale(event, len(counts))
+        noisy = add_noise(np.concatenate(counts), key, 1, second)
+        levels = np.split(noisy, np.cumsum([level.size for level in counts])[:-1])
         inside = cells[x.size :]
-        each = consistent(noisy, self.fanout) / np.add.reduceat(inside, start)
+        each = consistent(levels, self.fanout) / np.add.reduceat(inside, start)
         values = np.zeros(x.size)
         values[start[0] :] = np.repeat(each, np.diff(np.append(start, x.size)))
         return released_vector(values * inside, grid, event)

@@ -72,5 +72,5 @@ def _every(
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
     above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
     level = Level.of(grid, above, fanout, stride, noise, descent.variances[i], Workspace())
-    level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noise
+    level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noisy
     return level

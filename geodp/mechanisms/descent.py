@@ -81,10 +81,10 @@ class Level:
     Attributes
     ----------
     fanout : int
-    noise : int64[n * fanout]
-        Until another level is made in the same workspace.
+    noisy : int64[n * fanout]
+        Noise, and then counts with noise, until another level is made in the same workspace.
     z : float64[n * fanout]
-        Noisy counts; with two passes later the estimates from below.
+        The noisy counts; with two passes later the estimates from below.
     variance : float64[n * fanout]
         Of z; 0 where the domain ends.
     uniform : float64[n]
@@ -92,7 +92,7 @@ class Level:
     """
 
     fanout: int
-    noise: NDArray[np.int64]
+    noisy: NDArray[np.int64]
     z: NDArray[np.float64]
     variance: NDArray[np.float64]
     uniform: NDArray[np.float64]
@@ -376,7 +376,8 @@ def _below(
     start = workspace.array("start", level.z.size, np.int64)
     span, step = frontier.span, np.uint64(stride)
     data = span, table.key, cumulative
-    kernels.measure(frontier.prefix, step, fanout, *data, level.noise, start, level.z)
+    kernels.measure(frontier.prefix, step, fanout, *data, start, level.noisy)
+    level.z[:] = level.noisy
     shared = workspace.array("shared", level.z.size, np.int64)
     if i:
         level.shared(frontier.count, descent.least[i], shared)

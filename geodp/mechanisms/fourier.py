@@ -18,7 +18,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -34,6 +34,9 @@ MOST_ENTRIES = 1 << 22
 
 MOST_WORK = 1 << 30
 """Most squared coefficients times cells of the linear program: about a minute at most."""
+
+LARGEST_NUMBER = 1 << 30
+"""Of the linear program: beyond, its solver's tolerance of 1e-7 is less than float64 can tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +163,7 @@ class Barak(Mechanism):
         """The fitted table, or the linear estimate."""
         grid = table.grid
         index = measured(grid.bits, self.order)
-        noise = laplace_noise(key, 0, event.scale, index.size)
-        noisy = transform(table.to_vector())[index] + noise
+        noisy = add_noise(transform(table.to_vector())[index], key, 0, event.scale)
         if not self.nonnegative:
             return released_vector(linear_estimate(noisy, index, grid.bits), grid, event)
         keys = np.arange(1 << grid.bits)
@@ -241,8 +243,8 @@ def fit(
 
     Minimises b under ``|sum_x (-1)**popcount(a & x) * value(x) - noisy(a)| <= b`` for all
     measured a and ``value >= 0``. Solved by the simplex method on numbers in units of the
-    noise's scale, so its solution is a vertex: at most as many cells are above 0 as there are
-    coefficients, and one more.
+    noise's scale, or of more where they are large, so its solution is a vertex: at most as many
+    cells are above 0 as there are coefficients, and one more.
 
     Parameters
     ----------
@@ -274,18 +276,19 @@ def fit(
     below = hstack([csc_array((c, n)), slack, -2.0 * one], format="csc")
     cost = np.zeros(n + c + 1)
     cost[-1] = 1
+    unit = max(scale, float(np.abs(noisy).max()) / LARGEST_NUMBER)
     for method in ("highs-ds", "highs-ipm"):
         found = linprog(
             cost,
             A_ub=below,
             b_ub=np.zeros(c),
             A_eq=equal,
-            b_eq=noisy / scale,
+            b_eq=noisy / unit,
             method=method,
         )
         if found.x is not None:
-            value = np.maximum(found.x[:n], 0) * scale
-            return np.asarray(value, np.float64), float(found.x[-1]) * scale
+            value = np.maximum(found.x[:n], 0) * unit
+            return np.asarray(value, np.float64), float(found.x[-1]) * unit
     raise UsageError("The linear program of barak has no solution; choose nonnegative=no.")
 
 

@@ -17,7 +17,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -150,11 +150,11 @@ class Matrix(Mechanism):
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """The counts that fit the noisy measurements best."""
-        strategy = self.measurements(table.grid)
-        # Above 2**55 people this may wrap around; that is a function of the noisy sums, too.
-        noisy = strategy @ table.to_vector()
-        noisy += laplace_noise(key, 0, event.scale, noisy.size)
-        return released_vector(estimate(strategy, noisy), table.grid, event)
+        strategy, counts = self.measurements(table.grid), table.to_vector()
+        lower = add_noise(strategy @ (counts % 2**32), key, 0, event.scale)  # sums may pass 2**63
+        upper = strategy @ (counts >> 32) + (lower >> 32)  # digits of the exact noisy ones
+        values = estimate(strategy, upper * 2.0**32 + lower % 2**32)
+        return released_vector(values, table.grid, event)
 
 
 def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:

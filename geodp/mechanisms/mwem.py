@@ -18,7 +18,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -148,19 +148,18 @@ class Mwem(Mechanism):
         cells, query = intervals(grid)
         n = cells.size // 2
         of_total, of_rounds = self.scales(int(query.sum()), event)
-        people = int(table.count.sum()) + laplace_noise(key, 0, of_total, 1)[0]
+        people = add_noise(table.count.sum(keepdims=True), key, 0, of_total)[0]
         estimate = Estimate(cells[n:], float(max(people, 1)))
         truth = sums(table.to_vector())
         mean = np.zeros(n)
         for turn, (select, measure) in enumerate(of_rounds):
             # Halves go down, so that the last bits of a sum do not decide.
             guess = np.rint(sums(estimate.density()) - 2.0**-20).astype(np.int64)
-            score = np.abs(truth - guess)
-            score += laplace_noise(key, 1 + 2 * turn, select, score.size)
+            score = add_noise(np.abs(truth - guess), key, 1 + 2 * turn, select)
             node = int(np.where(query, score, np.iinfo(np.int64).min).argmax())
             query[node] = False
-            noise = laplace_noise(key, 2 + 2 * turn, measure, 1)
-            estimate.learn(node, float(truth[node] + noise[0]), self.passes)
+            noisy = add_noise(truth[node : node + 1], key, 2 + 2 * turn, measure)
+            estimate.learn(node, float(noisy[0]), self.passes)
             if self.average:
                 mean += estimate.density() / len(of_rounds)
         values = mean if self.average and of_rounds else estimate.density()

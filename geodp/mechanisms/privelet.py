@@ -17,7 +17,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -90,8 +90,7 @@ class Privelet(Mechanism):
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
-        coefficients = forward(table.to_vector())
-        noisy = coefficients + laplace_noise(key, 0, event.scale, coefficients.size)
+        noisy = add_noise(forward(table.to_vector()), key, 0, event.scale)
         return released_vector(inverse(noisy), table.grid, event)
 
 
@@ -161,8 +160,8 @@ class PriveletAxes(Mechanism):
         order = table.grid.order
         values = order_to_box(table.to_vector(), order, axis_bits(table.grid))
         coefficients = along_every_axis(forward, values)
-        noise = laplace_noise(key, 0, event.scale, coefficients.size)
-        values = along_every_axis(inverse, coefficients + noise.reshape(coefficients.shape))
+        noisy = add_noise(coefficients, key, 0, event.scale)
+        values = along_every_axis(inverse, noisy)
         return released_vector(box_to_order(values, order), table.grid, event)
 
 

@@ -18,8 +18,8 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
+    add_noise,
     keys_of_cells,
-    laplace_noise,
     released_dense,
     stage_query,
 )
@@ -60,8 +60,8 @@ def counted(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.i
 
 def noisy_total(table: CountTable, event: Event, key: NoiseKey, share: Fraction) -> int:
     """The number of people, from stage 0 and a share of the budget; at least 0."""
-    noise = laplace_noise(key, 0, event.scale / share, 1)
-    return max(int(table.count.sum()) + int(noise[0]), 0)
+    noisy = add_noise(table.count.sum(keepdims=True), key, 0, event.scale / share)
+    return max(int(noisy[0]), 0)
 
 
 def plane_refusal(name: str, grid: Grid) -> str | None:
@@ -146,10 +146,11 @@ class UGrid(Mechanism):
         g = self.blocks_per_axis(noisy_total(table, event, key, self.shares[0]), event)
         tall, wide = min(g, rows), min(g, cols)
         block = split(rows, tall)[:, None] * wide + split(cols, wide)
-        noise = laplace_noise(key, 1, event.scale / self.shares[1], tall * wide)
+        people = counted(table, block, tall * wide)
+        noisy = add_noise(people, key, 1, event.scale / self.shares[1])
         inside = domain_of(grid)
         cells = np.bincount(block[inside], minlength=tall * wide)
-        each = (counted(table, block, tall * wide) + noise) / np.maximum(cells, 1)
+        each = noisy / np.maximum(cells, 1)
         return released_dense(np.where(inside, each[block], 0), grid, event)
 
 

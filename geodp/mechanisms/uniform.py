@@ -14,7 +14,7 @@ from geodp.mechanisms.base import (
     PURE,
     Mechanism,
     Query,
-    laplace_noise,
+    add_noise,
     released_vector,
     stage_query,
 )
@@ -60,7 +60,7 @@ class Uniform(Mechanism):
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """One value for all cells of the domain."""
         grid = table.grid
-        total = int(table.count.sum()) + int(laplace_noise(key, 0, event.scale, 1)[0])
+        total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])
         values = np.full(1 << grid.bits, max(total, 0) / grid.size)
         return released_vector(values, grid, event)
 

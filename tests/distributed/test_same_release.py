@@ -220,7 +220,7 @@ def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
     spent = {"epsilon": 1, "ledger": ledger, "dataset": "census", "parts": 3}
     with pytest.raises(UsageError, match="allow_empty"):
         publish(cluster(2), files, **spent)
-    assert ledger.account("census").charges == ()
+    assert ledger.charges("census") == ()
     release = publish(cluster(2), files, allow_empty=True, **spent)
     assert MET not in release.public_facts
     rows = Partitions.of_tables(paths, **{**options, "where": {"T": 0}})

@@ -10,7 +10,7 @@ from geodp.errors import UsageError
 from geodp.mechanisms import agrid as module
 from geodp.mechanisms import ugrid
 from geodp.mechanisms.agrid import AGrid, consistent, cut, root_up
-from geodp.mechanisms.base import laplace_noise
+from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.randomness import NoiseKey
 from tests.mechanisms.test_ugrid import maps, spent
 from tests.reference import agrid as reference
@@ -100,12 +100,12 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
     table = geodp.CountTable.from_dense(np.full((12, 12), 9), geodp.Grid.regular((12, 12)))
     drawn = []
 
-    def spy(key, stage, scale, n):
+    def spy(counts, key, stage, scale):
         drawn.append((stage, scale))
-        return laplace_noise(key, stage, scale, n)
+        return add_noise(counts, key, stage, scale)
 
-    monkeypatch.setattr(module, "laplace_noise", spy)
-    monkeypatch.setattr(ugrid, "laplace_noise", spy)
+    monkeypatch.setattr(module, "add_noise", spy)
+    monkeypatch.setattr(ugrid, "add_noise", spy)
     AGrid().release(table, spent(Fraction(1, 7), neighbours, 3), NoiseKey(bytes(32)))
     assert [stage for stage, _ in drawn] == [0, 1, 2]
     factor = 3 * (2 if neighbours == "replace-one" else 1)

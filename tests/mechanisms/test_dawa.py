@@ -10,7 +10,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.io.mesh import read_mesh
 from geodp.mechanisms import dawa as module
-from geodp.mechanisms.base import laplace_noise
+from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.mechanisms.dawa import Dawa, consistent, deviations, hierarchy, nodes, partition
 from geodp.order import Order
 from geodp.randomness import NoiseKey
@@ -205,15 +205,15 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
     table = geodp.CountTable.from_dense(np.full((12, 12), 9), geodp.Grid.regular((12, 12)))
     drawn, levels = [], []
 
-    def spy(key, stage, scale, n):
+    def spy(counts, key, stage, scale):
         drawn.append((stage, scale))
-        return laplace_noise(key, stage, scale, n)
+        return add_noise(counts, key, stage, scale)
 
     def counted(counts, fanout):
         levels.append(len(hierarchy(counts, fanout)))
         return hierarchy(counts, fanout)
 
-    monkeypatch.setattr(module, "laplace_noise", spy)
+    monkeypatch.setattr(module, "add_noise", spy)
     monkeypatch.setattr(module, "hierarchy", counted)
     Dawa().release(table, spent(Fraction(1, 7), neighbours, 3), NoiseKey(bytes(32)))
     assert [stage for stage, _ in drawn] == [0, 1]

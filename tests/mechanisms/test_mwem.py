@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms import mwem as module
-from geodp.mechanisms.base import laplace_noise
+from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.mechanisms.mwem import Estimate, Mwem, sums
 from geodp.order import Order
 from geodp.randomness import NoiseKey
@@ -134,11 +134,11 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours, side):
     table = geodp.CountTable.from_dense(np.full((side, side), 9), geodp.Grid.regular((side, side)))
     drawn = []
 
-    def spy(key, stage, scale, n):
+    def spy(counts, key, stage, scale):
         drawn.append((stage, scale))
-        return laplace_noise(key, stage, scale, n)
+        return add_noise(counts, key, stage, scale)
 
-    monkeypatch.setattr(module, "laplace_noise", spy)
+    monkeypatch.setattr(module, "add_noise", spy)
     Mwem().release(table, spent(Fraction(1, 7), neighbours, 3), NoiseKey(bytes(32)))
     rounds = min(10, 2 * side * side - 2)
     assert [stage for stage, _ in drawn] == list(range(1 + 2 * rounds))

@@ -10,7 +10,7 @@ from geodp.accounting import event
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
 from geodp.mechanisms import ugrid as module
-from geodp.mechanisms.base import laplace_noise
+from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.mechanisms.ugrid import UGrid, split
 from geodp.randomness import NoiseKey
 from tests.reference import ugrid as reference
@@ -95,11 +95,11 @@ def recorded(monkeypatch, method, table, shared):
     """Stages, scales and lengths of all noise of a release."""
     drawn = []
 
-    def spy(key, stage, scale, n):
-        drawn.append((stage, scale, n))
-        return laplace_noise(key, stage, scale, n)
+    def spy(counts, key, stage, scale):
+        drawn.append((stage, scale, counts.size))
+        return add_noise(counts, key, stage, scale)
 
-    monkeypatch.setattr(module, "laplace_noise", spy)
+    monkeypatch.setattr(module, "add_noise", spy)
     method.release(table, shared, NoiseKey(bytes(32)))
     return drawn
 

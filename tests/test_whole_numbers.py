@@ -1,0 +1,177 @@
+"""Counts are whole numbers until their noise is in: what the sources and compiled kernels show.
+
+Three rules. Methods draw no noise of their own: they call ``add_noise``, which takes int64. The
+few that do draw it, for nodes of a tree, add it in kernels or to the table's own int64 counts.
+And no kernel computes with floating point, in words or by a conversion that Numba infers, but for
+those of a list, which see noisy values only.
+"""
+
+import ast
+import inspect
+import io
+import re
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import geodp
+from geodp import _jit
+from geodp.kernels import coo, haar, noise, pyramid, rectangles, topdown, weights
+from geodp.mechanisms import refinement
+from geodp.mechanisms.refinement import Noise
+from geodp.randomness import NoiseKey
+
+MECHANISMS = Path(inspect.getfile(geodp)).parent / "mechanisms"
+KERNELS = MECHANISMS.parent / "kernels"
+
+DRAWING = {
+    "base.py",  # add_noise
+    "descent.py",  # into the kernel that adds counts
+    "densetwin.py",  # whole counts of all nodes
+    "refinement.py",  # into a kernel, and a Python integer
+    "sparsefilter.py",  # to the table's counts
+    "isolated.py",  # of made-up counts
+}
+"""Sources that draw noise themselves; every other method calls ``add_noise``."""
+
+SOURCES_OF_NOISE = {"laplace_noise", "NodeNoise"}
+
+NOISY = {
+    noise.children: "uniform numbers of nodes",
+    pyramid.combine: "noisy counts and their variances",
+    pyramid.share: "noisy counts, released totals, uniform numbers",
+    weights.fit: "noisy counts, and an estimate",
+    weights._fill: "an estimate",
+    rectangles.sums: "evaluation, which releases nothing",
+}
+"""Kernels that may compute with floating point, and what they see instead of true counts."""
+
+RAW = (pyramid.measure, topdown._add_details, haar.forward_dense, coo.coalesce)
+"""Kernels that true counts are given to."""
+
+
+def own_noise(source):
+    """Names of what draws noise that a source mentions."""
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+    return names & SOURCES_OF_NOISE
+
+
+@pytest.mark.parametrize("path", sorted(MECHANISMS.glob("*.py")), ids=lambda path: path.name)
+def test_methods_add_noise_to_whole_counts_only(path):
+    assert path.name in DRAWING or not own_noise(path.read_text(encoding="utf-8"))
+
+
+def test_the_list_of_those_that_draw_has_no_idle_entry():
+    for name in DRAWING:
+        assert own_noise((MECHANISMS / name).read_text(encoding="utf-8")), name
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "noisy = table.to_vector() + laplace_noise(key, 0, scale, n) * float(step)",
+        "noisy = table.to_vector() / 1.0 + base.laplace_noise(key, 0, scale, n)",
+        "drawn = NodeNoise(key, 5, law).sequence(n)",
+    ],
+)
+def test_a_method_with_noise_of_its_own_is_caught(planted):
+    assert own_noise(planted)
+
+
+def floats(function):
+    """Floating point in a kernel's own words: code, not its docstring or types in comments."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(function)
+        if (isinstance(node, ast.Constant) and isinstance(node.value, float))
+        or (isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div))
+        or (isinstance(node, ast.Name) and node.id == "float")
+        or (isinstance(node, ast.Attribute) and re.match("float|inf|nan|sqrt|exp|log", node.attr))
+    ]
+
+
+def functions(source):
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.py")), ids=lambda path: path.name)
+def test_kernels_have_no_word_of_floating_point(path):
+    allowed = {one.py_func.__name__ for one in NOISY if one.py_func.__module__.endswith(path.stem)}
+    for function in functions(path.read_text(encoding="utf-8")):
+        assert function.name in allowed or not floats(function), function.name
+
+
+def inferred(compiled):
+    """Lines of a compiled kernel in which Numba has inferred a floating-point type."""
+    text = io.StringIO()
+    compiled.inspect_types(file=text)
+    return [
+        line for line in text.getvalue().splitlines() if re.search(r"::.*(float|complex)", line)
+    ]
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Every kernel that a release calls, with true counts and without."""
+    grid = geodp.Grid.regular((4, 4))
+    table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)
+    for method in ("pyramid", "topdown"):
+        geodp.publish(table, method=method, epsilon=1)
+    row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
+    amounts = {"epsilon": 1, "rho": None, "delta": None}
+    made = Noise.of(row.event(grid, amounts, "add-remove-one", 1), key)
+    refinement.refine_dense(table, made)
+    # What is compiled into another kernel has types of its own only when it is called.
+    looked_up, node = refinement.Tree(table, made.detail)._looked_up, np.zeros((3, 1), np.int64)
+    data = np.array([[0], [0], [table.key.size]])
+    topdown._add_details(node, data, 1, 4, looked_up, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    return [one for one in _jit._kernels if one.signatures]
+
+
+def test_kernels_have_no_floating_point_that_numba_infers(compiled):
+    assert set(RAW) <= set(compiled)
+    for one in compiled:
+        if one.py_func.__module__.startswith("geodp.kernels") and one not in NOISY:
+            assert not inferred(one), one.py_func.__name__
+
+
+def test_those_that_may_compute_with_floats_do(compiled):
+    assert not set(NOISY) & set(RAW)
+    for one in set(NOISY) & set(compiled):
+        assert inferred(one), one.py_func.__name__
+
+
+def measured_as_floats(count, noise, out):
+    for i in range(count.size):
+        out[i] = float(noise[i]) + float(count[i])
+
+
+def rounded_on_the_way(count, noise, out):
+    for i in range(count.size):
+        out[i] = noise[i] + int(float(count[i]))
+
+
+def without_a_word(count, noise, out):
+    for i in range(count.size):
+        out[i] = noise[i] + int(count[i : i + 1].mean())
+
+
+def averaged(count, noise, out):
+    for i in range(count.size):
+        out[i] = noise[i] + count[i] / 2
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+@pytest.mark.parametrize(
+    "planted", [measured_as_floats, rounded_on_the_way, without_a_word, averaged]
+)
+def test_a_kernel_that_makes_floats_of_counts_is_caught(planted, kind):
+    made = numba.njit(planted)
+    counts = np.arange(3)
+    made(counts, counts, np.zeros(3, kind))
+    assert inferred(made)
+    (function,) = functions(inspect.getsource(planted))
+    assert floats(function) or planted is without_a_word
