@@ -6,31 +6,22 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.io.frame import Frame
 from geodp.io.tables import chunks, counted, require_released
-from geodp.lattice import Lattice
 from geodp.table import ReleasedTable
-
-if TYPE_CHECKING:
-    from pyproj import CRS
 
 DENSITY_LIMITS = (1.0, 20_000.0)
 """Ends of the colours, in persons per square kilometre: public, never taken from the data."""
 
 CELL_LIMITS = (1.0, 10_000.0)
 """The same, in persons per cell, for grids whose cells have no known area."""
-
-MOST_BLOCKS = 1600
-"""Blocks that are drawn along one side at most; more cells are summed first."""
-
-LONG_SIDE = 1100
-"""Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
 
 LEAST_WIDTH = 640
 """Pixels that the words need."""
@@ -49,60 +40,36 @@ def why_no_picture(grid: Grid) -> str | None:
 
 @dataclass(frozen=True)
 class Panel:
-    """One map: counts summed over aligned square blocks of cells, and what they measure.
+    """One map: its frame, and counts summed over the frame's blocks of cells.
 
     Attributes
     ----------
-    place : Lattice
-    block : int
-        Side of a block in cells: a power of 2, so that blocks are nodes of the release.
+    frame : Frame
     value : float64[rows, cols]
         Persons per square kilometre or per cell, in index order; NaN outside the domain.
-    width : float
-        Width of a cell over its height, as seen on the Earth.
-    kilometres : float or None
-        Width of a cell in the middle of the map.
-    long_side : float
-        Pixels that the longer side should have.
     """
 
-    place: Lattice
-    block: int
+    frame: Frame
     value: NDArray[np.float64]
-    width: float
-    kilometres: float | None
-    long_side: float
 
     @classmethod
     def of(cls, table: ReleasedTable, number: int) -> Panel:
         """The panel of a grid's place, summed over everything else."""
-        place = table.grid.places[number]
-        block = 1
-        while max(place.rows, place.cols) > block * MOST_BLOCKS:
-            block *= 2
-        rows, cols = -(-place.rows // block), -(-place.cols // block)
+        frame = Frame.of(table.grid, number)
+        place, block = frame.place, frame.block
+        rows, cols = frame.blocks
         total = np.zeros(rows * cols)
         for _, index, count in chunks(table):
             row, col = index[2 * number : 2 * number + 2] // block
             total += np.bincount(row * cols + col, count, rows * cols)
-        value = total.reshape(rows, cols) / _areas(place, block)
+        value = total.reshape(rows, cols) / frame.areas()
         if table.grid.mask is not None or table.grid.regions is not None:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
             index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
             index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
             outside = ~table.grid.contains(index).reshape(value.shape)
             value[outside & (value == 0)] = np.nan
-        width, height = _cell_size(place)
-        known = None if place.crs is None or place.transform is None else width
-        long_side = LONG_SIDE / len(table.grid.places)
-        return cls(place, block, value, width / height, known, long_side)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in pixels; blocks have whole heights."""
-        height, width = self.place.rows / self.block, self.place.cols / self.block * self.width
-        scale = max(1, round(self.long_side / max(height, width)))
-        return max(1, round(width * scale)), max(1, round(height * scale))
+        return cls(frame, value)
 
 
 def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, Any]) -> None:
@@ -138,19 +105,19 @@ def write_png(table: ReleasedTable, path: Path, *, name: str, card: dict[str, An
     panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
     signed = not card["mechanism"]["nonnegative"]
     edge, head, gap, foot = 36, 96, 28, 142
-    widths, heights = zip(*(panel.size for panel in panels), strict=True)
+    widths, heights = zip(*(panel.frame.size for panel in panels), strict=True)
     width = max(LEAST_WIDTH, sum(widths) + gap * (len(panels) - 1)) + 2 * edge
     height = max(heights) + head + foot
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
     with mpl.rc_context({**defaults, "font.family": "DejaVu Sans", "text.color": INK}):
-        figure = Figure((width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
+        figure = Figure((_inches(width), _inches(height)), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
         sheet = _Sheet(figure, width, height)
         left = (width - sum(widths) - gap * (len(panels) - 1)) / 2
         for panel in panels:
             sheet.draw(panel, left, foot, signed=signed)
-            left += panel.size[0] + gap
+            left += panel.frame.size[0] + gap
         sheet.words(table, card, panels, name, edge)
         sheet.legend(panels[0], name, edge, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
@@ -179,14 +146,15 @@ class _Sheet:
 
     def draw(self, panel: Panel, x: float, y: float, *, signed: bool) -> None:
         """The map of a panel."""
-        axes = self.axes(x, y, *panel.size)
+        frame = panel.frame
+        axes = self.axes(x, y, *frame.size)
         colours, norm = _colours(panel)
         image = colours(norm(np.ma.masked_less_equal(panel.value, 0)), bytes=True)
         if signed:
             image[panel.value < 0] = (*bytes.fromhex(BELOW[1:]), 255)
         image[np.isnan(panel.value)] = (*bytes.fromhex(OUTSIDE[1:]), 255)
         rows, cols = panel.value.shape
-        up = panel.place.northwards
+        up = frame.place.northwards
         extent = (0, cols, 0, rows) if up else (0, cols, rows, 0)
         axes.imshow(
             image,
@@ -195,8 +163,8 @@ class _Sheet:
             aspect="auto",
             interpolation="nearest",
         )
-        last = panel.place.rows / panel.block
-        axes.set_xlim(0, panel.place.cols / panel.block)
+        last = frame.place.rows / frame.block
+        axes.set_xlim(0, frame.place.cols / frame.block)
         axes.set_ylim(*((0, last) if up else (last, 0)))
         axes.set(xticks=[], yticks=[])
         for spine in axes.spines.values():
@@ -218,7 +186,7 @@ class _Sheet:
         if _drawable(name):
             title.insert(0, name if len(name) <= 40 else name[:39] + "…")
         self.text(edge, self.height - 46, " · ".join(title), fontsize=17, weight="bold")
-        place, block = panels[0].place, panels[0].block
+        place, block = panels[0].frame.place, panels[0].frame.block
         grid = [f"{place.rows:,} × {place.cols:,} cells"]
         if place.system is not None:
             grid.insert(0, place.system.name)
@@ -250,7 +218,7 @@ class _Sheet:
         from matplotlib.ticker import StrMethodFormatter
 
         colours, norm = _colours(panel)
-        known = panel.kilometres is not None
+        known = panel.frame.kilometres is not None
         bar = ColorbarBase(
             self.axes(edge, 94, 360, 11),
             cmap=colours,
@@ -272,13 +240,12 @@ class _Sheet:
             swatch.set(facecolor=BELOW, xticks=[], yticks=[])
             swatch.spines[:].set_color(SOFT)
             self.text(edge + 412, 95, "below 0", fontsize=9, color=SOFT)
-        if panel.kilometres is None:
-            return
-        pixels = panel.size[0] / panel.place.cols / panel.kilometres
         right, at = self.width - edge, 99
-        room = right - edge - 480 if signed else right  # beside the swatch
-        length = _round_length(min(220, panel.size[0], room) / pixels)
-        axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
+        scale = panel.frame.scale_bar(220 if not signed else min(220, int(right - edge - 480)))
+        if scale is None:
+            return
+        length, pixels = (float(part) for part in scale)
+        axes = self.axes(right - pixels, at - 4, pixels, 8)
         axes.set_axis_off()
         axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
         axes.set(xlim=(0, 1), ylim=(0, 1))
@@ -312,7 +279,7 @@ def _colours(panel: Panel) -> tuple[Any, Any]:
     colours = ListedColormap(shades).with_extremes(
         bad=PAPER, under=tuple(shades[0]), over=tuple(shades[-1])
     )
-    low, high = CELL_LIMITS if panel.kilometres is None else DENSITY_LIMITS
+    low, high = CELL_LIMITS if panel.frame.kilometres is None else DENSITY_LIMITS
     return colours, LogNorm(low, high)
 
 
@@ -330,71 +297,7 @@ def _short(amount: Fraction) -> str:
     return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)
 
 
-def _round_length(most: float) -> float:
-    """The largest of 1, 2, 5, 10, 20 ... (or 0.5, 0.2 ...) up to ``most``."""
-    power = 10.0 ** math.floor(math.log10(most))
-    return max(step * power for step in (1, 2, 5) if step * power <= most)
-
-
-def _areas(place: Lattice, block: int) -> NDArray[np.float64]:
-    """Area of blocks, in square kilometres, or in cells where it is not known.
-
-    Returns
-    -------
-    float64[rows, cols]
-        Blocks at the far edges are cut where the lattice ends.
-    """
-    row = np.append(np.arange(0, place.rows, block), place.rows)
-    col = np.append(np.arange(0, place.cols, block), place.cols)
-    if place.crs is None or place.transform is None:
-        return np.outer(np.diff(row), np.diff(col)).astype(np.float64)
-    crs = _crs(place.crs)
-    x, south, _, north = place.edges_at(row, col)
-    y = south if place.northwards else north
-    unit = crs.axis_info[0].unit_conversion_factor
-    if not crs.is_geographic:
-        return np.outer(np.abs(np.diff(y)) * unit / 1e3, np.diff(x) * unit / 1e3)
-    # Snyder (1987), equation 3-12: area between two parallels of the ellipsoid.
-    major, flattening = _ellipsoid(crs)
-    eccentricity = math.sqrt(flattening * (2 - flattening))
-    sine = np.sin(y * unit)
-    zone = sine / (1 - (eccentricity * sine) ** 2)
-    if eccentricity:
-        zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
-    minor = major * (1 - flattening)
-    return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
-
-
-def _cell_size(place: Lattice) -> tuple[float, float]:
-    """Width and height of a cell in the middle of the map: kilometres, or the CRS's units."""
-    if place.transform is None:
-        return 1.0, 1.0
-    wide, high = place.transform[0], abs(place.transform[4])
-    if place.crs is None:
-        return wide, high
-    crs = _crs(place.crs)
-    unit = crs.axis_info[0].unit_conversion_factor
-    if not crs.is_geographic:
-        return wide * unit / 1e3, high * unit / 1e3
-    major, flattening = _ellipsoid(crs)
-    squared = flattening * (2 - flattening)
-    middle = (place.bounds[1] + place.bounds[3]) / 2 * unit
-    curve = 1 - squared * math.sin(middle) ** 2
-    along_parallel = major * math.cos(middle) / math.sqrt(curve)
-    along_meridian = major * (1 - squared) / curve**1.5
-    return wide * unit * along_parallel / 1e3, high * unit * along_meridian / 1e3
-
-
-def _crs(crs: str) -> CRS:
-    from pyproj import CRS
-
-    return CRS.from_user_input(crs)
-
-
-def _ellipsoid(crs: CRS) -> tuple[float, float]:
-    """Semi-major axis in metres, and flattening."""
-    found = crs.ellipsoid
-    if found is None:
-        return 6_371_000.0, 0.0
-    inverse = found.inverse_flattening
-    return found.semi_major_metre, 1 / inverse if inverse else 0.0
+def _inches(pixels: int) -> float:
+    """The least length that Matplotlib, which multiplies and cuts, makes so many pixels of."""
+    found = pixels / DPI
+    return found if int(found * DPI) == pixels else math.nextafter(found, math.inf)

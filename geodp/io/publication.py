@@ -18,6 +18,7 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import cog, style, tables
 from geodp.io.arealevels import file_names, six_digits, write_areas
+from geodp.io.frame import Frame
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staging import CARD, require_free, staged
@@ -126,8 +127,9 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
         )
     tables.column_names(grid, name)
     file_names(grid, name)
-    for place in grid.places:
+    for number, place in enumerate(grid.places):
         tables.projjson(place.crs)
+        Frame.of(grid, number).scale_bar(1)
     require_free(path, overwrite=overwrite)
 
 

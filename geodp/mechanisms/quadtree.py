@@ -14,7 +14,13 @@ from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, released_vector
-from geodp.mechanisms.consistency import Tree, block_variances, inside, sums_of_runs
+from geodp.mechanisms.consistency import (
+    Tree,
+    block_variances,
+    inside,
+    run_variances,
+    sums_of_runs,
+)
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
@@ -112,6 +118,13 @@ class Quadtree(Mechanism):
         """Exact where the leaves are cells; None where they are larger."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """As :meth:`variances`, on up to 2**20 keys."""
+        tree = self.tree_variance(grid, event)
+        return None if tree is None else run_variances(tree, grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
         """The tree's estimates; None where the leaves are larger than cells."""
