@@ -74,6 +74,10 @@ class Additive(Mechanism):
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
         return Fraction(1, 1 << max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1))
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """The step, as noise is drawn in steps: never wider than that of the whole budget's."""
+        return self.step(event.scale)
+
     def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
         """Counts of all keys, in key order, with noise: float64[2**bits], exact."""
         step = self.step(event.scale)

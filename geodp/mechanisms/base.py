@@ -88,7 +88,15 @@ class Mechanism(ABC):
 
     def overload(self, grid: Grid, event: Event) -> str | None:
         """Why the noise of an event would be too much for a grid; asked before any charge."""
+        try:
+            event.require_drawable(self.least_share(grid, event))
+        except UsageError as error:
+            return str(error)
         return None
+
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """Smallest part of the budget that noise is drawn with: of scale ``event.scale / part``."""
+        return Fraction(1)
 
     def event(
         self,

@@ -87,6 +87,10 @@ class Quadtree(Mechanism):
             return "quadtree needs a grid whose order splits every node in two."
         return super().refusal(grid)
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of the root."""
+        return min(self.shares(len(self.fanouts(grid)) + 1))
+
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
