@@ -309,9 +309,9 @@ class Release:
         if not blocks:
             holds = None
             meaning = (
-                "no closed form: the error of this method depends on the data, so there are no "
-                "standard errors here or in the files; post_processing says what is done to the "
-                "noisy values"
+                "no closed form: the error of this method depends on the data, or is not worked "
+                "out on so many cells, so there are no standard errors here or in the files; "
+                "post_processing says what is done to the noisy values"
             )
         else:
             holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"

@@ -75,7 +75,7 @@ class Additive(Mechanism):
         return Fraction(1, 1 << max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1))
 
     def least_share(self, grid: Grid, event: Event) -> Fraction:
-        """The step, as noise is drawn in steps: never wider than that of the whole budget's."""
+        """The step of the lattice: noise is drawn in multiples of it."""
         return self.step(event.scale)
 
     def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
