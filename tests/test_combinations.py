@@ -52,10 +52,10 @@ def test_failures_are_told_with_their_seed(monkeypatch, capsys):
     """A refusal after the charge, and a claim that does not hold."""
     monkeypatch.setattr("sys.argv", ["combinations", "--draws", "4", "--seed", "4"])
 
-    def broken(*given):
+    def _plan(*given):
         raise UsageError("Something is said too late.")
 
-    monkeypatch.setattr(taken, "_plan", broken)
+    monkeypatch.setattr(taken, "_plan", _plan)
     assert main() == 1
     said = capsys.readouterr().out
     assert "--only 4: plan: UsageError: Something is said too late." in said
