@@ -25,6 +25,7 @@ from geodp.neighbours import NEIGHBOURS as NEIGHBOURS
 from geodp.neighbours import REPLACE as REPLACE
 from geodp.neighbours import canonical_unit
 from geodp.noise import DiscreteGaussian, DiscreteLaplace, Law
+from geodp.noise.law import LARGEST_SCALE, checked
 
 LONGEST = 200
 """Most characters, and largest exponent, of a budget."""
@@ -168,6 +169,13 @@ class Event:
         if self.rho is None:
             return DiscreteLaplace.of_scale(self.scale / share)
         return DiscreteGaussian.of_sigma2(self.sigma2 / share)
+
+    def require_drawable(self, share: Fraction) -> None:
+        """Raise UsageError where that noise would be wider than can be drawn."""
+        if self.rho is None:
+            checked(self.scale / share, LARGEST_SCALE, "scale")
+        else:
+            checked(self.sigma2 / share, LARGEST_SCALE**2, "sigma**2")
 
     def width(self, share: Fraction = Fraction(1)) -> float:
         """Scale or sigma of that noise."""

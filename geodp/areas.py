@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import isfinite, prod
@@ -19,11 +19,19 @@ from geodp.interval import Z
 from geodp.order import Order
 from geodp.regions import CELL, RegionOrder
 from geodp.table import Counts, ReleasedTable
+from geodp.tree import cells_of_box
 from geodp.uneven import UnevenTree
 from geodp.variance import TreeVariance, possible_children
 
 CHUNK = 1 << 18
 """Cells whose errors are worked out together."""
+
+Variances = Callable[[int, NDArray[np.uint64]], NDArray[np.float64] | None]
+"""Variances of sums over the cells of blocks of keys: ``Mechanism.variances_of`` of a release.
+
+Takes the keys that a block covers and numbers of blocks, and tells None where there is no closed
+form for them.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +79,14 @@ def levels_above(grid: Grid) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def areas_of(table: ReleasedTable, tree: TreeVariance | None) -> Iterator[Areas]:
+def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Areas]:
     """Sums of the areas of every level, the coarsest first.
 
     Parameters
     ----------
     table : ReleasedTable
-    tree : TreeVariance, optional
-        Of a method that leaves out what lies outside the domain (``Mechanism.skips_outside``).
+    variances : callable, optional
+        Without it no area has a standard error.
     """
     grid = table.grid
     for level, digits in levels_above(grid):
@@ -88,9 +96,8 @@ def areas_of(table: ReleasedTable, tree: TreeVariance | None) -> Iterator[Areas]
         count = np.add.reduceat(table.count, first) if first.size else table.count
         first, count = first[count != 0], count[count != 0]
         node = node[first]
-        error = None
-        if tree is not None and _fits(tree, stride, grid):
-            error = np.sqrt(np.maximum(block_variances(tree, node, stride, grid), 0.0))
+        found = None if variances is None else variances(stride, node)
+        error = None if found is None else np.sqrt(np.maximum(found, 0.0))
         if grid.regions is None or level == CELL:
             own = ReleasedTable(_grid_of(grid, level, digits), node, count, table.event)
             yield Areas(level, table.event, count, error, own)
@@ -100,16 +107,12 @@ def areas_of(table: ReleasedTable, tree: TreeVariance | None) -> Iterator[Areas]
             yield Areas(level, table.event, count, error, None, names)
 
 
-def _fits(tree: TreeVariance, stride: int, grid: Grid) -> bool:
-    """Whether areas are nodes of a tree, or, where siblings are alike, some children of one."""
-    below = list(accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1))
-    return stride in below or grid.regions is None
-
-
 def block_variances(
     tree: TreeVariance, block: NDArray[np.uint64], stride: int, grid: Grid
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64] | None:
     """Variances of sums over aligned blocks of ``stride`` keys each: float64[n].
+
+    None for some children of a node of regions: these are not alike.
 
     A child of a node whose children have together the variance C deviates from its part ``V / C``
     of the node by ``V (1 - V / C)``; m of k children that are alike have the variance
@@ -124,6 +127,9 @@ def block_variances(
     stride : int
     grid : Grid
     """
+    nodes = accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1)
+    if grid.regions is not None and stride not in nodes:
+        return None
     uneven = None
     if isinstance(tree, UnevenTree) and isinstance(grid.order, RegionOrder):
         uneven = tree.nodes_of(grid.order)
@@ -188,45 +194,73 @@ def errors_of_blocks(
     largest : float64[digits + 1]
         Variances.
     tree : TreeVariance, optional
-        As of :func:`areas_of`.
+        Of a method that leaves out what lies outside the domain (``Mechanism.skips_outside``).
     grid : Grid
     """
     radices = grid.order.radices
-    strides = [prod(radices[digits:]) for digits in range(len(radices) + 1)]
-    cells, inside = [min(stride, grid.size) for stride in strides], largest
+    cells, inside = [min(stride, grid.size) for stride in _strides(grid)], largest.copy()
     if tree is not None and grid.regions is not None:
-        found = [_median_region(tree, grid, digits) for digits in range(len(radices) + 1)]
-        cells = [size for size, _ in found]
-        inside = np.array(
-            [top if v is None else v for (_, v), top in zip(found, largest, strict=True)]
-        )
+        key = _keys_of_regions(grid)  # labels of attributes are alike
+        for digits, stride in enumerate(_strides(grid)):
+            block = np.unique(key // np.uint64(stride))
+            cells[digits] = int(np.median(cells_of_box(grid, block, stride)))
+            variance = block_variances(tree, block, stride, grid)
+            inside[digits] = largest[digits] if variance is None else np.median(variance)
     elif tree is not None:
         inside = np.minimum(tree.prefixes(radices), largest)
     rows = zip(cells, np.sqrt(inside).tolist(), np.sqrt(largest).tolist(), strict=True)
     return tuple(BlockError(*row) for row in rows)
 
 
-def _median_region(tree: TreeVariance, grid: Grid, digits: int) -> tuple[int, float | None]:
-    """Cells and variance of the median node that shares so many digits; None inside a level."""
-    regions, order = grid.regions, grid.order
-    assert regions is not None
-    index = np.zeros((len(grid.shape), regions.cells), np.int64)
-    index[:2] = regions.cell
-    stride = prod(order.radices[digits:])
-    node, count = np.unique(grid.encode(index) // np.uint64(stride), return_counts=True)
-    below = zip(order.axes[digits:], order.radices[digits:], strict=True)
-    cells = int(np.median(count)) * prod(radix for axis, radix in below if axis > 1)
-    if not _fits(tree, stride, grid):
-        return cells, None
-    return cells, float(np.median(block_variances(tree, node, stride, grid)))
+def errors_of_every_block(variances: Variances, grid: Grid) -> tuple[BlockError, ...] | None:
+    """The same of methods whose blocks are looked at one by one; None where they have no figures.
+
+    Of regions it is the median, as these differ; elsewhere the largest.
+    """
+    if variances(1, np.empty(0, np.uint64)) is None:
+        return None
+    key, found = keys_of_domain(grid), []
+    for stride in _strides(grid):
+        block = np.unique(key // np.uint64(stride))
+        variance = variances(stride, block)
+        assert variance is not None  # as of single cells
+        middle = largest = float(np.sqrt(variance.max()))
+        cells = min(stride, grid.size)
+        if grid.regions is not None:
+            cells = int(np.median(cells_of_box(grid, block, stride)))
+            middle = float(np.sqrt(np.median(variance)))
+        found.append(BlockError(cells, middle, largest))
+    return tuple(found)
 
 
-def cell_errors(tree: TreeVariance, table: ReleasedTable) -> NDArray[np.float64]:
+def _strides(grid: Grid) -> list[int]:
+    """Keys that share their first i digits, at index i."""
+    radices = grid.order.radices
+    return [prod(radices[digits:]) for digits in range(len(radices) + 1)]
+
+
+def _keys_of_regions(grid: Grid) -> NDArray[np.uint64]:
+    """Keys of all cells of the regions, with the first label of every attribute."""
+    assert grid.regions is not None
+    index = np.zeros((len(grid.shape), grid.regions.cells), np.int64)
+    index[:2] = grid.regions.cell
+    return grid.order.encode(index)
+
+
+def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:
+    """Keys of all cells of the domain: uint64[size]."""
+    index = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
+    return grid.order.encode(index[:, grid.contains(index)])
+
+
+def cell_errors(variances: Variances, table: ReleasedTable) -> NDArray[np.float64]:
     """Standard error of every released cell, wherever it lies in the domain: float64[m]."""
     found = np.empty(table.key.size)
     for start in range(0, table.key.size, CHUNK):
         part = slice(start, start + CHUNK)
-        found[part] = np.sqrt(block_variances(tree, table.key[part], 1, table.grid))
+        own = variances(1, table.key[part])
+        assert own is not None  # whoever has errors of blocks has them of cells
+        found[part] = np.sqrt(own)
     return found
 
 

@@ -148,10 +148,10 @@ class Order:
             side[axis] *= radix
         return side
 
-    def overlaps(
+    def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
-    ) -> NDArray[np.bool_]:
-        """Whether blocks of keys that share their first digits hold a cell: bool[n].
+    ) -> NDArray[np.int64]:
+        """Cells of the domain in blocks of keys that share their first digits: int64[n].
 
         Parameters
         ----------
@@ -162,10 +162,14 @@ class Order:
         sizes : sequence of int
             Of the axes.
         """
-        low = self.decode(first, len(sizes))
-        side = self.sides(digits, len(sizes))[:, None]
-        inside = (low < np.array(sizes)[:, None]) & (low + side > 0)
-        return np.asarray(inside.all(axis=0), np.bool_)
+        found = np.ones(first.size, np.int64)
+        low, sides = self.decode(first, len(sizes)), self.sides(digits, len(sizes))
+        for at, side, size in zip(low, sides, sizes, strict=True):
+            inside = np.minimum(size - at, side)
+            if self.offset:
+                inside += np.minimum(at, 0)
+            found *= np.maximum(inside, 0, out=inside)
+        return found
 
     def describe(self) -> Any:
         """Plain values for the release card."""

@@ -323,15 +323,16 @@ class RegionOrder(Order):
         inner = self._inner.decode(key, ndim - 1)
         return np.concatenate([self.regions.cell_of(inner[0]), inner[1:]])
 
-    def overlaps(
+    def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
-    ) -> NDArray[np.bool_]:
-        """Whether blocks of keys that share their first digits hold a cell: bool[n]."""
+    ) -> NDArray[np.int64]:
+        """Cells of the domain in blocks of keys that share their first digits: int64[n]."""
         low = self._inner.decode(first, len(sizes) - 1)
         side = self._inner.sides(digits, len(sizes) - 1)
         number = self.regions.number
         start, stop = (np.searchsorted(number, low[0] + more) for more in (0, side[0]))
-        return np.asarray((stop > start) & (sizes[2:] > low[1:].T).all(axis=1), np.bool_)
+        labels = np.clip(np.array(sizes[2:])[:, None] - low[1:], 0, side[1:, None])
+        return np.asarray((stop - start) * labels.prod(axis=0), np.int64)
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card: all but the table itself."""

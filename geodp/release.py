@@ -239,18 +239,16 @@ class Release:
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Standard error of every released cell, one number where all have the same."""
-        errors, tree = self._block_errors, self._domain_tree()
+        errors = self._block_errors
         if errors is None:
             return None
         cell = errors[-1].describe()
-        if tree is None or cell["largest"] == cell["standard_error"]:
+        if cell["largest"] == cell["standard_error"]:
             return errors[-1].standard_error
-        return cell_errors(tree, self.table)
+        return cell_errors(self._variances, self.table)
 
-    def _domain_tree(self) -> TreeVariance | None:
-        """The method's tree, if its nodes share out among children in the domain only."""
-        method = self.method
-        return method.tree_variance(self.grid, self.event) if method.skips_outside else None
+    def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
+        return self.method.variances_of(self.grid, self.event, stride, block)
 
     def card(self) -> dict[str, Any]:
         """The public card, as plain values: all of ``release.json`` but the list of files.
@@ -312,9 +310,9 @@ class Release:
         if not blocks:
             holds = None
             meaning = (
-                "no closed form: the error of this method depends on the data, so there are no "
-                "standard errors here or in the files; post_processing says what is done to the "
-                "noisy values"
+                "no closed form: the error of this method depends on the data, or is not worked "
+                "out on so many cells, so there are no standard errors here or in the files; "
+                "post_processing says what is done to the noisy values"
             )
         else:
             holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
@@ -348,7 +346,7 @@ class Release:
 
         On a grid in the order of such areas; none elsewhere. See :mod:`geodp.areas`.
         """
-        return areas_of(self.table, self._domain_tree())
+        return areas_of(self.table, self._variances)
 
     def write(
         self,

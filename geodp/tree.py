@@ -108,11 +108,20 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
     if grid.size == prod(radices):
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
-    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
-    inside = grid.order.overlaps(first, digits, grid.shape)
+    inside = cells_of_box(grid, prefix, stride) > 0
     if grid.mask is not None:
         ranges = grid.mask.ranges
         after = np.searchsorted(ranges[:, 1], first, side="right")
         start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
         inside &= start < first + np.uint64(stride)
     return inside
+
+
+def cells_of_box(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.int64]:
+    """Cells of the grid's box, or of its regions, in nodes; a mask is not looked at: int64[n].
+
+    Parameters are those of :func:`overlaps`.
+    """
+    radices = grid.order.radices
+    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    return grid.order.count_cells(prefix * np.uint64(stride), digits, grid.shape)

@@ -10,6 +10,7 @@ import pytest
 import geodp
 from geodp import CountTable, Grid, NoiseKey
 from geodp.coarser import Coarsening
+from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError
 from geodp.mechanisms.levels import steps_of, weights_of
 from geodp.planning import compare, dominate, optimise, plan, read_plan
@@ -81,6 +82,26 @@ def test_areas_of_a_code_system_are_the_worst_of_their_places():
         assert [area.name for area in found.areas] == [
             *("jis:secondary", "jis:5km", "jis:basic", "jis:half"),
         ]  # no whole 80 km mesh fits in
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_mask_that_leaves_areas_without_a_cell_is_planned(seed):
+    """Areas at places drawn at random need not hold a cell of the domain."""
+    grid = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35 + 1 / 3))
+    inside = np.zeros(grid.shape, bool)
+    row, col = np.random.default_rng(seed).integers(0, grid.shape, size=(3, 2)).T
+    inside[row, col] = True
+    masked = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "three islands"))
+    for method in ("pyramid", "topdown", "laplace"):
+        found = plan(masked, method, epsilon=1, contribution=1)
+        table = CountTable.from_index(masked, [row[:1], col[:1]], [50])
+        release = geodp.publish(table, method=method, epsilon=1, contribution=1)
+        worst = 0.0
+        for at in zip(row // 20, col // 20, strict=True):
+            rows, cols = np.indices((20, 20)).reshape(2, -1) + 20 * np.array(at)[:, None]
+            worst = max(worst, release.standard_error(Region.of_map(masked, rows, cols)))
+        assert error_of(found.areas, "jis:secondary") == pytest.approx(worst)
+        assert {"jis:5km", "jis:basic"} <= {area.name for area in found.areas}
 
 
 def test_official_areas_have_the_mechanism_s_own_error():

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.io.ellipsoid import block_areas, cell_size
+from geodp.io.frame import Frame
 from geodp.io.tables import chunks, counted, require_released
-from geodp.lattice import Lattice
 from geodp.table import ReleasedTable
 
 DENSITY_LIMITS = (1.0, 20_000.0)
@@ -23,12 +22,6 @@ DENSITY_LIMITS = (1.0, 20_000.0)
 
 CELL_LIMITS = (1.0, 10_000.0)
 """The same, in persons per cell, for grids whose cells have no known area."""
-
-MOST_BLOCKS = 1600
-"""Blocks that are drawn along one side at most; more cells are summed first."""
-
-LONG_SIDE = 1100
-"""Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
 
 LEAST_WIDTH = 640
 """Pixels that the words need."""
@@ -50,60 +43,36 @@ def why_no_picture(grid: Grid) -> str | None:
 
 @dataclass(frozen=True)
 class Panel:
-    """One map: counts summed over aligned square blocks of cells, and what they measure.
+    """One map: its frame, and counts summed over the frame's blocks of cells.
 
     Attributes
     ----------
-    place : Lattice
-    block : int
-        Side of a block in cells: a power of 2, so that blocks are nodes of the release.
+    frame : Frame
     value : float64[rows, cols]
         Persons per square kilometre or per cell, in index order; NaN outside the domain.
-    width : float
-        Width of a cell over its height, as seen on the Earth.
-    kilometres : float or None
-        Width of a cell in the middle of the map.
-    long_side : float
-        Pixels that the longer side should have.
     """
 
-    place: Lattice
-    block: int
+    frame: Frame
     value: NDArray[np.float64]
-    width: float
-    kilometres: float | None
-    long_side: float
 
     @classmethod
     def of(cls, table: ReleasedTable, number: int) -> Panel:
         """The panel of a grid's place, summed over everything else."""
-        place = table.grid.places[number]
-        block = 1
-        while max(place.rows, place.cols) > block * MOST_BLOCKS:
-            block *= 2
-        rows, cols = -(-place.rows // block), -(-place.cols // block)
+        frame = Frame.of(table.grid, number)
+        place, block = frame.place, frame.block
+        rows, cols = frame.blocks
         total = np.zeros(rows * cols)
         for _, index, count in chunks(table):
             row, col = index[2 * number : 2 * number + 2] // block
             total += np.bincount(row * cols + col, count, rows * cols)
-        value = total.reshape(rows, cols) / block_areas(place, block)
+        value = total.reshape(rows, cols) / frame.areas()
         if table.grid.mask is not None or table.grid.regions is not None:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
             index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
             index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
             outside = ~table.grid.contains(index).reshape(value.shape)
             value[outside & (value == 0)] = np.nan
-        width, height = cell_size(place)
-        known = None if place.crs is None or place.transform is None else width
-        long_side = LONG_SIDE / len(table.grid.places)
-        return cls(place, block, value, width / height, known, long_side)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in pixels; blocks have whole heights."""
-        height, width = self.place.rows / self.block, self.place.cols / self.block * self.width
-        scale = max(1, round(self.long_side / max(height, width)))
-        return max(1, round(width * scale)), max(1, round(height * scale))
+        return cls(frame, value)
 
 
 def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
@@ -159,13 +128,13 @@ def write_png(
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
     with mpl.rc_context({**defaults, "font.family": "DejaVu Sans", "text.color": INK}):
-        figure = Figure((width / DPI, height / DPI), dpi=DPI, facecolor=PAPER)
+        figure = Figure((_inches(width), _inches(height)), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
         sheet = _Sheet(figure, width, height)
         left = (width - _width(panels)) / 2
         for panel in panels:
             sheet.draw(panel, left, FOOT, signed=signed)
-            left += panel.size[0] + GAP
+            left += panel.frame.size[0] + GAP
         sheet.words(table, card, panels, name, EDGE)
         sheet.legend(panels[0], name, EDGE, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
@@ -195,14 +164,15 @@ class _Sheet:
 
     def draw(self, panel: Panel, x: float, y: float, *, signed: bool) -> None:
         """The map of a panel."""
-        axes = self.axes(x, y, *panel.size)
+        frame = panel.frame
+        axes = self.axes(x, y, *frame.size)
         colours, norm = _colours(panel)
         image = colours(norm(np.ma.masked_less_equal(panel.value, 0)), bytes=True)
         if signed:
             image[panel.value < 0] = (*bytes.fromhex(BELOW[1:]), 255)
         image[np.isnan(panel.value)] = (*bytes.fromhex(OUTSIDE[1:]), 255)
         rows, cols = panel.value.shape
-        up = panel.place.northwards
+        up = frame.place.northwards
         extent = (0, cols, 0, rows) if up else (0, cols, rows, 0)
         axes.imshow(
             image,
@@ -211,8 +181,8 @@ class _Sheet:
             aspect="auto",
             interpolation="nearest",
         )
-        last = panel.place.rows / panel.block
-        axes.set_xlim(0, panel.place.cols / panel.block)
+        last = frame.place.rows / frame.block
+        axes.set_xlim(0, frame.place.cols / frame.block)
         axes.set_ylim(*((0, last) if up else (last, 0)))
         axes.set(xticks=[], yticks=[])
         for spine in axes.spines.values():
@@ -234,7 +204,7 @@ class _Sheet:
         if _drawable(name):
             title.insert(0, name if len(name) <= 40 else name[:39] + "…")
         self.text(edge, self.height - 46, " · ".join(title), fontsize=17, weight="bold")
-        place, block = panels[0].place, panels[0].block
+        place, block = panels[0].frame.place, panels[0].frame.block
         grid = [f"{place.rows:,} × {place.cols:,} cells"]
         if place.system is not None:
             grid.insert(0, place.system.name)
@@ -266,7 +236,7 @@ class _Sheet:
         from matplotlib.ticker import StrMethodFormatter
 
         colours, norm = _colours(panel)
-        known = panel.kilometres is not None
+        known = panel.frame.kilometres is not None
         bar = ColorbarBase(
             self.axes(edge, 94, 360, 11),
             cmap=colours,
@@ -289,10 +259,11 @@ class _Sheet:
             swatch.spines[:].set_color(SOFT)
             self.text(edge + 412, 95, "below 0", fontsize=9, color=SOFT)
         right, at = self.width - edge, 99
-        length, pixels = _scale_bar(panel, right - edge, signed=signed)
-        if not length:
+        scale = _scale_bar(panel, right - edge, signed=signed)
+        if scale is None:
             return
-        axes = self.axes(right - length * pixels, at - 4, length * pixels, 8)
+        length, pixels = (float(part) for part in scale)
+        axes = self.axes(right - pixels, at - 4, pixels, 8)
         axes.set_axis_off()
         axes.plot([0, 0, 1, 1], [1, 0, 0, 1], color=INK, linewidth=1.5, clip_on=False)
         axes.set(xlim=(0, 1), ylim=(0, 1))
@@ -301,22 +272,18 @@ class _Sheet:
 
 def _width(panels: list[Panel]) -> int:
     """Pixels of maps side by side."""
-    return sum(panel.size[0] for panel in panels) + GAP * (len(panels) - 1)
+    return sum(panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
 
 
 def _size(panels: list[Panel]) -> tuple[int, int]:
     """Width and height of the sheet in pixels."""
-    height = max(panel.size[1] for panel in panels)
+    height = max(panel.frame.size[1] for panel in panels)
     return max(LEAST_WIDTH, _width(panels)) + 2 * EDGE, height + HEAD + FOOT
 
 
-def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[float, float]:
-    """Kilometres of the scale bar and pixels of one; 0 and 0 where the size is not known."""
-    if panel.kilometres is None:
-        return 0.0, 0.0
-    pixels = panel.size[0] / panel.place.cols / panel.kilometres
-    beside = room - 480 if signed else room  # the swatch
-    return _round_length(min(220, panel.size[0], beside) / pixels), pixels
+def _scale_bar(panel: Panel, room: int, *, signed: bool) -> tuple[Fraction, Fraction] | None:
+    """Kilometres and pixels of the scale bar, beside the swatch if there is one."""
+    return panel.frame.scale_bar(min(220, room - 480) if signed else 220)
 
 
 def _margin(card: dict[str, Any]) -> list[str]:
@@ -346,7 +313,7 @@ def _colours(panel: Panel) -> tuple[Any, Any]:
     colours = ListedColormap(shades).with_extremes(
         bad=PAPER, under=tuple(shades[0]), over=tuple(shades[-1])
     )
-    low, high = CELL_LIMITS if panel.kilometres is None else DENSITY_LIMITS
+    low, high = CELL_LIMITS if panel.frame.kilometres is None else DENSITY_LIMITS
     return colours, LogNorm(low, high)
 
 
@@ -364,7 +331,7 @@ def _short(amount: Fraction) -> str:
     return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)
 
 
-def _round_length(most: float) -> float:
-    """The largest of 1, 2, 5, 10, 20 ... (or 0.5, 0.2 ...) up to ``most``."""
-    power = 10.0 ** math.floor(math.log10(most))
-    return max(step * power for step in (1, 2, 5) if step * power <= most)
+def _inches(pixels: int) -> float:
+    """The least length that Matplotlib, which multiplies and cuts, makes so many pixels of."""
+    found = pixels / DPI
+    return found if int(found * DPI) == pixels else math.nextafter(found, math.inf)

@@ -25,6 +25,7 @@ from geodp.mechanisms.base import (
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
+from geodp.tree import cells_of_box
 from geodp.variance import TreeVariance
 
 FINEST_SCALE = 4096
@@ -50,16 +51,25 @@ class Additive(Mechanism):
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """``cells * variance``: the cells of a block have independent noise."""
         cells = np.minimum(2.0 ** np.arange(grid.bits, -1, -1), grid.size)
+        return np.asarray(cells * self._of_cell(event), np.float64)
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """The same of the cells that the domain has there."""
+        if self.nonnegative:
+            return None
+        return np.asarray(cells_of_box(grid, block, stride) * self._of_cell(event), np.float64)
+
+    def _of_cell(self, event: Event) -> float:
         step = self.step(event.scale)
-        variance = DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
-        return np.asarray(cells * variance, np.float64)
+        return DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
         """A tree of one level: all keys under the root, each by itself."""
-        variances = self.variances(grid, event)
-        if variances is None:
+        if self.nonnegative:
             return None
-        cell = float(variances[-1])
+        cell = self._of_cell(event)
         n = prod(grid.order.radices)
         return TreeVariance((n,), (n * cell, cell))
 
@@ -75,6 +85,10 @@ class Additive(Mechanism):
         """Every key's count, in steps."""
         step = self.step(event.scale)
         return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
+
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """The step of the lattice: noise is drawn in multiples of it."""
+        return self.step(event.scale)
 
     def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
         """Counts of all keys, in key order, with noise: float64[2**bits]."""

@@ -114,6 +114,10 @@ class AGrid(Mechanism):
         """Two axes only."""
         return plane_refusal(self.name, grid) or super().refusal(grid)
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of the total or of a level."""
+        return min(self.shares)
+
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from math import prod
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.accounting import PURE as PURE
 from geodp.accounting import Event, Guarantee, event
-from geodp.areas import BlockError, errors_of_blocks
+from geodp.areas import BlockError, block_variances, errors_of_blocks, errors_of_every_block
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.noise import DiscreteLaplace, NodeNoise
@@ -125,7 +125,15 @@ class Mechanism(ABC):
 
     def overload(self, grid: Grid, event: Event) -> str | None:
         """Why the noise of an event would be too much for a grid; asked before any charge."""
+        try:
+            event.require_drawable(self.least_share(grid, event))
+        except UsageError as error:
+            return str(error)
         return None
+
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """Smallest part of the budget that noise is drawn with: of scale ``event.scale / part``."""
+        return Fraction(1)
 
     def event(
         self,
@@ -188,13 +196,38 @@ class Mechanism(ABC):
 
         None where the error depends on the data.
         """
-        tree, radices = self.tree_variance(grid, event), grid.order.radices
+        if not grid.order.is_binary and not self.skips_outside:
+            return errors_of_every_block(partial(self.variances_of, grid, event), grid)
+        tree = self.tree_variance(grid, event) if self.skips_outside else None
         largest = self.variances(grid, event)
-        if largest is None and tree is not None and prod(tree.fanouts) == prod(radices):
-            largest = tree.largest(grid) if self.skips_outside else tree.prefixes(radices)
-        if largest is None:
+        if largest is None and tree is not None:
+            largest = tree.largest(grid)
+        return None if largest is None else errors_of_blocks(largest, tree, grid)
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Closed-form variances of sums over the domain's cells in aligned blocks of keys.
+
+        Parameters
+        ----------
+        grid : Grid
+        event : Event
+        stride : int
+            Keys that a block covers: a product of the last radices of the grid's order.
+        block : uint64[n]
+            Block b covers the keys from ``b * stride`` on; each holds a cell of the domain.
+
+        Returns
+        -------
+        float64[n] or None
+            None where the error depends on the data, or is not worked out.
+        """
+        if not self.skips_outside:
             return None
-        return errors_of_blocks(largest, tree if self.skips_outside else None, grid)
+        tree = self.tree_variance(grid, event)
+        assert tree is not None
+        return block_variances(tree, block, stride, grid)
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float] | None:
         """``bias`` and ``rmse`` of a populous cell in an empty region, if the method has one."""

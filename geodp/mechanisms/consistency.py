@@ -11,10 +11,10 @@ The error of any sum of leaves is that of :class:`geodp.variance.TreeVariance`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class Tree:
         found: list[NDArray[np.int64] | None] = []
         counts = leaves
         for level in range(len(self.fanouts), -1, -1):
-            measured = self.variances[level] < math.inf
+            measured = self.variances[level] < inf
             found.append(add_noise(counts, key, level, scales[level]) if measured else None)
             if level:
                 counts = sums_of_runs(counts, self.fanouts[level - 1])
@@ -182,7 +182,7 @@ def block_variances(
 
 def widths_of(fanouts: Sequence[int]) -> list[int]:
     """Leaves under a node of every level."""
-    return [math.prod(fanouts[level:]) for level in range(len(fanouts) + 1)]
+    return [prod(fanouts[level:]) for level in range(len(fanouts) + 1)]
 
 
 def _factors(tree: TreeVariance) -> list[float]:
@@ -220,17 +220,83 @@ def unaligned_variances(
         for level, factor in enumerate(_factors(tree)):
             squares: Any = np.ones(1)
             for prefix, lengths, halvings in zip(prefixes, widths, depth, strict=True):
-                size = (prefix.size - 1) >> halvings
-                squares = np.multiply.outer(squares, _squares(prefix, size, lengths[level]))
+                start = np.arange(0, prefix.size - 1, (prefix.size - 1) >> halvings)
+                stop = np.append(start[1:], prefix.size - 1)
+                squares = np.multiply.outer(squares, _squares(prefix, start, stop, lengths[level]))
             total = total + factor * squares
         found.append(float(np.max(total)))
     return np.array(found)
 
 
-def _squares(prefix: Reals, size: int, width: int) -> Reals:
-    """For every run of ``size`` keys: the sum over nodes of (its cells there / width)**2."""
-    start = np.arange(0, prefix.size - 1, size)
-    stop = start + size
+def run_variances(
+    tree: TreeVariance, grid: Grid, stride: int, block: NDArray[np.uint64]
+) -> Reals | None:
+    """Variances of sums over the domain's cells in blocks of ``stride`` keys: float64[n].
+
+    Blocks may cut through nodes and hold parts of several; None on more than 2**20 keys.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+        As of :func:`block_variances`.
+    grid : Grid
+        In any order.
+    stride : int
+    block : uint64[n]
+        Block b covers the keys from ``b * stride`` on.
+    """
+    keys = 1 << grid.bits
+    if keys > MOST_UNALIGNED:
+        return None
+    domain = inside(grid)
+    prefix = prefix_sums(np.ones(keys, np.bool_) if domain is None else domain)
+    start = block.astype(np.int64) * stride
+    stop = np.minimum(start + stride, keys)
+    found = np.zeros(block.size)
+    for width, factor in zip(widths_of(tree.fanouts), _factors(tree), strict=True):
+        found += factor * _squares(prefix, start, stop, width)
+    return found
+
+
+def box_variances(
+    tree: TreeVariance,
+    splits: Sequence[Sequence[int]],
+    grid: Grid,
+    stride: int,
+    block: NDArray[np.uint64],
+) -> Reals | None:
+    """The same of a tree whose nodes are boxes of cells, whatever the order of keys.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+    splits : sequence of sequences of int
+        Parts of a node along every axis, level by level.
+    grid, stride, block
+        As of :func:`run_variances`.
+    """
+    if prod(grid.shape) > MOST_UNALIGNED:
+        return None
+    index = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
+    index = index[:, grid.contains(index)]
+    own = grid.order.encode(index) // np.uint64(stride)
+    which = np.minimum(np.searchsorted(block, own), max(block.size - 1, 0))
+    wanted = block[which] == own if block.size else np.zeros(own.size, np.bool_)
+    index, which = index[:, wanted], which[wanted]
+    widths = [widths_of([level[axis] for level in splits]) for axis in range(len(grid.shape))]
+    found = np.zeros(block.size)
+    for level, factor in enumerate(_factors(tree)):
+        sides = [lengths[level] for lengths in widths]
+        parts = [lengths[0] // side for lengths, side in zip(widths, sides, strict=True)]
+        node = np.ravel_multi_index([i // s for i, s in zip(index, sides, strict=True)], parts)
+        pair, held = np.unique(which * prod(parts) + node, return_counts=True)
+        squares = (held / prod(sides)) ** 2
+        found += factor * np.bincount(pair // prod(parts), squares, block.size)
+    return found
+
+
+def _squares(prefix: Reals, start: NDArray[np.int64], stop: NDArray[np.int64], width: int) -> Reals:
+    """For every run of keys: the sum over nodes of (its cells there / width)**2."""
     first, last = -(-start // width), stop // width  # nodes first to last - 1 lie inside
     within = first > last  # the run lies inside one node
     whole = prefix_sums(np.diff(prefix[::width]) ** 2)

@@ -125,6 +125,14 @@ class Dawa(Mechanism):
             )
         return None
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of a level of the tree over all cells, or of the costs."""
+        first, second = self.shares
+        levels, width = 1, 1
+        while width < grid.size:
+            levels, width = levels + 1, width * self.fanout
+        return min(first / (2 * COST_SENSITIVITY), second / levels)
+
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (

@@ -25,6 +25,7 @@ from geodp.mechanisms.base import (
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey, digest
 from geodp.table import CountTable, ReleasedTable
+from geodp.tree import cells_of_box
 
 MOST_COEFFICIENTS = 1 << 16
 """Their number is the sensitivity; beyond, no budget below 1 has noise that geodp can draw."""
@@ -154,6 +155,13 @@ class Barak(Mechanism):
         full = linear_variances(grid.bits, 0, sigma2)
         # Cells of the full estimate are uncorrelated, so a block has what its cells have.
         return np.asarray(np.minimum(full, full[-1] * grid.size), np.float64)
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """As :meth:`variances`: cells are uncorrelated."""
+        largest = self.variances(grid, event)
+        return None if largest is None else largest[-1] * cells_of_box(grid, block, stride)
 
     def visited(self, released: ReleasedTable) -> int:
         """Coefficients that were measured."""

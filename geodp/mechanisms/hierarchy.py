@@ -29,9 +29,11 @@ from geodp.mechanisms.consistency import (
     Tree,
     axis_bits,
     block_variances,
+    box_variances,
     depths,
     inside,
     prefix_sums,
+    run_variances,
     unaligned_variances,
     widths_of,
 )
@@ -148,6 +150,13 @@ class Hay(Mechanism):
             return None
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
 
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Exact; None with ``nonnegative``, and on more than 2**20 keys."""
+        tree = self.tree_variance(grid, event)
+        return None if tree is None else run_variances(tree, grid, stride, block)
+
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         tree = self.tree(table.grid, DiscreteLaplace.of_scale(event.scale).variance)
@@ -250,6 +259,13 @@ class Branching(Mechanism):
         prefixes = [prefix_sums(np.arange(1 << bits) < size) for size, bits in sizes]
         widths = [widths_of([level[axis] for level in splits]) for axis in range(len(grid.shape))]
         return unaligned_variances(tree.best(), prefixes, widths, depths(grid))
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Exact; None on more than 2**20 cells."""
+        tree = self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
+        return box_variances(tree, self.splits(grid), grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
         """The tree's estimates; None on several axes, where nodes are no runs of keys."""

@@ -133,16 +133,23 @@ class Matrix(Mechanism):
 
     def variances(self, grid: Grid, event: Event) -> Real:
         """Of least squares: ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
-        matrix = self.measurements(grid).astype(np.float64)
+        sizes = [1 << shift for shift in range(grid.bits, -1, -1)]
+        return np.array([self._of_blocks(grid, event, size).max() for size in sizes])
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> Real:
+        """Exact."""
+        return self._of_blocks(grid, event, stride)[block.astype(np.int64)]
+
+    def _of_blocks(self, grid: Grid, event: Event, stride: int) -> Real:
+        """Of all blocks of ``stride`` keys, in key order; 0 of one outside the domain."""
         keys = np.arange(1 << grid.bits, dtype=np.uint64)
         inside = grid.contains_keys(keys).astype(np.float64)
-        blocks = np.linalg.inv(matrix.T @ matrix) * inside[:, None] * inside
-        largest = [float(blocks.diagonal().max())]
-        while blocks.shape[0] > 1:
-            half = blocks.shape[0] // 2
-            blocks = blocks.reshape(half, 2, half, 2).sum(axis=(1, 3))
-            largest.append(float(blocks.diagonal().max()))
-        return np.array(largest[::-1]) * DiscreteLaplace.of_scale(event.scale).variance
+        start = np.arange(0, keys.size, stride)
+        covariance = _covariance(self.workload, self.strategy, grid.bits) * inside[:, None] * inside
+        found = np.add.reduceat(np.add.reduceat(covariance, start), start, axis=1).diagonal()
+        return np.asarray(found * DiscreteLaplace.of_scale(event.scale).variance)
 
     def visited(self, released: ReleasedTable) -> int:
         """Measurements."""
@@ -273,6 +280,15 @@ def _strategy(workload: str, strategy: str, bits: int) -> Whole:
         found = tree_rows(np.ones(bits + 1, np.int64), wavelet=strategy == "wavelet")
     found.setflags(write=False)
     return found
+
+
+@lru_cache(maxsize=2)
+def _covariance(workload: str, strategy: str, bits: int) -> Real:
+    """``(A' A)**-1``, read-only."""
+    matrix = _strategy(workload, strategy, bits).astype(np.float64)
+    found = np.linalg.inv(matrix.T @ matrix)
+    found.setflags(write=False)
+    return np.asarray(found)
 
 
 def optimised(gram: Real) -> Whole:

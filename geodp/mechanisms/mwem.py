@@ -135,6 +135,13 @@ class Mwem(Mechanism):
             )
         return None
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of the total, or half that of a selection."""
+        of_total, of_rounds = self.shares(2 * grid.size)
+        return min(
+            [of_total, *(part for select, measure in of_rounds for part in (select / 2, measure))]
+        )
+
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (

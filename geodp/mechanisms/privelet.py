@@ -21,7 +21,13 @@ from geodp.mechanisms.base import (
     released_vector,
     stage_query,
 )
-from geodp.mechanisms.consistency import axis_bits, block_variances, depths, inside
+from geodp.mechanisms.consistency import (
+    axis_bits,
+    block_variances,
+    depths,
+    inside,
+    run_variances,
+)
 from geodp.noise import DiscreteLaplace
 from geodp.order import Order
 from geodp.randomness import NoiseKey
@@ -87,6 +93,12 @@ class Privelet(Mechanism):
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """Halves with the variance ``sigma**2 / 2`` each."""
         return haar_tree(grid.bits, DiscreteLaplace.of_scale(event.scale).variance)
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Exact; None on more than 2**20 keys."""
+        return run_variances(self.tree_variance(grid, event), grid, stride, block)
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""

@@ -164,6 +164,10 @@ class Pyramid(Mechanism):
             return TreeVariance(fanouts, own, fourths)
         return UnevenTree(fanouts, best, fourths, own)
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of a level."""
+        return min(self.levels(grid, gaussian=event.rho is not None).shares)
+
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Variance of aligned blocks where nothing is clamped; None on digits that are no bits.
 

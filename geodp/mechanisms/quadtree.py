@@ -21,7 +21,13 @@ from geodp.mechanisms.base import (
     released_vector,
     stage_query,
 )
-from geodp.mechanisms.consistency import Tree, block_variances, inside, sums_of_runs
+from geodp.mechanisms.consistency import (
+    Tree,
+    block_variances,
+    inside,
+    run_variances,
+    sums_of_runs,
+)
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
@@ -89,6 +95,10 @@ class Quadtree(Mechanism):
             return "quadtree needs a grid whose order splits every node in two."
         return super().refusal(grid)
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of the root."""
+        return min(self.shares(len(self.fanouts(grid)) + 1))
+
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
@@ -130,6 +140,13 @@ class Quadtree(Mechanism):
         """Exact where the leaves are cells; None where they are larger."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
+
+    def variances_of(
+        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """As :meth:`variances`, on up to 2**20 keys."""
+        tree = self.tree_variance(grid, event)
+        return None if tree is None else run_variances(tree, grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
         """The tree's estimates; None where the leaves are larger than cells."""

@@ -119,7 +119,9 @@ class Filter(Mechanism):
         return int(released.key.size)
 
     def overload(self, grid: Grid, event: Event) -> str | None:
-        """A threshold that lets too many empty cells pass."""
+        """Noise that is too wide, or a threshold that lets too many empty cells pass."""
+        if overload := super().overload(grid, event):
+            return overload
         theta = self.threshold(grid, event)
         expected = grid.size * passing_probability(event.scale, theta)
         if expected <= MOST_PASSING:

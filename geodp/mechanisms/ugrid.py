@@ -123,6 +123,10 @@ class UGrid(Mechanism):
         """Two axes only."""
         return plane_refusal(self.name, grid) or super().refusal(grid)
 
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of the total or of the blocks."""
+        return min(self.shares)
+
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1 and the count of one block by 1"

@@ -9,9 +9,11 @@ from math import isfinite, prod, sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.accounting import ADD_REMOVE, Budget, Event, budget, rational
 from geodp.areas import BlockError, public_guess, resolution_floor
+from geodp.axes import Mask
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import Z
@@ -93,13 +95,13 @@ class Plan:
         Where an area is a node of the tree, its standard error is that of its block. Elsewhere it
         depends on the place, and is the largest at some places within the grid, drawn at random.
         """
-        if self._tree is None or not self.blocks:
+        if not self.blocks:
             return ()
         nodes, places = nodes_of(self.grid), self.grid.places
         if self.grid.official_steps() is not None:
             areas = nodes.items()
             return tuple(replace(self.blocks[-1 - digits], name=name) for name, digits in areas)
-        if len(places) != 1 or places[0].system is None:
+        if self._tree is None or len(places) != 1 or places[0].system is None:
             return ()
         found = []
         for name, side in places[0].system.areas:
@@ -113,16 +115,26 @@ class Plan:
         return tuple(found)
 
     def _at_places(self, side: int, most: int) -> list[float]:
-        """Standard errors of whole published areas at some places; empty where none fits in."""
+        """Standard errors of published areas within the extent, at some places; empty: none is.
+
+        With a mask: of what it holds of areas that it holds a cell of.
+        """
         grid, place = self.grid, self.grid.places[0]
         first = (-place.row0 % side, -place.col0 % side)
         down, right = (
             max(0, (size - at) // side)
             for size, at in zip((place.rows, place.cols), first, strict=True)
         )
-        number = np.arange(min(down * right, most))
-        if number.size < down * right:
-            number = np.random.default_rng(0).integers(down * right, size=most)
+        random = np.random.default_rng(0)
+        if grid.mask is not None:
+            row, col = grid.decode(_keys_of_mask(grid.mask, random))[:2]
+            row, col = (row - first[0]) // side, (col - first[1]) // side
+            whole = (row >= 0) & (row < down) & (col >= 0) & (col < right)
+            number = random.permutation(np.unique(row[whole] * right + col[whole]))[:most]
+        elif down * right > most:
+            number = random.integers(down * right, size=most)
+        else:
+            number = np.arange(down * right)
         rows, cols = (part.reshape(-1) for part in np.indices((side, side)))
         found = []
         for at in number.tolist():
@@ -274,6 +286,16 @@ class Plan:
             if area.standard_error is not None
         ]
         return self.settings.toml([*self.notes, *lines])
+
+
+def _keys_of_mask(mask: Mask, random: np.random.Generator) -> NDArray[np.uint64]:
+    """Keys of a mask's cells, or of some where they are many: uint64[n]."""
+    length = mask.ranges[:, 1] - mask.ranges[:, 0]
+    before = np.cumsum(length) - length
+    total = int(length.sum())
+    number = np.arange(total) if total <= FEW_KEYS else random.integers(total, size=FEW_KEYS)
+    which = np.searchsorted(before, number, side="right") - 1
+    return np.asarray(mask.ranges[which, 0] + (number.astype(np.uint64) - before[which]))
 
 
 def plan(

@@ -8,7 +8,8 @@ import rasterio
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.io import cog, ellipsoid, picture, style, tables
+from geodp.io import cog, frame, picture, style, tables
+from geodp.io.frame import Frame, cell_size
 from geodp.release import Release
 from geodp.table import CountTable, ReleasedTable
 from tests.io.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
@@ -129,7 +130,7 @@ def test_density_divides_by_the_true_area(system):
 
     grid = geodp.Grid.mesh(system)
     place = grid.places[0]
-    areas = ellipsoid.block_areas(place, 1)
+    areas = Frame.of(grid, 0).areas()
     assert areas.shape == (place.rows, place.cols)
     if system == "inspire:100km":
         assert (areas == 10_000).all()
@@ -140,16 +141,16 @@ def test_density_divides_by_the_true_area(system):
     lat = np.concatenate([np.full(2001, y[4]), np.full(2001, y[5])])
     area, _ = Geod(ellps="GRS80").polygon_area_perimeter(lon, lat)
     assert areas[4, 0] == pytest.approx(area / 1e6, rel=1e-7)
-    width, height = ellipsoid.cell_size(place)
-    assert areas[place.rows // 2].mean() == pytest.approx(width * height, rel=0.01)
+    width, height = cell_size(place)
+    assert areas[place.rows // 2].mean() == pytest.approx(float(width * height), rel=0.01)
 
 
 def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
-    monkeypatch.setattr(picture, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
     release = released(KANTO)
     panel = picture.Panel.of(release.table, 0)
-    assert panel.block == 4
-    total = (panel.value * ellipsoid.block_areas(KANTO.places[0], 4)).sum()
+    assert panel.frame.block == 4
+    total = (panel.value * panel.frame.areas()).sum()
     assert total == pytest.approx(release.table.total)
 
 

@@ -13,6 +13,8 @@ import geodp
 from geodp.accounting import NEIGHBOURS, event
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
+from geodp.ledger import Ledger
+from geodp.loss import PureDP
 from geodp.mechanisms import mechanism
 from geodp.order import Order
 
@@ -234,6 +236,29 @@ class TestWhatItReleases:
         for run in runs[1:]:
             assert np.array_equal(run.key, runs[0].key)
             assert np.array_equal(run.count, runs[0].count)
+
+    def test_noise_too_wide_to_draw_is_refused_before_the_charge(
+        self, spec, table, tmp_path, monkeypatch
+    ):
+        """Every stage's noise, not only that of the whole budget."""
+        for module in (geodp.noise.laplace, geodp.noise.gaussian, geodp.accounting):
+            monkeypatch.setattr(module, "LARGEST_SCALE", 5000)
+        row = mechanism(spec)
+        least = row.least_share(GRID, spent(row, GRID, Fraction(1, 10**6)))
+        widest = row.sensitivity(GRID) / least / 5000
+        ledger = Ledger.create(tmp_path / "office.ledger")
+        ledger.add_dataset("census", PureDP(Fraction(10**6)))
+        given = {"method": spec, "contribution": 1, "ledger": ledger, "dataset": "census"}
+        with pytest.raises(UsageError, match="choose a larger epsilon"):
+            geodp.publish(table, epsilon=widest * Fraction(99, 100), **given)
+        assert not ledger.account("census").charges
+        with pytest.raises(UsageError, match="choose a larger epsilon"):
+            geodp.plan(GRID, spec, epsilon=widest * Fraction(99, 100), contribution=1)
+        try:
+            geodp.publish(table, epsilon=widest * Fraction(101, 100), **given)
+        except UsageError:  # for another reason, and as early
+            assert row.overload(GRID, spent(row, GRID, widest * Fraction(101, 100)))
+            assert not ledger.account("census").charges
 
     def test_an_empty_table_is_released_too(self, spec):
         empty = table_of(np.zeros(GRID.shape, int), GRID)

@@ -12,5 +12,6 @@ def largest_variances(tree, grid):
     for digits in range(len(grid.order.radices) + 1):
         stride = int(np.prod(grid.order.radices[digits:], dtype=np.int64))
         block = np.unique(cells // np.uint64(stride))
-        found.append(block_variances(tree, block, stride, grid).max())
+        variance = block_variances(tree, block, stride, grid)
+        found.append(np.nan if variance is None else variance.max())
     return np.array(found)

@@ -1,0 +1,1 @@
+"""Random combinations of what can be published, each taken through everything."""

@@ -1,0 +1,252 @@
+"""One combination, taken through everything, and what must hold whatever it is."""
+
+import json
+import os
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+import geodp
+from geodp.errors import GeodpError, UsageError
+from geodp.io import publication
+from geodp.io.picture import write_png
+from geodp.io.readback import read_release_table
+from geodp.io.verification import verify
+from geodp.ledger import Ledger
+from geodp.loss import PureDP, ZeroConcentratedDP
+from geodp.mechanisms import mechanism
+from geodp.planning import read_plan
+from geodp.randomness import NoiseKey
+from geodp.report import markdown
+from tests.combinations.draws import Draw
+
+DATASET = "census"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a draw: ``published``, ``refused`` with a reason, or ``failed`` with one."""
+
+    draw: Draw
+    kind: str
+    why: str = ""
+
+
+class Broken(AssertionError):
+    """Something that must hold does not."""
+
+
+def hold(claim: object, sentence: str) -> None:
+    if not claim:
+        raise Broken(sentence)
+
+
+def take(draw: Draw, folder: Path) -> Outcome:
+    """Publish, and ask everything of the release; a refusal is lawful before the charge only."""
+    ledger = None
+    try:
+        ledger = _ledger(draw, folder) if draw.ledger else None
+        table, release, given = _published(draw, folder, ledger)
+    except GeodpError as error:
+        if ledger is not None and ledger.account(DATASET).charges:
+            return Outcome(draw, "failed", f"refused after the charge: {error}")
+        if not re.search(r"\w{3,}.*[.]$", str(error), re.DOTALL):
+            return Outcome(draw, "failed", f"a refusal that is no sentence: {error!r}")
+        return Outcome(draw, "refused", re.sub(r"[\d,./^*]+", "#", str(error))[:70])
+    except Exception as error:
+        return Outcome(draw, "failed", f"publish: {type(error).__name__}: {error}")
+    for step in (_counts, _files, _again, _estimates, _plan, _evaluation):
+        try:
+            step(draw, table, release, given, folder)
+        except Exception as error:
+            return Outcome(draw, "failed", f"{step.__name__[1:]}: {type(error).__name__}: {error}")
+    return Outcome(draw, "published")
+
+
+def _ledger(draw: Draw, folder: Path) -> Ledger:
+    gaussian = draw.terms["rho"] is not None or draw.terms["delta"] is not None
+    most = Fraction(1, 2) if draw.seed % 29 == 0 else Fraction(1000)
+    cap = ZeroConcentratedDP(most) if gaussian else PureDP(most)
+    ledger = Ledger.create(folder / "office.ledger")
+    terms = {name: draw.terms[name] for name in ("unit", "neighbours")}
+    ledger.add_dataset(DATASET, cap, **terms)
+    return ledger
+
+
+def _published(draw, folder, ledger):
+    table = geodp.CountTable.from_index(draw.grid, draw.index, draw.count)
+    given = {
+        **draw.terms,
+        "method": draw.method,
+        "domain_is_public": True,
+        "key": _key(draw, folder),
+        "ledger": ledger,
+        "dataset": None if ledger is None else DATASET,
+    }
+    return table, geodp.publish(table, **given), given
+
+
+def _key(draw, folder):
+    secret = np.random.default_rng(draw.seed + 1).bytes(32)
+    if draw.key == "fixed":
+        return NoiseKey(secret)
+    if draw.key == "entropy":
+        return None
+    path = folder / "key"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.write(secret.hex())
+    return NoiseKey.from_file(path)
+
+
+def _counts(draw, table, release, given, folder):
+    """Cells of the domain, of the promised kind; areas add up; the card is plain values."""
+    key, count, method = release.table.key, release.table.count, mechanism(draw.method)
+    hold(draw.grid.contains_keys(key).all(), "a cell outside the domain")
+    hold(np.isfinite(count).all() and (count != 0).all(), "a count that is 0 or no number")
+    hold(not method.nonnegative or (count > 0).all(), "a negative count")
+    hold(method.whole == (count.dtype == np.int64), "counts of another kind than promised")
+    near = 1e-9 * float(np.abs(count).sum()) + 1e-6
+    for areas in release.areas():
+        hold(abs(areas.count.sum() - release.table.total) <= near, f"sums of {areas.level}")
+        if areas.standard_error is not None:
+            hold(np.isfinite(areas.standard_error).all(), f"errors of {areas.level}")
+    if _precise(draw):  # nobody is lost on the way
+        people = int(table.count.sum())
+        off = abs(release.table.total - people)
+        hold(off <= people / 20 + 20 * draw.grid.size, f"{off} people of {people} lost or made up")
+    card = release.card()
+    hold(json.loads(json.dumps(card)) == card, "a card of other than plain values")
+    hold(card["private"] == (draw.key != "fixed"), "private or not")
+
+
+def _precise(draw):
+    """Whether noise is so small that the total tells.
+
+    The program of barak has other aims, and the sums of matrix wrap around above 2**55 people.
+    """
+    epsilon, name = Fraction(draw.terms["epsilon"] or 0), draw.method.partition(":")[0]
+    exact = name != "barak" and (name != "matrix" or draw.count.sum() < 1 << 55)
+    return exact and epsilon >= 20 and draw.terms["contribution"] == 1
+
+
+def _quick(draw):
+    """Maps take long, so most draws leave them out."""
+    if draw.whole:
+        return nullcontext()
+    return mock.patch.object(publication, "why_no_picture", return_value="it is not drawn")
+
+
+def _files(draw, table, release, given, folder):
+    """Written, verified, reported, read back, drawn again."""
+    with _quick(draw):
+        release.write(folder / "out", name=draw.name)
+    failed = [f"{check.name}: {check.detail}" for check in verify(folder / "out") if not check.ok]
+    hold(not failed, f"not verified: {failed}")
+    again, card = read_release_table(folder / "out")
+    drawn = (folder / "out" / "public" / f"{draw.name}.tif").exists()
+    known = draw.grid if drawn or draw.grid.mask is None else replace(draw.grid, mask=None)
+    hold(again.grid == known, "another grid is read back")  # a mask stands in the raster alone
+    hold(np.array_equal(again.key, release.table.key), "other cells are read back")
+    hold(np.array_equal(again.count, release.table.count), "other counts are read back")
+    hold(len(markdown(card)) > 500, "a report of a few words")
+    if draw.whole and draw.grid.places:
+        write_png(again, folder / "again.png", name=draw.name, card=card)
+        drawn = folder / "out" / "public" / f"{draw.name}.png"
+        hold((folder / "again.png").read_bytes() == drawn.read_bytes(), "another map")
+
+
+def _again(draw, table, release, given, folder):
+    """The same key gives the same bytes, and is charged once."""
+    charges = None
+    if given["ledger"] is not None:
+        charges = len(given["ledger"].account(DATASET).charges)
+        hold(charges == 1, f"{charges} charges for one release")
+    if draw.key == "entropy":
+        return
+    second = geodp.publish(table, **given)
+    hold(np.array_equal(second.table.key, release.table.key), "other cells with the same key")
+    hold(np.array_equal(second.table.count, release.table.count), "other counts, the same key")
+    if charges:
+        hold(len(given["ledger"].account(DATASET).charges) == 1, "a replay was charged")
+        hold(second.charge.replay, "a replay that does not say so")
+    if draw.whole:
+        second.write(folder / "second", name=draw.name)
+        one, two = (
+            {p.name: p for p in (folder / f / "public").iterdir()} for f in ("out", "second")
+        )
+        hold(set(one) == set(two), "other files with the same key")
+        other = [name for name in one if one[name].read_bytes() != two[name].read_bytes()]
+        hold(not other, f"other bytes with the same key: {other}")
+
+
+def _estimates(draw, table, release, given, folder):
+    """Of a cell, a block and a place: sums of the counts within finite intervals."""
+    random, grid = np.random.default_rng(draw.seed + 2), draw.grid
+    at = int(random.integers(table.key.size))
+    cell = grid.decode(table.key[at : at + 1])
+    stride = int(np.prod(grid.order.radices[int(random.integers(len(grid.order.radices) + 1)) :]))
+    every = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
+    every = every[:, grid.contains(every)]
+    keys = np.sort(grid.encode(every))
+    block = keys[keys // np.uint64(stride) == table.key[at] // np.uint64(stride)]
+    asked = [cell, block]
+    if len(grid.places) == 1 and grid.places[0].transform is not None:
+        west, south, east, north = grid.places[0].bounds
+        asked.append((west, south, east, north))
+    if len(grid.places) == 1 and grid.places[0].system is not None:
+        asked.append(str(grid.places[0].format(*cell[:2])[0]))
+    tree = release.method.tree_variance(grid, release.event)
+    for region in asked:
+        try:
+            found = release.estimate(region)
+        except UsageError as error:
+            hold(tree is None, f"no estimate: {error}")
+            continue
+        hold(np.isfinite([found.standard_error, found.low, found.high]).all(), "no finite interval")
+        hold(found.standard_error >= 0, "an error below 0")
+        near = 1e-9 * (abs(found.count) + 1)
+        hold(found.low <= found.count + near, f"{found.count} below its interval")
+        hold(found.high >= found.count - near, f"{found.count} above its interval")
+    total = release.estimate(keys).count if tree is not None else release.table.total
+    near = 1e-9 * float(np.abs(release.table.count).sum()) + 1e-6
+    hold(abs(total - release.table.total) <= near, "the total of all cells")
+
+
+def _plan(draw, table, release, given, folder):
+    """Planned before: the errors of the card."""
+    planned = geodp.plan(draw.grid, draw.method, **draw.terms)
+    stated = release.card()["expected_error"]
+    if stated["blocks"] is None:
+        hold(not planned.blocks, "errors that the card does not have")
+    else:
+        finest = planned.blocks[0]
+        for name in ("standard_error", "largest"):
+            planned_error, cards = getattr(finest, name), stated["blocks"][0][name]
+            hold(abs(planned_error / cards - 1) < 1e-4, f"{name}: {planned_error}, card {cards}")
+        hold(len(stated["areas"]) <= len(planned.areas), "areas of the card that are not planned")
+    json.dumps(planned.to_dict())
+    path = folder / "plan.toml"
+    path.write_text(planned.toml(), encoding="utf-8")
+    read_plan(path).require_grid(draw.grid)
+
+
+def _evaluation(draw, table, release, given, folder):
+    """Measured: finite figures, and the largest block is everything."""
+    terms = {n: draw.terms[n] for n in ("epsilon", "rho", "delta", "neighbours", "contribution")}
+    found = geodp.evaluate(
+        table,
+        methods=draw.method,
+        **terms,
+        trials=1 + draw.seed % 2,
+        key=NoiseKey(bytes(32)),
+        rectangles=3 if len(draw.grid.places) == 1 else 0,
+    )
+    (figures,) = found.methods.values()
+    hold(np.isfinite(figures["rmse"]).all(), "an error that is no number")
+    hold(found.blocks[-1] == 1, f"{found.blocks[-1]} blocks of all cells")
+    hold(found.cells == draw.grid.size, "other cells")
