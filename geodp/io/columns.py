@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.delimited import TextTable, is_name
+from geodp.io.opening import open_parquet
 from geodp.io.sources import FilePath, Source, guard, listed, sources
 
 BATCH = 1 << 18
@@ -183,7 +184,7 @@ class ParquetTable:
         """Read the schema."""
         # Streams: a map would count as memory, and whole chunks of columns may not fit.
         options = {"buffer_size": BUFFER, "pre_buffer": False}
-        return cls(source, guard(source.name, lambda: pq.ParquetFile(source.name, **options)))
+        return cls(source, guard(source.name, lambda: open_parquet(source.name, **options)))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import secrets
 import shutil
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
+from geodp.io.opening import read_json
 
 SCHEMA = "geodp-release-1"
 """What ``schema`` says in the release card of a folder that this version writes and reads."""
@@ -84,7 +84,7 @@ def _remove(folder: Path) -> None:
 def is_release(folder: Path) -> bool:
     """Whether a folder holds a release that geodp wrote."""
     try:
-        card = json.loads((folder / "public" / CARD).read_text(encoding="utf-8"))
+        card = read_json(folder / "public" / CARD)
     except (OSError, ValueError):
         return False
     return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)
