@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""Beginnings of texts that spreadsheets run as formulas when they open a CSV."""
+
+NO_FORMULA = (
+    "A name or label begins with = + - @ or a blank that is no space: spreadsheets take it for a "
+    "formula when they open the CSV. Let it begin with a letter or a digit."
+)
+
 
 @dataclass(frozen=True)
 class Attribute:
@@ -23,6 +31,8 @@ class Attribute:
         texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
         if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
             raise UsageError("An attribute has a name and labels: texts that differ.")
+        if any(text.startswith(FORMULA) for text in (self.name, *self.labels)):
+            raise UsageError(NO_FORMULA)
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card."""

@@ -6,6 +6,11 @@ quotes a count or the text of a data row: messages reach screens and shared logs
 
 from __future__ import annotations
 
+from unicodedata import category
+
+_STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's categories of marks that are no text."""
+
 
 class GeodpError(Exception):
     """Base of all deliberate errors; ``exit_code`` is what the command line returns."""
@@ -74,3 +79,18 @@ class BudgetError(GeodpError):
     """A charge that would take a data set over its cap; nothing was charged."""
 
     exit_code = 4
+
+
+def printable(text: str) -> str:
+    """A text that somebody else chose, without what steers a terminal or turns lines around.
+
+    Control and format characters, lone surrogates and line separators are written as Python
+    escapes them.
+
+    >>> printable("a\\x1b[2Jb\\u202ec\\n")
+    'a\\\\x1b[2Jb\\\\u202ec\\\\n'
+    """
+    return "".join(
+        mark.encode("unicode_escape").decode() if category(mark) in _STEERING else mark
+        for mark in text
+    )

@@ -300,9 +300,13 @@ class Grid:
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
         """Keys (uint64[n]) of cell indices (int64[d, n]).
 
-        Raises CodeError for an index outside the extent or the mask.
+        Raises CodeError for an index outside the extent or the mask, UsageError for numbers that
+        are no integers.
         """
-        index = np.atleast_2d(np.asarray(index, np.int64))
+        given = np.asarray(index)
+        if given.dtype.kind not in "iu" and given.size:
+            raise UsageError("Indices of cells are integers; a fraction is no cell.")
+        index = np.atleast_2d(np.asarray(given, np.int64))
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
             raise CodeError(int(outside[0]), OUTSIDE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -197,6 +198,10 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
     return edges
 
 
+_FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
+"""Parameters of PROJ's strings whose values are files."""
+
+
 def crs_text(crs: Any) -> str | None:
     """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
     if crs is None:
@@ -205,6 +210,8 @@ def crs_text(crs: Any) -> str | None:
     from pyproj.exceptions import CRSError
 
     text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
+    if _FILE.search(str(text)):
+        raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
     try:
         CRS.from_user_input(text)
     except CRSError:

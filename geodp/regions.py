@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.axes import FORMULA, NO_FORMULA
 from geodp.errors import CodeError, UsageError
 from geodp.order import KEY_BITS, Digits, Order, bits_for
 
@@ -99,6 +100,8 @@ class Regions:
             raise UsageError("Regions need their public source in words; it is published.")
         if not names or any(not name.strip() or name == CELL for name in names):
             raise UsageError(f"Regions have one level or more, with names other than {CELL!r}.")
+        if any(name.startswith(FORMULA) for name in names):
+            raise UsageError(NO_FORMULA)
         texts = [np.array([_text(code) for code in regions[name]], np.str_) for name in names]
         if at.ndim != 2 or at.shape[0] != 2 or any(t.shape != at.shape[1:] for t in texts):
             raise UsageError("Regions need a row, a column and a code per level for every cell.")
@@ -107,6 +110,9 @@ class Regions:
         for text in texts:
             if (text == "").any():
                 raise CodeError(int((text == "").argmax()), "the cell has no region.")
+            formula = np.isin(text.astype("U1"), FORMULA)
+            if formula.any():
+                raise CodeError(int(formula.argmax()), NO_FORMULA)
         where = _linear(at)
         once = np.zeros(where.size, np.bool_)
         once[np.unique(where, return_index=True)[1]] = True

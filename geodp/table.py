@@ -121,6 +121,8 @@ class CountTable(Cells):
     reading: Reading | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        for name in ("key", "count"):  # what the caller does to its arrays later changes nothing
+            object.__setattr__(self, name, np.array(getattr(self, name)))
         self._require_canonical()
         _require_cells(self.grid, self.key)
 
@@ -263,6 +265,8 @@ class ReleasedTable(Cells):
         return total
 
 
+WHOLE = "A count must be a whole number, not negative and below 2**60."
+ROUNDED = "A number this large may have lost digits as {}; give it as an integer."
 TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
 
 
@@ -292,8 +296,7 @@ def coalesced(
 
 def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
     """Counts as int64, checked; raises CodeError with the first bad one's position."""
-    rule = "A count must be a whole number, not negative and below 2**60."
-    return _whole(values, MOST_PEOPLE, rule).astype(np.int64)
+    return _whole(values, MOST_PEOPLE, WHOLE).astype(np.int64)
 
 
 def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
@@ -306,6 +309,9 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
         if array.dtype.kind == "f":
             good &= array == np.floor(array)
     _require(np.atleast_1d(good), rule)
+    if array.dtype.kind == "f":
+        exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
+        _require(np.atleast_1d(array < exact), ROUNDED.format(array.dtype))
     return array
 
 

@@ -24,7 +24,7 @@ from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
 from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.cli.warmup import warmup
-from geodp.errors import GeodpError
+from geodp.errors import GeodpError, printable
 from geodp.stopping import ask, begin
 
 
@@ -118,7 +118,7 @@ def _explained(error: Exception, stopped: int) -> int:
         error.show()
         return error.exit_code
     if isinstance(error, GeodpError):
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {printable(str(error))}", err=True)
         return error.exit_code
     if isinstance(error, MemoryError):
         click.echo("Error: out of memory; choose smaller bounds or coarser cells.", err=True)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from geodp.cli.output import write_file
-from geodp.errors import InputError, OutputError, UsageError, VerificationError
+from geodp.errors import InputError, OutputError, UsageError, VerificationError, printable
 from geodp.stopping import complete_with_commit
 
 
@@ -29,7 +29,7 @@ def verify(release: Path, as_json: bool) -> None:
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
     else:
         for c in checks:
-            click.echo(f"{'ok    ' if c.ok else 'FAILED'}  {c.name}: {c.detail}")
+            click.echo(f"{'ok    ' if c.ok else 'FAILED'}  {c.name}: {printable(c.detail)}")
     failed = [c.name for c in checks if not c.ok]
     if failed:
         raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")

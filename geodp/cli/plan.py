@@ -46,7 +46,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
 @click.option(
     "--polygons",
     type=click.Path(path_type=Path),
-    help="The same of areas: GeoJSON; with pyogrio also others, in the grid's CRS.",
+    help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
 @click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
 @click.option(

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyarrow.parquet import ParquetFile
 from rasterio.windows import Window
 
 from geodp.distributed.partitions import Partitions
@@ -20,6 +19,7 @@ from geodp.distributed.secret import KeyFile
 from geodp.errors import InputError
 from geodp.io.manifest import sha256
 from geodp.io.mosaic import Tiling, write_tile
+from geodp.io.opening import open_parquet
 from geodp.io.parts import write_part
 from geodp.io.readback import index_of
 from geodp.io.tables import column_names
@@ -189,7 +189,7 @@ def tiled(
     """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
     grid = job.partitions.grid
     columns = list(column_names(grid, name, error=False))
-    rows = [ParquetFile(part).read(columns=columns) for part in parts]
+    rows = [open_parquet(part).read(columns=columns) for part in parts]
     index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
     count = [np.empty(0, np.int64), *(part[name].to_numpy() for part in rows)]
     written = write_tile(

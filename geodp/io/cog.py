@@ -22,6 +22,7 @@ from rasterio.windows import Window
 
 from geodp import progress
 from geodp.grid import Grid
+from geodp.io.opening import open_raster
 from geodp.io.tables import ERROR, chunks, counted, require_released
 from geodp.lattice import Lattice
 from geodp.table import Counts, ReleasedTable
@@ -47,13 +48,18 @@ def why_no_raster(table: ReleasedTable) -> str | None:
     grid = table.grid
     if len(grid.places) != 1 or grid.extents:
         return "only a grid of one map has a raster"
-    if len(combinations(grid)) > MOST_BANDS:
+    if band_count(grid) > MOST_BANDS:
         return f"a raster has at most {MOST_BANDS} combinations of attributes"
     if prod(grid.shape) > MOST_VALUES:
         return f"a raster has at most {MOST_VALUES} values"
     if table.count.dtype == np.int64 and _largest(table) > EXACT_FLOAT64:
         return "a count is too large to be exact in a raster"
     return None
+
+
+def band_count(grid: Grid) -> int:
+    """How many `combinations` there are, without making them."""
+    return prod(len(attribute.labels) for attribute in grid.attributes)
 
 
 def combinations(grid: Grid) -> list[str]:
@@ -223,7 +229,7 @@ def write_cog(
             _fill(draw, table.grid, pixels, len(bands), standard_error)
         _pack(draft, path)
         draft.unlink()
-        with rasterio.open(path) as raster:
+        with open_raster(path) as raster:
             same = _holds(raster, place, pixels, len(bands))
         if not same:  # GDAL does not report every write that fails at closing
             raise OSError(errno.EIO, FAILED)

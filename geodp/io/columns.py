@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.delimited import TextTable, is_name
+from geodp.io.opening import open_parquet
 from geodp.io.sources import FilePath, Source, guard, listed, sources
 from geodp.io.survey import Survey
 
@@ -196,7 +197,7 @@ class ParquetTable:
         """Read the schema."""
         # Streams: a map would count as memory, and whole chunks of columns may not fit.
         options = {"buffer_size": BUFFER, "pre_buffer": False}
-        return cls(source, guard(source.name, lambda: pq.ParquetFile(source.name, **options)))
+        return cls(source, guard(source.name, lambda: open_parquet(source.name, **options)))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
@@ -208,13 +209,36 @@ class ParquetTable:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 return
+            arrays = [batch.column(name) for name in names]
+            self._require_valid(arrays, read)
             read += batch.num_rows
             progress.part(read / rows, self.source.size)
-            yield [batch.column(name) for name in names]
+            yield arrays
+
+    def _require_valid(self, arrays: list[pa.Array], first: int) -> None:
+        """InputError for what Arrow does not look at by itself: texts that are no UTF-8."""
+        for array in arrays:
+            if _valid(array):
+                continue
+            low, high = 0, len(array)
+            while high - low > 1:  # the first half that is bad holds the first bad row
+                middle = (low + high) // 2
+                low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
+            rule = "The text is not UTF-8, as Parquet's texts are; write the file again."
+            raise InputError(rule, file=self.name, row=self.line(first + low))
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""
         return record + 1
+
+
+def _valid(array: pa.Array) -> bool:
+    """Whether an array is what its type says."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:

@@ -6,8 +6,10 @@ value that it refuses. Rules say what kind of value was found, never the value.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError
-from geodp.table import whole_counts
+from geodp.table import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
     "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
@@ -34,7 +36,8 @@ def counts(
     Parameters
     ----------
     column : string, integer, floating or decimal[n]
-        Numbers may be written with a fraction of zeros or an exponent, not with separators.
+        Numbers may be written with a fraction of zeros or an exponent, not with separators. They
+        are read digit by digit; floats from 2**53 on are refused, as they may have lost some.
     missing : sequence of str or int
         Values that count 0; ``""`` also stands for null and NaN.
     mark : str
@@ -45,7 +48,7 @@ def counts(
     >>> counts(pa.array(["3", "12.0", "-1"]), missing=[-1])
     array([ 3, 12,  0])
     """
-    plain = _plain(column)
+    plain = _plain(column, decimals=True)
     if pa.types.is_string(plain.type) and plain.null_count == 0 and _short_digits(plain):
         return whole_counts(plain.cast(pa.int64()).to_numpy())
     tokens = [str(token).strip() for token in missing]
@@ -56,14 +59,53 @@ def counts(
         _require(plain, numbers, lambda text: _diagnose(text, mark))
         if _short_digits(plain):
             return whole_counts(plain.cast(pa.int64()).to_numpy())
-        return whole_counts(plain.cast(pa.float64()).to_numpy())
-    for token in tokens:
-        if re.fullmatch(_NUMBER, token):
-            plain = pc.if_else(pc.fill_null(pc.equal(plain, float(token)), False), 0, plain)
+        return _exact(plain)
+    nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
+    absent = _numbers([token for token in tokens if re.fullmatch(_NUMBER, token)], plain.type)
+    if len(absent):
+        plain = pc.if_else(pc.is_in(plain, absent), nobody, plain)
     if "" in tokens:
-        plain = pc.fill_null(plain, 0)
+        plain = pc.fill_null(plain, nobody)
     _require(plain, pc.is_valid(plain), lambda _: mark)
-    return whole_counts(plain.to_numpy(zero_copy_only=False))
+    if pa.types.is_decimal(plain.type):
+        return _exact(plain.cast(pa.string()))
+    numbers = plain.to_numpy(zero_copy_only=False)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_floating(kind):
+        numbers = numbers.astype(kind.to_pandas_dtype())  # how many digits it can have kept
+    return whole_counts(numbers)
+
+
+def _numbers(tokens: Sequence[str], kind: Any) -> pa.Array:
+    """Those of some numbers that a column of a type can hold, exactly."""
+    found = []
+    for token in tokens:
+        number = Decimal(token)
+        with contextlib.suppress(pa.ArrowInvalid, OverflowError):  # beyond the type
+            if pa.types.is_integer(kind) and abs(number) < 1 << 64 and number == int(number):
+                found.append(pa.scalar(int(number), kind))
+            elif pa.types.is_decimal(kind):
+                found.append(pa.scalar(number, kind))
+            elif pa.types.is_floating(kind):
+                found.append(pa.scalar(float(number), kind))
+    return pa.array([value.as_py() for value in found], kind)
+
+
+def _exact(texts: pa.Array) -> NDArray[np.int64]:
+    """Counts of numbers in digits, int64[n]: each is read once, however often it is there."""
+    coded = texts.dictionary_encode()
+    code = coded.indices.to_numpy()
+    values = np.zeros(len(coded.dictionary), np.int64)
+    good = np.zeros(values.size, np.bool_)
+    for number, text in enumerate(coded.dictionary.to_pylist()):
+        with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
+            value = Decimal(text)
+            # Its size comes first: all digits of 1e999999 need not be written out.
+            if 0 <= value < MOST_PEOPLE and value == value.to_integral_value():
+                values[number], good[number] = int(value), True
+    if not good.all():
+        raise CodeError(int(good[code].argmin()), WHOLE)
+    return values[code]
 
 
 def coordinates(column: pa.Array) -> NDArray[np.float64]:
@@ -122,8 +164,11 @@ def codes(column: pa.Array) -> NDArray[Any]:
     return np.asarray(plain.to_numpy(zero_copy_only=False))
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    """A column of text or of integers or floats, whatever it was stored as; NaN is null."""
+def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
+    """A column of text or of integers or floats, whatever it was stored as; NaN is null.
+
+    ``decimals``: those of a fixed point stay as they are.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -131,6 +176,8 @@ def _plain(column: pa.Array) -> pa.Array:
         return column
     if pa.types.is_large_string(kind):
         return column.cast(pa.string())
+    if decimals and pa.types.is_decimal(kind):
+        return column
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         column = column.cast(pa.float64())
         return pc.if_else(pc.is_nan(column), None, column)

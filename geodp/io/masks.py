@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from geodp.domain import Blocks, blocks_of_array, blocks_of_codes, mask_of_block
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid import Grid
 from geodp.io.delimited import BINARY
+from geodp.io.opening import parse_json
 from geodp.io.raster import aligned_parts
 from geodp.io.sources import FilePath, guard, kind_of
 from geodp.lattice import Lattice
@@ -106,8 +108,9 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
         raise UsageError("A mask of polygons needs a grid with a place on the Earth.")
     data = guard(name, partial(Path(path).read_bytes))
     try:
-        shapes = shapely.get_parts(shapely.from_geojson(data.decode("utf-8-sig")))
-    except (shapely.errors.GEOSException, UnicodeDecodeError):
+        document = json.dumps(parse_json(data))  # GEOS follows brackets as deep as they go
+        shapes = shapely.get_parts(shapely.from_geojson(document))
+    except (shapely.errors.GEOSException, ValueError):
         raise InputError("The mask is no GeoJSON.", file=name) from None
     if not {*shapely.get_type_id(shapes)} <= {3, 6}:  # polygons and multipolygons
         raise InputError("A mask is made of polygons.", file=name)

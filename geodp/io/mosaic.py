@@ -18,6 +18,7 @@ from rasterio.windows import Window
 
 from geodp.grid import Grid
 from geodp.io import cog
+from geodp.io.opening import open_raster
 from geodp.io.tables import ERROR, counted
 from geodp.lattice import Lattice
 from geodp.table import Counts
@@ -75,7 +76,7 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
     """Why a release in parts is written without a raster; None where there is one."""
     if len(grid.places) != 1 or grid.extents:
         return "only a grid of one map has a raster"
-    if len(cog.combinations(grid)) > cog.MOST_BANDS:
+    if cog.band_count(grid) > cog.MOST_BANDS:
         return f"a raster has at most {cog.MOST_BANDS} combinations of attributes"
     if Tiling(grid.places[0], side).count > MOST_TILES:
         return f"a raster in parts has at most {MOST_TILES} tiles of {side} by {side} cells"
@@ -157,7 +158,7 @@ def write_tile(
                 draw.write((empty + standard_error).astype(dtype), bands + 1)
         rasterio.shutil.copy(draft, beside, **{**cog.COPY, "NUM_THREADS": "1"})
         draft.unlink()
-        with rasterio.open(beside) as raster:
+        with open_raster(beside) as raster:
             pairs = ((raster.read(number + 1), values(number)) for number in range(bands))
             if not all(np.array_equal(found, held, equal_nan=True) for found, held in pairs):
                 raise OSError(errno.EIO, cog.FAILED)

@@ -281,9 +281,9 @@ def _size(panels: list[Panel]) -> tuple[int, int]:
     return max(LEAST_WIDTH, _width(panels)) + 2 * EDGE, height + HEAD + FOOT
 
 
-def _scale_bar(panel: Panel, room: int, *, signed: bool) -> tuple[Fraction, Fraction] | None:
+def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[Fraction, Fraction] | None:
     """Kilometres and pixels of the scale bar, beside the swatch if there is one."""
-    return panel.frame.scale_bar(min(220, room - 480) if signed else 220)
+    return panel.frame.scale_bar(min(220, int(room - 480)) if signed else 220)
 
 
 def _margin(card: dict[str, Any]) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,14 @@ import numpy as np
 
 from geodp.errors import InputError, UsageError
 from geodp.grid import Grid
+from geodp.io.opening import parse_json
 from geodp.io.sources import FilePath, guard, kind_of
 
 NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
 """Fields that name polygons, the first that is there."""
+
+FORMATS = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb\x03fgb"}
+"""How files begin that GDAL reads, by the endings of their names."""
 
 CRS84 = "OGC:CRS84"
 """Longitude and latitude on WGS 84: the CRS of all GeoJSON."""
@@ -28,8 +34,8 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     ----------
     path : path
         GeoJSON (RFC 7946: longitude and latitude, which are moved to the grid's CRS); with
-        pyogrio installed also what GDAL reads, such as GeoPackage and Shapefile, in the grid's
-        CRS.
+        pyogrio installed also GeoPackage, Shapefile and FlatGeobuf, in the grid's CRS. GDAL's
+        other formats can name files and addresses, which are not followed.
     grid : Grid
         One map with a place on the Earth.
     name : str, optional
@@ -77,7 +83,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
     file = os.fspath(path)
     data = guard(file, partial(Path(path).read_bytes))
     try:
-        document = json.loads(data.decode("utf-8-sig"))
+        document = parse_json(data)
         features = (
             document["features"]
             if document["type"] == "FeatureCollection"
@@ -103,14 +109,51 @@ def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         raise UsageError(
             "Polygons are read from GeoJSON; for other formats install pyogrio."
         ) from None
+    _require_known(Path(path))
     try:
-        meta, _, shapes, values = pyogrio.raw.read(os.fspath(path))
+        meta, _, shapes, values = pyogrio.raw.read(Path(path).resolve())
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         shapes = None
     if shapes is None:
         raise InputError("The file holds no polygons that GDAL reads.", file=os.fspath(path))
     fields = {str(key): list(value) for key, value in zip(meta["fields"], values, strict=True)}
     return shapely.from_wkb(shapes), fields, meta["crs"]
+
+
+def _require_known(path: Path) -> None:
+    """InputError for a file that GDAL could take for another format than it is called by.
+
+    GDAL asks all its drivers, and some follow what a text names. These formats begin with bytes
+    that no text has, so that their own driver is the one that answers.
+    """
+    begins = FORMATS.get(path.suffix.lower())
+    with path.open("rb") as file:
+        known = begins is not None and file.read(len(begins)) == begins
+    if not known:
+        raise InputError(
+            "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
+            "FlatGeobuf (.fgb); this file is none, or is damaged.",
+            file=os.fspath(path),
+        )
+    if path.suffix.lower() == ".gpkg" and _computes(path):
+        raise InputError(
+            "A GeoPackage with views is not read, as these may call anything; export its tables.",
+            file=os.fspath(path),
+        )
+
+
+def _computes(path: Path) -> bool:
+    """Whether a database holds more than tables and their indices."""
+    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
+        try:
+            found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
+        except sqlite3.DatabaseError:
+            return True
+    return any(
+        kind == "view" or (str(sql).startswith("create virtual") and "using rtree" not in str(sql))
+        for kind, sql in found
+    )
 
 
 def _moved(shapes: Any, given: str | None, wanted: str) -> Any:

@@ -1,7 +1,8 @@
-"""Rasters of counts: GeoTIFF and whatever else GDAL reads, on a lattice of the same cells."""
+"""Rasters of counts: GeoTIFF, on a lattice of the same cells."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rasterio
 from numpy.typing import NDArray
-from pyproj import CRS
-from pyproj.exceptions import CRSError
 from rasterio.windows import Window
 
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid import Grid
 from geodp.io.columns import Rows
+from geodp.io.crs import same_crs
+from geodp.io.opening import open_raster
 from geodp.io.sources import FilePath, guard, kind_of
 from geodp.io.tally import Outside, Tally
 from geodp.lattice import Lattice
@@ -31,7 +31,11 @@ ALIGNED = 1e-3
 WHOLE = 1e-4
 """How far a value divided by the unit may be from a whole number, besides its own rounding."""
 
-NO_RASTER = "The file is no raster, or it is truncated or damaged."
+NO_RASTER = "The file is no raster that is read (GeoTIFF), or it is truncated or damaged."
+
+WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
+DECISIVE = (b"<NoDataValue", b"<GeoTransform", b"<SRS")
+"""Files beside a raster, and what in GDAL's own says more than statistics."""
 
 PIXELS = 1 << 22
 """Pixels that are in memory at once."""
@@ -194,18 +198,34 @@ def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> 
 @contextmanager
 def opened(path: FilePath) -> Iterator[Any]:
     """A raster file open in GDAL; InputError for what is none."""
-    kind_of(path)
-    # GDAL takes prefixes such as /vsicurl/ and connection strings; a file is all that is meant.
-    full = Path(path).resolve()
-    with guard(os.fspath(path), lambda: rasterio.open(full), NO_RASTER) as raster:
-        yield raster
+    name = os.fspath(path)
+    kind_of(path)  # refuses what is not there
+    _require_alone(Path(path), name)
+    with contextlib.ExitStack() as held:
+        yield guard(name, lambda: held.enter_context(open_raster(path)), NO_RASTER)
+
+
+def _require_alone(path: Path, name: str) -> None:
+    """InputError for a file beside a raster that would change what its pixels mean."""
+    beside = [path.with_name(path.name + ending) for ending in (".msk", ".aux.xml")]
+    beside += [path.with_suffix(ending) for ending in WORLD_FILES]
+    for other in (file for file in beside if file.is_file()):
+        if other.suffix == ".xml":  # of statistics alone, QGIS leaves one at every look
+            said = guard(name, other.read_bytes)
+            if not any(word in said for word in DECISIVE):
+                continue
+        raise InputError(
+            f"What stands beside a raster is not read, and {printable(other.name)} would change "
+            "it; write it into the raster (gdal_translate), or move it away.",
+            file=name,
+        )
 
 
 def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The lattice's indices of the raster's lines and columns."""
     if lattice.transform is None:
         raise UsageError("A raster needs a grid with a transform.")
-    if not _same_crs(raster.crs, lattice.crs):
+    if not same_crs(raster.crs.to_wkt() if raster.crs else None, lattice.crs):
         raise InputError(
             f"The raster must have the grid's CRS ({lattice.crs}); warping would make counts "
             "of fractions, so choose a grid in the raster's CRS.",
@@ -237,17 +257,6 @@ def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64],
 def _run(start: int, end: int) -> NDArray[np.int64]:
     """Indices of the cells between two edges, from the first to the second."""
     return np.arange(start, end) if start < end else np.arange(start - 1, end - 1, -1)
-
-
-def _same_crs(given: Any, wanted: str | None) -> bool:
-    if given is None or wanted is None:
-        return given is None and wanted is None
-    try:
-        return CRS.from_wkt(given.to_wkt()).equals(
-            CRS.from_user_input(wanted), ignore_axis_order=True
-        )
-    except CRSError:
-        return False
 
 
 def _whole(values: NDArray[Any], unit: float) -> NDArray[np.int64]:

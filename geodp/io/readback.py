@@ -1,9 +1,13 @@
-"""Read a written release back: its card, its grid with the mask, and its table."""
+"""Read a written release back: its card, its grid with the mask, and its table.
+
+It may be a stranger's: nothing is opened but plain files inside its folder that the card lists.
+"""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,19 +15,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
-import pyarrow.parquet
 from numpy.typing import NDArray
+from rasterio.errors import RasterioError
 
 from geodp.accounting import Event
 from geodp.axes import Attribute, Mask
 from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.errors import GeodpError, VerificationError
+from geodp.errors import GeodpError, VerificationError, printable
 from geodp.grid import Grid
 from geodp.gridcode import JISMesh, code_system
 from geodp.io import cog, tables
+from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry
 from geodp.io.regions import read_regions, regions_file
 from geodp.io.staging import CARD, PARTS_SCHEMA, SCHEMA
-from geodp.lattice import Lattice
+from geodp.io.tileset import read_tileset
+from geodp.lattice import Lattice, crs_text
 from geodp.order import Order
 from geodp.regions import RegionOrder
 from geodp.table import Counts, ReleasedTable
@@ -35,6 +41,10 @@ BROKEN = (
     LookupError,
     TypeError,
     AttributeError,
+    ArithmeticError,
+    MemoryError,
+    RecursionError,
+    RasterioError,
     pa.ArrowException,
 )
 """What files that somebody else has changed may raise when they are read."""
@@ -51,6 +61,12 @@ NEEDED = (
     "expected_error",
 )
 """What a card must have to be read."""
+
+NAME = re.compile(r"\w[\w-]*")
+"""A release's name: a file name, and no path."""
+
+EXACT = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?")
+"""An exact number of the card; an exponent could ask for more digits than memory holds."""
 
 
 def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]:
@@ -100,17 +116,14 @@ def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedT
 
 def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
     """The mask that the raster's empty cells tell; None without a mask or without a raster."""
-    import rasterio
-
     stated = card["domain"]["mask"]
-    file = raster_file(folder, card)
-    if stated is None or not file.is_file():
+    if stated is None or not raster_file(folder, card).is_file():
         return None
     grid = grid_of(card["domain"])
     place = grid.places[0]
-    inside = np.empty((place.rows, place.cols), np.bool_)
-    with cog.quiet(), rasterio.open(file) as raster:
-        require(raster.shape == inside.shape, "The raster has another shape.")
+    with open_map(folder, card) as raster:
+        require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
+        inside = np.empty(raster.shape, np.bool_)
         for _, window in cog.windows(place):
             piece = ~np.isnan(raster.read(1, window=window))
             inside[window.row_off : window.row_off + window.height] = piece
@@ -142,8 +155,13 @@ def public_folder(path: str | Path) -> Path:
 
 def read_card(folder: Path) -> dict[str, Any]:
     """The card in a public folder; VerificationError for one that this version cannot read."""
+    strange = strange_entry(folder)
+    if strange is not None:
+        raise VerificationError(
+            f"{printable(strange)} is a link or a device; a release has plain files only."
+        )
     try:
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        card = read_json(folder / CARD)
     except (OSError, ValueError) as error:
         raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
     schema = card.get("schema") if isinstance(card, dict) else None
@@ -154,7 +172,21 @@ def read_card(folder: Path) -> dict[str, Any]:
     missing = {*NEEDED} - set(card)
     if missing:
         raise VerificationError(f"The card lacks {', '.join(sorted(missing))}.")
+    try:
+        require(NAME.fullmatch(card["name"]) is not None, "The card's name is no file name.")
+        for entry in card["files"]:
+            require(_inside(entry["name"], card), "The card lists a file outside the folder.")
+    except (LookupError, TypeError) as error:
+        raise VerificationError("The card names no files.") from error
     return dict(card)
+
+
+def _inside(name: str, card: dict[str, Any]) -> bool:
+    """Whether a file is named that lies in the folder, or among its parts."""
+    folder, slash, file = name.rpartition("/")
+    parts = (f"{card['name']}.parquet", f"{card['name']}.tiles")
+    plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name
+    return plain and (not slash or (in_parts(card) and folder in parts))
 
 
 def in_parts(card: dict[str, Any]) -> bool:
@@ -165,6 +197,17 @@ def in_parts(card: dict[str, Any]) -> bool:
 def raster_file(folder: Path, card: dict[str, Any]) -> Path:
     """The raster of a release, or what joins its tiles; perhaps there is none."""
     return folder / f"{card['name']}.{'vrt' if in_parts(card) else 'tif'}"
+
+
+@contextmanager
+def open_map(folder: Path, card: dict[str, Any]) -> Iterator[Any]:
+    """The raster of a release, open for reading: a dataset of rasterio, or a `Tileset`."""
+    path = raster_file(folder, card)
+    if in_parts(card):
+        yield read_tileset(path, {entry["name"] for entry in card["files"]})
+        return
+    with cog.quiet(), open_raster(path) as raster:
+        yield raster
 
 
 def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:
@@ -183,7 +226,7 @@ def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
     error = standard_error_of(card) is not None
     columns = list(tables.column_names(grid_of(card["domain"]), card["name"], error=error))
     files = parquet_files(folder, card)
-    rows = [pa.parquet.ParquetFile(path).read(columns=columns) for path in files]
+    rows = [open_parquet(path).read(columns=columns) for path in files]
     require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
 
@@ -275,11 +318,16 @@ def grid_of(domain: dict[str, Any]) -> Grid:
 
 def _lattice(place: dict[str, Any]) -> Lattice:
     system = None if place["code"] is None else code_system(place["code"])
-    if isinstance(system, JISMesh) and place["crs"] != system.crs:
-        system = JISMesh(system.level, place["crs"])
-    row0, col0 = place["first"]
+    crs = place["crs"]
+    if system is None or crs != system.crs:
+        crs = crs_text(crs)  # GDAL would follow one that is an address or a path
+    if isinstance(system, JISMesh) and crs != system.crs:
+        system = JISMesh(system.level, crs)
+    sizes = (place["rows"], place["cols"], *place["first"])
+    require(all(type(size) is int for size in sizes), "Rows and columns are whole numbers.")
+    rows, cols, row0, col0 = sizes
     transform = place["transform"] and tuple(place["transform"])
-    return Lattice(place["rows"], place["cols"], system, row0, col0, place["crs"], transform)
+    return Lattice(rows, cols, system, row0, col0, crs, transform)
 
 
 def _event(card: dict[str, Any]) -> Event:
@@ -303,4 +351,7 @@ def _event(card: dict[str, Any]) -> Event:
 
 
 def _exact(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)
+    if text is None:
+        return None
+    require(EXACT.fullmatch(text) is not None, "An exact number of the card is none.")
+    return Fraction(text)

@@ -17,7 +17,7 @@ from typing import IO, Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, UsageError, printable
 
 FilePath: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
@@ -84,10 +84,11 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
         kind = kind_of(path)
         name = os.fspath(path)
         if kind == "zip":
-            for member in guard(name, partial(_members, path)):
-                opens = partial(_open_member, path, member.filename)
+            archive = guard(name, partial(zipfile.ZipFile, path))
+            for member in _members(archive, name):
+                opens = partial(archive.open, member)  # it stays open as long as its tables do
                 share = partial(_read, size=member.file_size)
-                label = f"{name} ({member.filename})"
+                label = f"{name} ({printable(member.filename)})"
                 yield Source(label, "text", opens, member.compress_size, share)
         elif kind == "gzip":
             size = os.path.getsize(path)
@@ -139,6 +140,8 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
     """
     try:
         return step()
+    except MemoryError:  # Arrow's is both
+        raise
     except pa.ArrowException:
         rule = "The file cannot be read as a table; it may be damaged or of another format."
     except NotImplementedError:
@@ -148,15 +151,13 @@ def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:
     raise InputError(rule, file=name)
 
 
-def _members(path: FilePath) -> list[zipfile.ZipInfo]:
-    with zipfile.ZipFile(path) as archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
+def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
+    infos = [info for info in archive.infolist() if not info.is_dir()]
     tables = [
         info
         for info in infos
         if info.filename.lower().endswith(TABLES) and not _hidden(info.filename)
     ]
-    name = os.fspath(path)
     if any(info.flag_bits & 1 for info in tables):
         raise InputError("The archive is encrypted; unpack it first.", file=name)
     if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
@@ -182,12 +183,6 @@ def _read_packed(stream: IO[bytes], size: int) -> float:
 
 def _open_plain(path: FilePath) -> IO[bytes]:
     return open(path, "rb")
-
-
-def _open_member(path: FilePath, member: str) -> IO[bytes]:
-    # The member keeps the archive's file open until it is closed itself.
-    with zipfile.ZipFile(path) as archive:
-        return archive.open(member)
 
 
 def _open_gzip(path: FilePath) -> IO[bytes]:

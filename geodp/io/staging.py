@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import re
 import secrets
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.manifest import SUMS, foreign, remove_listed
+from geodp.io.opening import read_json
 from geodp.stopping import commits
 
 SCHEMA = "geodp-release-1"
@@ -195,7 +195,7 @@ def _remove(folder: Path) -> None:
 def is_release(folder: Path) -> bool:
     """Whether a folder holds a release that geodp wrote."""
     try:
-        card = json.loads((folder / "public" / CARD).read_text(encoding="utf-8"))
+        card = read_json(folder / "public" / CARD)
     except (OSError, ValueError):
         return False
     return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
 from geodp.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.io import cog, tables
 from geodp.io.arealevels import area_rows, file_names
+from geodp.io.crs import same_crs, same_geo_metadata
 from geodp.io.manifest import SUMS, read_sums, sha256
+from geodp.io.opening import open_parquet, parse_json
 from geodp.io.parts import parts_id
 from geodp.io.publication import release_id
 from geodp.io.readback import (
@@ -29,6 +29,7 @@ from geodp.io.readback import (
     in_parts,
     index_of,
     kind_of,
+    open_map,
     parquet_files,
     parquet_rows,
     public_folder,
@@ -40,6 +41,8 @@ from geodp.io.readback import (
     standard_error_of,
 )
 from geodp.io.staging import CARD
+from geodp.io.tileset import Tileset
+from geodp.lattice import Lattice
 
 __all__ = ["Check", "read_release_table", "verify"]
 
@@ -111,25 +114,14 @@ def verify(path: str | Path) -> list[Check]:
 def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
     sums = read_sums(folder)
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
-    require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
+    require({*sums} == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
-        require(_inside(name, card), f"{SUMS} names a file outside the folder.")
         require((folder / name).is_file(), f"{name} is missing.")
         found = sha256(folder / name)
         require(
             found == digest == listed.get(name, digest), f"{name} was changed: its SHA-256 differs."
         )
     return f"all {len(sums)} files have the listed SHA-256"
-
-
-def _inside(name: str, card: dict[str, Any]) -> bool:
-    """Whether a file is named that lies in the folder, or among its parts."""
-    path = Path(name)
-    return path.name == name or (
-        in_parts(card)
-        and name == f"{path.parent.name}/{path.name}"
-        and path.parent.name in (f"{card['name']}.parquet", f"{card['name']}.tiles")
-    )
 
 
 def _ask_files(folder: Path, card: dict[str, Any]) -> str:
@@ -176,7 +168,7 @@ def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
 def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
     stated = standard_error_of(card)
     if stated is None:
-        schema = pa.parquet.read_schema(parquet_files(folder, card)[0])
+        schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
         require(tables.ERROR not in schema.names, "There are standard errors; the card has none.")
         return "none: the error depends on the data"
     written = parquet_rows(folder, card)[tables.ERROR].to_numpy()
@@ -215,7 +207,7 @@ def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
     stems = {} if in_parts(card) else file_names(table.grid, card["name"])
     for areas in areas_of(table, None) if stems else ():
         stem = stems[areas.level]
-        rows = pa.parquet.read_table(folder / f"{stem}.parquet")
+        rows = open_parquet(folder / f"{stem}.parquet").read()
         found = rows[card["name"]].to_numpy()
         require(np.array_equal(found, areas.count), f"{stem} has other sums than its cells.")
         again = area_rows(areas, card["name"])
@@ -230,8 +222,6 @@ def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
 
 
 def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
-    import rasterio
-
     table = read_table(folder, card, masked=False)
     reason = cog.why_no_raster(table)
     if in_parts(card):
@@ -242,13 +232,10 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
     place, pixels = table.grid.places[0], cog.Pixels(table)
     error, counted = standard_error_of(card), len(cog.combinations(table.grid))
     bands = counted + (error is not None)
-    with cog.quiet(), rasterio.open(raster_file(folder, card)) as raster:
+    with open_map(folder, card) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
         require(raster.count == bands, f"The raster has not {bands} bands.")
-        stated = cog.georeference(place)
-        if stated:
-            near = raster.transform.almost_equals(stated["transform"], 1e-6 * raster.res[0])
-            require(near and raster.crs == stated["crs"], "The raster lies elsewhere.")
+        require(_lies_at(raster, place), "The raster lies elsewhere.")
         inside = 0
         for number, window in cog.windows(place):
             last = raster.read(bands, window=window)
@@ -268,6 +255,19 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
                 )
     require(inside * counted == card["domain"]["cells"], "The raster's domain is not the card's.")
     return "equal to the table, cell by cell"
+
+
+def _lies_at(raster: Any, place: Lattice) -> bool:
+    """Whether a raster has the transform and the CRS of a lattice."""
+    if place.transform is None:
+        return True
+    stated = cog.georeference(place)
+    found = raster.transform
+    if found is None or not found.almost_equals(stated["transform"], 1e-6 * abs(found.a)):
+        return False
+    if isinstance(raster, Tileset):
+        return same_crs(raster.srs, place.crs)
+    return bool(raster.crs == stated["crs"])
 
 
 def _ask_mask(folder: Path, card: dict[str, Any]) -> str:
@@ -298,9 +298,9 @@ def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
     if not tables.has_geometry(grid):
         return "none: the grid lies nowhere on the Earth"
     for path in parquet_files(folder, card):
-        file = pa.parquet.ParquetFile(path)
+        file = open_parquet(path)
         require(
-            json.loads((file.schema_arrow.metadata or {})[b"geo"]) == tables.geo_metadata(grid),
+            same_geo_metadata(parse_json((file.schema_arrow.metadata or {})[b"geo"]), grid),
             "The GeoParquet metadata are not those of the domain.",
         )
         for batch in file.iter_batches(tables.ROW_GROUP):

@@ -1,0 +1,174 @@
+"""The one place where files of others are opened: rasters, Parquet, JSON.
+
+A file that somebody else wrote is data, and stays it: nothing that it names is followed, neither
+to other files nor to the network, and what it claims of itself is checked before it is believed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+MOST_JSON = 1 << 26
+"""Bytes of a JSON document."""
+
+MOST_DEPTH = 64
+"""Brackets of a JSON document that are open at once."""
+
+MOST_DIGITS = 20
+"""Digits of a whole number in a JSON document: more than 64 bits hold."""
+
+RASTERS = "GTiff"
+"""GDAL's only driver for rasters: others follow names in a file, wherever these lead."""
+
+SEALED = {
+    "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
+    "GDAL_PAM_ENABLED": "NO",
+    "CPL_VSIL_CURL_ALLOWED_FILENAME": "none",
+    "PROJ_NETWORK": "OFF",
+}
+"""GDAL's settings: no file beside the one that is open, and none of the network."""
+
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+
+
+@contextmanager
+def open_raster(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """A GeoTIFF open for reading; of what stands beside it, or what it names, nothing is read.
+
+    Parameters
+    ----------
+    path : path
+
+    Yields
+    ------
+    rasterio.io.DatasetReader
+
+    Raises
+    ------
+    rasterio.errors.RasterioIOError
+        An OSError: no such file, or one that is no GeoTIFF, whatever its name.
+    """
+    import rasterio  # late: cards are read without it
+
+    full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
+    with rasterio.Env(**SEALED), rasterio.open(full, driver=RASTERS) as raster:
+        yield raster
+
+
+def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile:
+    """A Parquet file open for reading, with its footer checked.
+
+    Parameters
+    ----------
+    path : path
+    options
+        Of :class:`pyarrow.parquet.ParquetFile`.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException
+        No such file, or one that is no Parquet file, that keeps columns in other files, or whose
+        numbers of rows contradict each other.
+    """
+    file = pq.ParquetFile(pa.OSFile(os.fspath(path)), **options)
+    footer, rows = file.metadata, 0
+    single = [
+        footer.schema.column(number).max_repetition_level == 0
+        for number in range(footer.num_columns)
+    ]
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        for column, once in enumerate(single):
+            held = group.column(column)
+            if held.file_path:
+                raise pa.ArrowInvalid("Columns in other files are not read.")
+            if once and held.num_values != group.num_rows:
+                raise pa.ArrowInvalid("A row group has other numbers of rows than its columns.")
+        rows += group.num_rows
+    if footer.num_rows != rows:
+        raise pa.ArrowInvalid("The file has another number of rows than its row groups.")
+    return file
+
+
+def read_json(path: Path) -> Any:
+    """The JSON document in a file; see :func:`parse_json`. OSError where it cannot be read."""
+    with path.open("rb") as file:
+        return parse_json(file.read(MOST_JSON + 1))
+
+
+def parse_json(data: bytes) -> Any:
+    """A JSON document (RFC 8259, UTF-8) that somebody else wrote.
+
+    Parameters
+    ----------
+    data : bytes
+        At most 2**26, brackets at most 64 deep.
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+
+    Raises
+    ------
+    ValueError
+        Anything else, NaN and infinities, whole numbers of more than 20 digits, and an object
+        with the same name twice, which readers take differently.
+    """
+    if len(data) > MOST_JSON:
+        raise ValueError(f"it has more than {MOST_JSON} bytes")
+    marks = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
+    step = np.isin(marks, (0x5B, 0x7B)).astype(np.int32) - np.isin(marks, (0x5D, 0x7D))
+    if step.cumsum().max(initial=0) > MOST_DEPTH:
+        raise ValueError(f"its brackets are more than {MOST_DEPTH} deep")
+    return json.loads(
+        data.decode("utf-8-sig"),
+        parse_int=_whole,
+        parse_float=_finite,
+        parse_constant=_finite,
+        object_pairs_hook=_once,
+    )
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a whole number has more than {MOST_DIGITS} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is not finite")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has the same name twice")
+    return found
+
+
+def strange_entry(folder: Path) -> str | None:
+    """Name of the first thing below a folder that is neither a plain file nor a folder, if any.
+
+    A link could lead to a file of whoever reads it; a pipe could make the reader wait for ever.
+    """
+    for parent, folders, files in os.walk(folder):
+        for name in sorted(folders + files):
+            mode = os.lstat(os.path.join(parent, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                return os.path.relpath(os.path.join(parent, name), folder)
+    return None

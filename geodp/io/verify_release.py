@@ -1,0 +1,399 @@
+"""Check a release of geodp with nothing but Python: one file, to read and to keep.
+
+    python -I verify_release.py FOLDER
+
+FOLDER is the release's folder, or its ``public`` folder. Any Python from 3.8 on will do, with
+nothing installed. Take this file from where you trust, not from the release, which it would speak
+for. The exit code is 0 where everything holds, 3 where something does not, 2 without a folder.
+
+It asks what the standard library can read: the folder holds plain files only, those that the card
+lists and no others, with the SHA-256 that it lists; the release's identity is that of its table and
+card; the card does not contradict itself; the CSV tables hold counts as the card says, of cells
+inside the extent, each once and in key order, and those of areas hold their sums. GeoTIFF,
+GeoParquet and the picture are compared by their SHA-256 only; ``geodp verify`` reads them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+CARD, SUMS = "release.json", "SHA256SUMS"
+EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
+WHOLE, PARTS = "geodp-release-1", "geodp-release-parts-1"
+OWN = ("name", "release_id", "files", "left_out")
+JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
+JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
+SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
+MOST_JSON, MOST_FIELD = 1 << 26, 1 << 16
+
+
+class ReleaseError(Exception):
+    """Something does not hold; the message says what."""
+
+
+def require(ok: object, sentence: str) -> None:
+    """Raise ReleaseError where something does not hold."""
+    if not ok:
+        raise ReleaseError(sentence)
+
+
+def plain_files(folder: str) -> list[str]:
+    """Names of all files below a folder; ReleaseError where there is a link, a pipe or a device."""
+    found = []
+    for parent, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            mode, where = os.lstat(path).st_mode, os.path.relpath(path, folder)
+            require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{where} is a link or a device.")
+            found += [where.replace(os.sep, "/")] * stat.S_ISREG(mode)
+    return found
+
+
+def read_card(folder: str) -> dict[str, Any]:
+    """The card, parsed strictly: JSON that readers take differently is refused."""
+    with open(os.path.join(folder, CARD), "rb") as file:
+        data = file.read(MOST_JSON + 1)
+    require(len(data) <= MOST_JSON, "The card is too large.")
+
+    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        require(len(dict(pairs)) == len(pairs), "An object of the card has a name twice.")
+        return dict(pairs)
+
+    card = json.loads(
+        data.decode("utf-8"),
+        parse_int=number,
+        parse_float=number,
+        parse_constant=number,
+        object_pairs_hook=named_once,
+    )
+    require(
+        isinstance(card, dict) and card.get("schema") in (WHOLE, PARTS), "Its schema is unknown."
+    )
+    return dict(card)
+
+
+def number(text: str) -> float:
+    """A finite number of a sensible length."""
+    require(len(text) <= 40 and math.isfinite(float(text)), "A number of the card is none.")
+    return int(text) if re.fullmatch("-?[0-9]+", text) else float(text)
+
+
+def ask_names(folder: str, card: dict[str, Any]) -> str:
+    """Names that the card lists lie in the folder, and are all that is there."""
+    name, there = card["name"], plain_files(folder)
+    require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is no file name.")
+    listed = [entry["name"] for entry in card["files"]]
+    for file in listed:
+        parent, slash, last = file.rpartition("/")
+        inside = card["schema"] == PARTS and parent in (name + ".parquet", name + ".tiles")
+        plain = last not in ("", ".", "..") and "\\" not in file
+        require(plain and (inside or not slash), "The card lists a file outside the folder.")
+    require(len(set(listed)) == len(listed), "The card lists a file twice.")
+    expected = {*listed, CARD, SUMS}
+    require(set(there) <= expected, f"{', '.join(sorted(set(there) - expected))} is not listed.")
+    require(expected <= set(there), f"{', '.join(sorted(expected - set(there)))} is missing.")
+    return f"{len(there)} files, all listed"
+
+
+def ask_checksums(folder: str, card: dict[str, Any]) -> str:
+    """Every file has the SHA-256 of the card and of SHA256SUMS."""
+    with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
+        lines = [line.rstrip("\n").split("  ", 1) for line in file]
+    sums = {name: digest for digest, name in lines}
+    listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
+    require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
+    for name, digest in sums.items():
+        found = sha256(os.path.join(folder, name)).hexdigest()
+        require(found == digest == listed.get(name, digest), f"{name} was changed.")
+    return f"all {len(sums)} files have the listed SHA-256"
+
+
+def sha256(path: str) -> Any:
+    """SHA-256 of a file, open for more."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest
+
+
+def ask_identity(folder: str, card: dict[str, Any]) -> str:
+    """The release id is the digest of table and card."""
+    given = json.dumps({key: card[key] for key in card if key not in OWN}, sort_keys=True)
+    if card["schema"] == PARTS:
+        digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
+    else:
+        digest = sha256(os.path.join(folder, card["name"] + ".csv"))
+    digest.update(given.encode())
+    require(digest.hexdigest()[:16] == card["release_id"], "It is another than that of the files.")
+    return str(card["release_id"])
+
+
+def ask_card(folder: str, card: dict[str, Any]) -> str:
+    """What the card says of privacy and domain does not contradict itself."""
+    said, domain = card["guarantee"], card["domain"]
+    for name in ("epsilon", "rho", "delta"):
+        text, decimal = said[name], said[name + "_decimal"]
+        require((text is None) == (decimal is None), f"{name} is there once only.")
+        if text is not None:
+            require(re.fullmatch(EXACT, text) is not None, f"{name} is no exact number.")
+            value = Fraction(text)
+            require(value > 0 and math.isclose(float(value), decimal), f"{name} is not {decimal}.")
+    require(said["epsilon"] is not None or said["rho"] is not None, "It names no budget.")
+    words = said["in_words"] + said["noise_key"]
+    require(card["private"] is ("NOT PRIVATE" not in words), "It contradicts itself on privacy.")
+    sizes = list(domain["axes"].values())
+    require(all(type(n) is int and n > 0 for n in sizes), "Sizes of axes are whole numbers.")
+    cells = math.prod(sizes)
+    fewer = domain["mask"] is not None or isinstance(domain["order"], dict)
+    require(
+        (1 if fewer else cells) <= domain["cells"] <= cells,
+        "The domain has other cells than its axes.",
+    )
+    labels = [len(each["labels"]) for each in domain["attributes"]]
+    require(sizes[len(sizes) - len(labels) :] == labels, "Attributes and axes differ.")
+    return str(said["in_words"])
+
+
+def ask_counts(folder: str, card: dict[str, Any]) -> str:
+    """The CSV holds counts as the card says, of cells inside the extent, once, in key order."""
+    if card["schema"] == PARTS:
+        return "not read: the tables of a release in parts are Parquet"
+    name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
+    whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
+    decode, encode = decoder(domain), encoder(domain)
+    blocks, seen = card["expected_error"]["blocks"], set()
+    entry = next(e for e in card["files"] if e["name"] == name + ".csv")
+    for row in table(folder, name + ".csv", entry["columns"]):
+        rows += 1
+        require(rows <= domain["cells"], "There are more rows than cells.")
+        total += count(row[name], whole, nonnegative)
+        if blocks is None:
+            require("standard_error" not in row, "There are errors, and the card has none.")
+        else:
+            error = float(row["standard_error"])
+            require(0 < error <= blocks[0]["largest"], f"Row {rows}: another standard error.")
+        index = decode(row)
+        sizes = domain["axes"].values()
+        require(all(0 <= i < n for i, n in zip(index, sizes)), f"Row {rows} is outside the extent.")
+        require(index not in seen, f"Row {rows} is a cell that was there before.")
+        seen.add(index)
+        before, last = last, rows if encode is None else encode(index)
+        require(last > before, f"Row {rows} is not in key order.")
+    return f"{rows} cells, {total if whole else float(total)} in all"
+
+
+def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:
+    """Rows of a CSV as dicts."""
+    csv.field_size_limit(MOST_FIELD)
+    with open(os.path.join(folder, file), encoding="utf-8", newline="") as stream:
+        rows = csv.reader(stream, strict=True)
+        header = next(rows, [])
+        require(columns in (None, header), f"{file} has other columns than the card says.")
+        for number, row in enumerate(rows, 1):
+            require(len(row) == len(header), f"{file}: row {number} has another length.")
+            yield dict(zip(header, row))
+
+
+def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
+    """A count as the card says counts are; a Fraction, so that sums are exact."""
+    pattern = r"-?[0-9]{1,20}" if whole else r"-?[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?"
+    require(re.fullmatch(pattern, text) is not None, "A count is no number of the card's kind.")
+    value = Fraction(text)
+    require(value != 0 and (value > 0 or not nonnegative), "A count is 0 or negative.")
+    return value
+
+
+def decoder(domain: dict[str, Any]) -> Callable[[dict[str, str]], tuple[int, ...]]:
+    """A function from a row to the indices of its cell."""
+    places, axes = domain["places"], list(domain["axes"])
+    attributes = domain["attributes"]
+    columns = ["origin", "destination"] if len(places) == 2 else ["code"]
+    plain = axes[2 * len(places) : len(axes) - len(attributes)]
+
+    def decode(row: dict[str, str]) -> tuple[int, ...]:
+        index: list[int] = []
+        for column, place in zip(columns, places):
+            found = position(row[column], place["code"])
+            index += [i - first for i, first in zip(found, place["first"])]
+        index += [int(row[axis]) for axis in plain]
+        index += [each["labels"].index(row[each["attribute"]]) for each in attributes]
+        return tuple(index)
+
+    return decode
+
+
+def position(code: str, system: str | None) -> tuple[int, int]:
+    """Row and column of a cell's code."""
+    family, _, size = (system or "").partition(":")
+    if family == "jis":
+        return jis_position(code, JIS[size])
+    metres = metres_of(size) if family == "inspire" else 1
+    pattern = f"CRS3035RES{metres}mN([0-9]{{1,7}})E([0-9]{{1,7}})"
+    match = re.fullmatch(pattern if family else "(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})", code)
+    pair = [int(part) for part in match.groups()] if match else []
+    require(pair and not any(part % metres for part in pair), "A code is none of its system.")
+    return pair[0] // metres, pair[1] // metres
+
+
+def metres_of(size: str) -> int:
+    """Side of a cell of the INSPIRE grid, such as 1km or 250m."""
+    return int(size[:-2]) * 1000 if size.endswith("km") else int(size[:-1])
+
+
+def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
+    """Row and column of a mesh code (JIS X 0410)."""
+    length = 4 + sum(SPLITS[factor][0] for factor in factors)
+    require(re.fullmatch(f"[0-9]{{{length}}}", code) is not None, "A code has another length.")
+    row, col, at = int(code[:2]), int(code[2:4]), 4
+    for factor in factors:
+        digits, by_row, by_col, base = SPLITS[factor]
+        number = int(code[at : at + digits]) - base
+        down, rest = divmod(number, by_row)
+        right, none = divmod(rest, by_col)
+        there = number >= 0 and none == 0 and max(down, right) < factor
+        require(there, "A code does not exist.")
+        row, col, at = row * factor + down, col * factor + right, at + digits
+    return row, col
+
+
+def encoder(domain: dict[str, Any]) -> Callable[[tuple[int, ...]], int] | None:
+    """A function from indices to the cell's key; None in the order of an office's regions."""
+    order, sizes = domain["order"], list(domain["axes"].values())
+    if isinstance(order, dict):
+        return None
+    offset = [0] * len(sizes)
+    if order == "Morton":
+        bits = [(size - 1).bit_length() for size in sizes]
+        spatial = len(sizes) - len(domain["attributes"])
+        digits = [
+            (axis, 2)
+            for at in range(max(bits[:spatial], default=0) - 1, -1, -1)
+            for axis in range(spatial)
+            if bits[axis] > at
+        ]
+        digits += [(axis, 2) for axis in range(spatial, len(sizes)) for _ in range(bits[axis])]
+    else:
+        digits, offset = list(zip(order[0], order[1])), order[2] or offset
+    room, left = [], [1] * len(sizes)
+    for axis, radix in reversed(digits):
+        room.append((axis, left[axis], radix))
+        left[axis] *= radix
+
+    def encode(index: tuple[int, ...]) -> int:
+        key, scale = 0, 1
+        for axis, below, radix in room:
+            key += (index[axis] + offset[axis]) // below % radix * scale
+            scale *= radix
+        return key
+
+    return encode
+
+
+def ask_areas(folder: str, card: dict[str, Any]) -> str:
+    """Tables of areas hold the sums of the cells."""
+    if card["schema"] == PARTS:
+        return "none"
+    name, said = card["name"], []
+    whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
+    files = {entry["name"]: entry for entry in card["files"]}
+    cells = list(table(folder, name + ".csv", files[name + ".csv"]["columns"]))
+    file, regions = name + ".regions.csv", {}
+    if file in files:
+        regions = {next(iter(row.values())): row for row in table(folder, file)}
+    for file, entry in files.items():
+        if not (file.endswith(".csv") and "level" in entry):
+            continue
+        found: dict[tuple[str, ...], Fraction] = {}
+        expected: dict[tuple[str, ...], Fraction] = {}
+        columns = [c for c in entry["columns"] if c not in (name, "standard_error")]
+        for row in table(folder, file, entry["columns"]):
+            key = tuple(row[column] for column in columns)
+            require(key not in found, f"{file} has an area twice.")
+            found[key] = count(row[name], whole, nonnegative)
+        for row in cells:
+            merged = {**row, **regions[row["code"]]} if regions else row
+            key = tuple(area_of(merged, c, entry["level"]) for c in columns)
+            expected[key] = expected.get(key, 0) + count(row[name], whole, nonnegative)
+        expected = {key: value for key, value in expected.items() if value != 0}
+        near = 0 if whole else 1e-9  # real numbers are sums of rounded ones
+        require(
+            set(found) == set(expected)
+            and all(abs(found[key] - expected[key]) <= near * abs(found[key]) for key in found),
+            f"{file} has other sums than its cells.",
+        )
+        said.append(entry["level"])
+    return f"{', '.join(said)}: the sums of their cells" if said else "none"
+
+
+def area_of(row: dict[str, str], column: str, level: str) -> str:
+    """What an area's table says of a cell in one of its columns."""
+    if column != "code":
+        return row[column]
+    family, _, size = level.partition(":")
+    if size == "5km" and len(row["code"]) > 7:  # quadrants of 5 x 5 cells of 1 km
+        down, right = (int(digit) // 5 for digit in row["code"][6:8])
+        return row["code"][:6] + str(1 + 2 * down + right)
+    if family == "jis":  # the code of an area is how those of its cells begin
+        return row["code"][: 4 + sum(SPLITS[factor][0] for factor in JIS[size])]
+    side = metres_of(size)
+    north, east = (int(part) // side * side for part in row["code"].split("mN")[1].split("E"))
+    return f"CRS3035RES{side}mN{north}E{east}"
+
+
+QUESTIONS = {
+    "files": ask_names,
+    "checksums": ask_checksums,
+    "release id": ask_identity,
+    "card": ask_card,
+    "counts": ask_counts,
+    "areas": ask_areas,
+}
+READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
+BROKEN = (ReleaseError, *READING, MemoryError, RecursionError, StopIteration)
+
+
+def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
+    """(question, whether it holds, what was found) of a release, one by one."""
+    public = os.path.join(folder, "public")
+    folder = public if os.path.isdir(public) else folder
+    try:
+        plain_files(folder)
+        card = read_card(folder)
+    except BROKEN as error:
+        yield "card", False, str(error) or type(error).__name__
+        return
+    for name, ask in QUESTIONS.items():
+        try:
+            yield name, True, ask(folder, card)
+        except BROKEN as error:
+            yield name, False, str(error) or type(error).__name__
+            if name == "files":
+                return
+
+
+def main(arguments: list[str]) -> int:
+    """Tell what was found; return the exit code."""
+    if len(arguments) != 1 or not os.path.isdir(arguments[0]):
+        print("Usage: python -I verify_release.py FOLDER", file=sys.stderr)
+        return 2
+    bad = False
+    for name, ok, detail in verify(arguments[0]):
+        text = "".join(mark if mark.isprintable() else "?" for mark in detail[:500])
+        print("ok    " if ok else "FAILED", f" {name}: {text}")
+        bad = bad or not ok
+    return 3 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
