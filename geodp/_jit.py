@@ -41,16 +41,16 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, nogil=True, forceinline=True)
 
 
-def _compile(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
-    options |= {"error_model": "numpy"}  # type: ignore[dict-item]
+    options["error_model"] = "numpy"
     compiled = _kept(function, options) or numba.njit(**options)(function)
     _kernels.append(compiled)
     return cast(Callable[P, R], compiled)
 
 
-def _kept(function: Callable[P, R], options: dict[str, bool]) -> Any:
+def _kept(function: Callable[P, R], options: dict[str, Any]) -> Any:
     """The function with its cache in ``CACHE``; None where that cannot be.
 
     Numba reads its setting when a function is decorated. Other packages' functions keep theirs.
@@ -105,16 +105,18 @@ class Cache:
             return cls("", None, "The sources of the compiled functions are not there to be read.")
         given = numba.config.CACHE_DIR
         home = Path(given) if given else platformdirs.user_cache_path("geodp", appauthor=False)
-        folder = (home / f"geodp-kernels-{digest}").absolute()
+        folder = home / f"geodp-kernels-{digest}"
         try:
+            folder = folder.absolute()
             for place in (*reversed(folder.parents), folder):
                 if not place.exists():
                     place.mkdir(0o700, exist_ok=True)
             folder = folder.resolve()
             tempfile.TemporaryFile(dir=folder).close()
+            open_place = open_to_others(folder)
         except OSError as error:
             return cls(digest, None, f"{folder} cannot be written ({error.strerror}).")
-        if open_place := open_to_others(folder):
+        if open_place is not None:
             wrong = f"Others than this user can write to {open_place}, and plant code in {folder}."
             return cls(digest, None, wrong)
         return cls(digest, folder)
@@ -156,7 +158,7 @@ CACHE = Cache.found()
 
 
 def cache_folder() -> str | None:
-    """Folder in which compiled kernels are kept; None where Numba finds none that it can write."""
+    """Folder in which the kernels that were imported are kept; None where none are."""
     kept = any(one.stats.cache_path for one in _kernels)
     return str(CACHE.folder) if kept else None
 
