@@ -259,6 +259,13 @@ def sha256(entry):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@pytest.mark.parametrize("content", ["1", "x"])
+def test_an_entry_that_is_no_entry_any_more_cannot_be_exported(busy, content):
+    forge(busy.path, f"UPDATE entry SET content = '{content}' WHERE sequence = 3")
+    with pytest.raises(VerificationError, match="no JSON text"):
+        busy.export()
+
+
 def test_an_auditor_can_verify_the_export_without_geodp(busy):
     entries = [json.loads(line) for line in busy.export()]
     previous = "0" * 64
