@@ -103,6 +103,13 @@ def test_a_release_that_the_chain_does_not_know_is_no_replay(busy, at):
         charge(Ledger.open(busy.path), number=99)
 
 
+def test_a_release_of_another_data_set_is_no_replay(busy):
+    forge(busy.path, f"INSERT INTO release VALUES ('census', '{fingerprint(1)}', 4)")
+    assert charge(Ledger.open(busy.path), dataset="trips", number=1).replay
+    with pytest.raises(VerificationError, match="releases"):
+        charge(Ledger.open(busy.path), number=1)
+
+
 def test_a_replay_is_verified_with_the_entry_that_follows_it(busy):
     assert charge(Ledger.open(busy.path), number=0).replay
     rewritten(busy, [3], details=lambda entry: '{"x":1}')
