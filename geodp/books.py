@@ -55,8 +55,8 @@ class Books:
         if row is None:
             return None
         entry = find(self.db, row[0]) if isinstance(row[0], int) else None
-        wanted = {"kind": "charge", "dataset": dataset, "fingerprint": fingerprint}
-        if entry is None or not wanted.items() <= entry.content.items():
+        said = {} if entry is None else entry.content
+        if (said.get("dataset"), said.get("fingerprint")) != (dataset, fingerprint):
             raise VerificationError(_RELEASES)
         return entry
 

@@ -86,6 +86,46 @@ def test_a_fingerprint_of_another_release_is_refused(ledger, changed):
         charge(ledger, **changed)
 
 
+def test_charges_are_listed_of_one_data_set_and_of_all(ledger):
+    ledger.add_dataset("trips", PureDP(F(1)))
+    ledger.add_dataset("empty", PureDP(F(1)))
+    made = [
+        charge(ledger, dataset=name, number=n) for n, name in enumerate(["census", "trips"] * 2)
+    ]
+    assert ledger.charges() == tuple(made)
+    assert ledger.charges("trips") == (made[1], made[3])
+    assert ledger.charges("empty") == ()
+    with pytest.raises(UsageError, match="no data set"):
+        ledger.charges("other")
+
+
+@pytest.mark.parametrize("head", ["", "abc", "A" * 64, "0" * 65])
+def test_a_head_that_is_none_is_refused(ledger, head):
+    with pytest.raises(UsageError, match="64 hexadecimal"):
+        ledger.check(head)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda ledger: charge(ledger, mechanism="\n"), "^The mechanism must be 1 to 200"),
+        (lambda ledger: charge(ledger, dataset="x" * 201), "^The name of a data set must be 1"),
+        (lambda ledger: charge(ledger, fingerprint="0" * 15), "16 to 128"),
+        (lambda ledger: charge(ledger, fingerprint="0" * 129), "16 to 128"),
+        (lambda ledger: charge(ledger, contribution=1.0), "at least 1"),
+    ],
+)
+def test_a_refusal_names_what_was_wrong(ledger, call, message):
+    with pytest.raises(UsageError, match=message):
+        call(ledger)
+
+
+def test_the_longest_and_the_shortest_that_is_allowed(ledger):
+    ledger.add_dataset("x" * 200, PureDP(F(1)), unit="y" * 200)
+    for fingerprint_ in ("0" * 16, "0" * 128):
+        assert charge(ledger, dataset="x" * 200, fingerprint=fingerprint_).contribution == 1
+
+
 def test_data_sets_have_budgets_of_their_own(ledger):
     ledger.add_dataset("trips", PureDP(F(1, 5)), unit="one trip", neighbours=REPLACE)
     charge(ledger, PureDP(F(1)))

@@ -167,6 +167,19 @@ def test_a_unit_has_one_form(ledger, unit):
     assert ledger.account("new").unit == "person"
 
 
+@pytest.mark.parametrize(
+    ("unit", "form"),
+    [
+        ("person one", "person one"),
+        ("oner", "oner"),
+        ("Mu\u0308tter", "M\u00fctter"),
+        ("x" * 200, "x" * 200),
+    ],
+)
+def test_nothing_else_of_a_unit_is_changed(ledger, unit, form):
+    assert ledger.add_dataset("new", PureDP(1), unit=unit).unit == form
+
+
 @pytest.mark.parametrize("unit", ["", " ", "one", "a\nb", "x" * 201, None])
 def test_what_is_no_unit_is_refused(ledger, unit):
     with pytest.raises(UsageError, match="unit must say"):

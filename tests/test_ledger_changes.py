@@ -103,6 +103,13 @@ def test_a_release_that_the_chain_does_not_know_is_no_replay(busy, at):
         charge(Ledger.open(busy.path), number=99)
 
 
+def test_a_release_of_another_data_set_is_no_replay(busy):
+    forge(busy.path, f"INSERT INTO release VALUES ('census', '{fingerprint(1)}', 4)")
+    assert charge(Ledger.open(busy.path), dataset="trips", number=1).replay
+    with pytest.raises(VerificationError, match="releases"):
+        charge(Ledger.open(busy.path), number=1)
+
+
 def test_a_replay_is_verified_with_the_entry_that_follows_it(busy):
     assert charge(Ledger.open(busy.path), number=0).replay
     rewritten(busy, [3], details=lambda entry: '{"x":1}')
@@ -257,6 +264,13 @@ def test_charges_above_a_cap_are_found_also_where_all_else_agrees(busy, monkeypa
 def sha256(entry):
     text = json.dumps(entry, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("content", ["1", "x"])
+def test_an_entry_that_is_no_entry_any_more_cannot_be_exported(busy, content):
+    forge(busy.path, f"UPDATE entry SET content = '{content}' WHERE sequence = 3")
+    with pytest.raises(VerificationError, match="no JSON text"):
+        busy.export()
 
 
 def test_an_auditor_can_verify_the_export_without_geodp(busy):

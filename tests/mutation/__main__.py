@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import signal
 import sys
 import time
 from collections import Counter
@@ -43,6 +44,7 @@ def main() -> int:
     if options.list:
         print(*(mutant.name for _, mutant in planned), sep="\n")
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing runs on
     trial.prepare()
     limits = {}
     for verdict in trial.attempt([(target, None) for target in chosen], {}, options.jobs):

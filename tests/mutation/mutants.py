@@ -159,7 +159,8 @@ def _values(value: object) -> tuple[object, ...]:
     if isinstance(value, float):
         return (value * 2,)
     if isinstance(value, str):
-        return (f"{value}x",)
+        sentence = " " in value and value.endswith(".")  # what is said to people, such as errors
+        return () if sentence else (f"{value}x",)
     if isinstance(value, bytes):
         return (value + b"x",)
     return ()

@@ -32,12 +32,87 @@ class Target:
 
 
 TARGETS = (
+    # What was spent, and on whom.
     Target("geodp.ledger", LEDGER),
     Target("geodp.books", LEDGER),
     Target("geodp.accounts", LEDGER),
     Target("geodp.chain", LEDGER),
     Target("geodp.loss", ("tests/test_loss.py",)),
     Target("geodp.neighbours", ("tests/test_ledger_attacks.py", "-k", "unit")),
-    Target("geodp.keyfile", ("tests/test_keyfile.py",)),
     Target("geodp.contribution", ("tests/test_contribution.py",)),
+    # How much noise.
+    Target(
+        "geodp.accounting",
+        ("tests/test_accounting.py",),
+        (
+            "rational",
+            "budget",
+            "event",
+            "Event.loss",
+            "Event.variant",
+            "Event.scale",
+            "Event.sigma2",
+            "Event.law",
+            "Event.width",
+            "Event.is_private",
+        ),
+    ),
+    Target("geodp.mechanisms.levels", ("tests/mechanisms/test_levels.py",)),
+    Target(
+        "geodp.mechanisms.pyramid",
+        ("tests/mechanisms/test_levels.py", "tests/mechanisms/test_pyramid.py"),
+        ("Pyramid.levels", "Pyramid.descent"),
+    ),
+    Target(
+        "geodp.mechanisms.descent",
+        ("tests/mechanisms/test_levels.py", "tests/mechanisms/test_pyramid.py"),
+        ("Descent.of",),
+    ),
+    Target(
+        "geodp.mechanisms.topdown",
+        ("tests/mechanisms/test_topdown.py", "-k", "sensitivity or one_cell"),
+        ("TopDown.sensitivity",),
+    ),
+    Target(
+        "geodp.mechanisms.hierarchy",
+        ("tests/mechanisms/test_hierarchy.py", "-k", "changes_one_node or settings or splits_hold"),
+        ("Hay.sensitivity", "Hay.height", "Branching.sensitivity"),
+    ),
+    Target(
+        "geodp.mechanisms.quadtree",
+        ("tests/mechanisms/test_quadtree.py",),
+        ("Quadtree.shares", "Quadtree.plan"),
+    ),
+    Target(
+        "geodp.mechanisms.ugrid",
+        ("tests/mechanisms/test_ugrid.py",),
+        ("UGrid.shares", "noisy_total"),
+    ),
+    Target("geodp.mechanisms.agrid", ("tests/mechanisms/test_agrid.py",), ("AGrid.shares",)),
+    Target(
+        "geodp.mechanisms.dawa", ("tests/mechanisms/test_dawa.py",), ("Dawa.shares", "Dawa.release")
+    ),
+    Target("geodp.mechanisms.mwem", ("tests/mechanisms/test_mwem.py",), ("Mwem.shares",)),
+    Target(
+        "geodp.mechanisms.fourier",
+        ("tests/mechanisms/test_fourier.py", "-k", "coefficient"),
+        ("Barak.sensitivity", "Barak.coefficients"),
+    ),
+    Target(
+        "geodp.mechanisms.privelet",
+        ("tests/mechanisms/test_privelet.py",),
+        ("Privelet.sensitivity", "PriveletAxes.sensitivity"),
+    ),
+    Target(
+        "geodp.mechanisms.matrix", ("tests/mechanisms/test_matrix.py",), ("Matrix.sensitivity",)
+    ),
+    # Which noise: keys, digests and addresses.
+    Target("geodp.keyfile", ("tests/test_keyfile.py",)),
+    Target("geodp.randomness", ("tests/test_randomness.py", "tests/test_keyfile.py")),
+    Target("geodp.noise.node", ("tests/test_noise.py", "-k", "not interpreted and not thresholds")),
+    Target(
+        "geodp.publisher",
+        ("tests/test_publisher.py", "tests/test_publish_with_ledger.py", "-k", "not eight"),
+        ("agreed", "release_key", "charged", "release_digest", "streamed_digest"),
+    ),
 )

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,18 +103,22 @@ def attempt(
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         number = 0
-        while True:
-            while len(running) < jobs and (trial := next(waiting, None)) is not None:
-                number += 1
-                target, mutant = trial
-                output = Path(folder, str(number))
-                limit = limits.get(target.module, 600.0)
-                process = _start(target, mutant, output)
-                running[process] = _Running(target, mutant, output, time.monotonic(), limit)
-            if not running:
-                return
-            yield from _ended(running)
-            time.sleep(0.02)
+        try:
+            while True:
+                while len(running) < jobs and (trial := next(waiting, None)) is not None:
+                    number += 1
+                    target, mutant = trial
+                    output = Path(folder, str(number))
+                    limit = limits.get(target.module, 600.0)
+                    process = _start(target, mutant, output)
+                    running[process] = _Running(target, mutant, output, time.monotonic(), limit)
+                if not running:
+                    return
+                yield from _ended(running)
+                time.sleep(0.02)
+        finally:
+            for process in running:
+                _kill(process)
 
 
 def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
@@ -123,8 +128,7 @@ def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
         if not done and seconds < trial.limit:
             continue
         if not done:
-            os.killpg(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+            _kill(process)
         del running[process]
         code = os.waitstatus_to_exitcode(status) if done else None
         text = trial.output.read_text(errors="replace") if trial.output.exists() else ""
@@ -134,6 +138,15 @@ def _ended(running: dict[int, _Running]) -> Iterator[Verdict]:
         how = "all tests passed" if code == 0 else failed[0] if failed else f"ended with {code}"
         by = how if done else "took too long"
         yield Verdict(trial.target, trial.mutant, code == 0, by, seconds)
+
+
+def _kill(process: int) -> None:
+    """With all that it started."""
+    with suppress(ProcessLookupError):  # it has no group of its own yet
+        os.killpg(process, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
 
 
 def _start(target: Target, mutant: Mutant | None, output: Path) -> int:
