@@ -183,9 +183,14 @@ def test_a_commit_that_fails_raises_its_own_error_and_then_the_stop_counts():
 def test_a_commit_that_does_not_complete_the_process_leaves_the_stop():
     stopping.begin()
     done = []
-    with pytest.raises(KeyboardInterrupt), stopping.commits():
-        stopping.ask(KeyboardInterrupt())
-        done.append("put in its place")
+
+    def commit():
+        with stopping.commits():
+            stopping.ask(KeyboardInterrupt())
+            done.append("put in its place")
+
+    with pytest.raises(KeyboardInterrupt):
+        commit()
     assert done
     stopping.begin()
 
