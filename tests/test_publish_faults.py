@@ -1,4 +1,4 @@
-"""Every change of the output's folder fails once, or kills the run: no charge is for nothing."""
+"""Every change of the output's folder fails once, or kills the run: no charge buys nothing."""
 
 import errno
 import json
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 MANY = 1 << 30
 NUMBERS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 KEEPING = 12
-"""Changes that put a charged table on the disk: a run killed in them has lost its charge."""
+"""Changes that put a charged table on the disk; a kill in them loses the charge."""
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None,

@@ -105,7 +105,7 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
                 values[number], good[number] = int(value), True
     if not good.all():
         raise CodeError(int(good[code].argmin()), WHOLE)
-    return values[code]
+    return np.asarray(values[code], np.int64)
 
 
 def coordinates(column: pa.Array) -> NDArray[np.float64]:

@@ -21,6 +21,15 @@ from geodp.mechanisms.base import (
     released_vector,
     stage_query,
 )
+from geodp.mechanisms.strategies import (
+    QUANTUM,
+    WORKLOADS,
+    Real,
+    Whole,
+    gram_of,
+    optimised,
+    tree_rows,
+)
 from geodp.noise import DiscreteLaplace
 from geodp.randomness import NoiseKey, digest
 from geodp.table import CountTable, ReleasedTable
@@ -28,22 +37,7 @@ from geodp.table import CountTable, ReleasedTable
 MOST_KEYS = 1024
 """Most keys of a domain: choosing a strategy for them takes seconds and 100 MiB."""
 
-QUANTUM = 256
-"""Sum of every column of a chosen strategy, whose entries are whole numbers.
-
-At 256 the rounding costs less than a thousandth of the error; larger would draw noise of so much
-larger a scale, which has a limit.
-"""
-
-WORKLOADS = ("ranges", "blocks", "cells")
 STRATEGIES = ("optimised", "identity", "wavelet", "tree")
-
-MOST_MIXED = 16
-STEPS = 80
-"""Most rows of a p-identity strategy besides the cells, and steps of its optimiser."""
-
-Real = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,105 +164,6 @@ def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:
     return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T @ noisy.astype(np.float64)))
 
 
-def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:
-    """Sensitivity of a strategy: its columns' largest L1 norm (1), or L2 norm (2)."""
-    if norm not in (1, 2):
-        raise UsageError("The norm of a sensitivity is 1 or 2.")
-    sums = (np.abs(strategy.astype(np.float64)) ** norm).sum(axis=0)
-    return float(sums.max() ** (1 / norm))
-
-
-def expected_error(
-    gram: NDArray[np.generic], strategy: NDArray[np.generic], variance: float, norm: int = 1
-) -> float:
-    """Expected sum of squared errors of all queries of a workload.
-
-    That is ``variance * norm(A)**2 * trace(W' W (A' A)+)``: Li et al. (2010), section 4.
-
-    Parameters
-    ----------
-    gram : [n, n]
-        ``W' W`` of the workload, see :func:`gram_of`.
-    strategy : [r, n]
-    variance : float
-        Of the noise at sensitivity 1: ``2 / epsilon**2`` for Laplace noise.
-    norm : {1, 2}
-        Of the sensitivity: 1 for Laplace, 2 for Gaussian noise.
-
-    Raises
-    ------
-    UsageError
-        The strategy does not determine the answers.
-
-    Examples
-    --------
-    >>> expected_error(gram_of("cells", 4), np.eye(4), 2.0)
-    8.0
-    """
-    matrix, wanted = strategy.astype(np.float64), gram.astype(np.float64)
-    square = matrix.T @ matrix
-    inverse = np.linalg.pinv(square, hermitian=True)
-    if np.trace(wanted - wanted @ inverse @ square) > 1e-6 * np.trace(wanted):
-        raise UsageError("The strategy does not determine the answers of the workload.")
-    trace = float(np.sum(inverse * wanted))
-    return variance * norm_of_columns(strategy, norm) ** 2 * trace
-
-
-def gram_of(workload: str, n: int) -> Real:
-    """``W' W`` of a workload on n keys: how many queries hold both of two keys; float64[n, n].
-
-    Examples
-    --------
-    >>> gram_of("ranges", 3)
-    array([[3., 2., 1.],
-           [2., 4., 2.],
-           [1., 2., 3.]])
-    """
-    key = np.arange(n)
-    if workload == "ranges":
-        both = (np.minimum.outer(key, key) + 1) * (n - np.maximum.outer(key, key))
-    elif workload == "blocks":  # as many levels as the keys have leading bits in common, and one
-        both = n.bit_length() - np.frexp(np.bitwise_xor.outer(key, key))[1]
-    elif workload == "cells":
-        both = np.eye(n, dtype=np.int64)
-    else:
-        raise UsageError(f"A workload is one of: {', '.join(WORKLOADS)}.")
-    return np.asarray(both, np.float64)
-
-
-def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> Whole:
-    """Weighted sums of all aligned blocks, from the root to the cells: int64[rows, 2**k].
-
-    With ``wavelet`` they are Haar rows instead: the total, then the difference of the halves of
-    every block from the root down. A level of weight 0 is left out.
-
-    Parameters
-    ----------
-    weights : int64[k + 1]
-        Of every level.
-
-    Examples
-    --------
-    >>> tree_rows(np.array([1, 2]))
-    array([[1, 1],
-           [2, 0],
-           [0, 2]])
-    >>> tree_rows(np.array([1, 1]), wavelet=True)
-    array([[ 1,  1],
-           [ 1, -1]])
-    """
-    n = 1 << (weights.size - 1)
-    rows = []
-    for level, weight in enumerate(weights.tolist()):
-        blocks = 1 << (max(level - 1, 0) if wavelet else level)
-        row = np.full(n // blocks, weight)
-        if wavelet and level:
-            row[row.size // 2 :] *= -1
-        if weight:
-            rows.append(np.kron(np.eye(blocks, dtype=np.int64), row[None]))
-    return np.asarray(np.concatenate(rows), np.int64)
-
-
 @lru_cache(maxsize=8)
 def _strategy(workload: str, strategy: str, bits: int) -> Whole:
     """A strategy of whole numbers whose columns all add up to the same."""
@@ -289,125 +184,6 @@ def _covariance(workload: str, strategy: str, bits: int) -> Real:
     found = np.linalg.inv(matrix.T @ matrix)
     found.setflags(write=False)
     return np.asarray(found)
-
-
-def optimised(gram: Real) -> Whole:
-    """The better strategy for ``W' W`` of two families, see :class:`Matrix`."""
-    weights = whole_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
-    candidates = [
-        tree_rows(weights),
-        whole_columns(p_identity(gram)),
-    ]
-    return min(candidates, key=lambda found: _trace(gram, found))
-
-
-def _trace(gram: Real, strategy: Whole) -> float:
-    """``trace(W' W (A' A)**-1)``; infinite for a strategy without full column rank."""
-    matrix = strategy.astype(np.float64)
-    try:
-        return float(np.trace(np.linalg.solve(matrix.T @ matrix, gram)))
-    except np.linalg.LinAlgError:
-        return float("inf")
-
-
-def whole_columns(matrix: Real) -> Whole:
-    """A non-negative matrix as whole numbers whose columns add up to exactly ``QUANTUM``.
-
-    Every column is scaled and rounded down; what is missing goes, one each, to the entries
-    that lost most.
-
-    Examples
-    --------
-    >>> whole_columns(np.array([[1.0], [1.0], [1.0]])).T
-    array([[86, 85, 85]])
-    """
-    scaled = matrix * (QUANTUM / matrix.sum(axis=0))
-    whole = np.floor(scaled)
-    missing = QUANTUM - whole.sum(axis=0)
-    place = np.argsort(np.argsort(whole - scaled, axis=0, kind="stable"), axis=0, kind="stable")
-    return np.asarray(whole + (place < missing), np.int64)
-
-
-def haar_levels(gram: Real) -> Real:
-    """Sums of ``h' W' W h`` over the orthonormal Haar rows h of every level: float64[k + 1]."""
-    n = gram.shape[0]
-    found, blocks = [], gram
-    while blocks.shape[0] > 1:
-        half = blocks.shape[0] // 2
-        quarters = blocks.reshape(half, 2, half, 2)
-        same = quarters.diagonal(axis1=0, axis2=2)  # [2, 2, half]
-        differences = same[0, 0] + same[1, 1] - same[0, 1] - same[1, 0]
-        found.append(float(differences.sum()) * half / n)
-        blocks = quarters.sum(axis=(1, 3))
-    found.append(float(blocks[0, 0]) / n)
-    return np.array(found[::-1])
-
-
-def tree_weights(levels: Real) -> Real:
-    """Good weights of the sums of every level's blocks, which add up to 1.
-
-    The Haar rows are eigenvectors of ``A' A``; one of level i has the value
-    ``sum(w[j]**2 * n / 2**j for j >= i)``.
-    """
-    from scipy.optimize import minimize  # late: it is slow to import
-
-    k = levels.size - 1
-    sizes = 2.0 ** (k - np.arange(k + 1))
-
-    def error(w: Real) -> tuple[float, Real]:
-        """Logarithm of ``sum(w)**2 * sum(g / value)``, and its gradient."""
-        value = np.cumsum((w**2 * sizes)[::-1])[::-1]
-        total = float((levels / value).sum())
-        slope = np.cumsum(-levels / value**2) * 2 * w * sizes
-        return 2 * np.log(w.sum()) + np.log(total), 2 / w.sum() + slope / total
-
-    bounds = [(0.0, None)] * k + [(1e-6, None)]
-    found = minimize(error, np.ones(k + 1), jac=True, bounds=bounds, method="L-BFGS-B")
-    return np.asarray(found.x / found.x.sum())
-
-
-def p_identity(gram: Real) -> Real:
-    """A strategy ``[I; T] D`` with columns that add up to 1: OPT_0 of McKenna et al. (2018).
-
-    T has one non-negative row for every 16 keys, at most 16, and D scales the columns. Descent
-    from a fixed start whose rows are irregular, so that they become different.
-
-    Returns
-    -------
-    float64[n + p, n]
-    """
-    from scipy.optimize import minimize  # late: it is slow to import
-
-    n = gram.shape[0]
-    p = min(max(1, n // 16), MOST_MIXED)
-    row, key = np.arange(p)[:, None], np.arange(n)
-    start = (0.6180339887 * row + np.sqrt(row + 2) * key) % 1
-    scaled = gram / np.trace(gram)
-    found = minimize(
-        lambda flat: mixed_error(flat.reshape(p, n), scaled),
-        start.reshape(-1),
-        jac=True,
-        bounds=[(0.0, None)] * (p * n),
-        method="L-BFGS-B",
-        options={"maxiter": STEPS},
-    )
-    mixed = found.x.reshape(p, n)
-    return np.asarray(np.concatenate([np.eye(n), mixed]) / (1 + mixed.sum(axis=0)))
-
-
-def mixed_error(mixed: Real, gram: Real) -> tuple[float, Real]:
-    """``trace(W' W (A' A)**-1)`` of ``A = [I; T] D`` and its gradient in T, float64[p * n].
-
-    With C the inverse of D and ``M = (I + T' T)**-1 = I - T' (I + T T')**-1 T`` it is
-    ``trace(M C W' W C)``: only p equations are solved, not n.
-    """
-    column = 1 + mixed.sum(axis=0)
-    weighted = gram * column[:, None] * column
-    solved = np.linalg.solve(np.eye(mixed.shape[0]) + mixed @ mixed.T, mixed)
-    product = solved @ weighted
-    diagonal = weighted.diagonal() - (mixed * product).sum(axis=0)  # of M C W' W C
-    gradient = -2 * (product - (product @ mixed.T) @ solved) + 2 * diagonal / column
-    return float(diagonal.sum()), np.asarray(gradient.reshape(-1), np.float64)
 
 
 METHODS = (Matrix(),)

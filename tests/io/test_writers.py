@@ -17,8 +17,8 @@ import shapely
 import geodp
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import OutputError, UsageError
-from geodp.io import cog, picture, publication, staged_release, tables
-from geodp.io.staged_release import check_publication
+from geodp.io import cog, picture, publication, tables
+from geodp.io.staged_release import check_publication, write_publication
 from geodp.release import Release
 from geodp.table import Cells, CountTable, ReleasedTable
 
@@ -99,7 +99,7 @@ def test_repetition_gives_the_same_bytes(tmp_path, name):
 def test_confidential_tables_are_refused(tmp_path):
     table = CountTable.from_dense(np.ones((24, 32), int), KANTO)
     with pytest.raises(UsageError, match="released"):
-        staged_release.write_publication(
+        write_publication(
             table, {}, tmp_path / "o", name="p", standard_error=1, overwrite=False, restricted={}
         )
     assert os.listdir(tmp_path) == []

@@ -13,12 +13,10 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.matrix import (
+from geodp.mechanisms.matrix import STRATEGIES, Matrix, estimate
+from geodp.mechanisms.strategies import (
     QUANTUM,
-    STRATEGIES,
     WORKLOADS,
-    Matrix,
-    estimate,
     expected_error,
     gram_of,
     haar_levels,
