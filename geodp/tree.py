@@ -109,10 +109,4 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
     digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
-    inside = grid.order.overlaps(first, digits, grid.shape)
-    if grid.mask is not None:
-        ranges = grid.mask.ranges
-        after = np.searchsorted(ranges[:, 1], first, side="right")
-        start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
-        inside &= start < first + np.uint64(stride)
-    return inside
+    return grid.domain.overlaps(first, digits)

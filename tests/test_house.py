@@ -19,6 +19,7 @@ FLOORS = [
             "coarser",
             "contribution",
             "domain",
+            "domains",
             "edges",
             "grid",
             "gridcode",

@@ -23,7 +23,6 @@ from geodp.mechanisms.base import (
 from geodp.mechanisms.ugrid import (
     LEAST,
     counted,
-    domain_of,
     noisy_total,
     plane_refusal,
     split,
@@ -144,7 +143,7 @@ class AGrid(Mechanism):
         part, first = cut(row, col, self.parts_per_axis(coarse, event))
         noise = laplace_noise(key, 2, event.scale / lower, int(first[-1]))
         fine = counted(table, part, int(first[-1])) + noise
-        inside = domain_of(grid)
+        inside = grid.domain.to_dense()
         cells = np.bincount(part[inside], minlength=fine.size)
         owner = np.repeat(np.arange(coarse.size), np.diff(first))
         each = consistent(coarse, fine, owner, cells > 0, float(upper**2 / lower**2))
