@@ -55,7 +55,7 @@ class AGrid(Mechanism):
     that changes is shared out evenly over its parts, which is the least-squares estimate.
 
     The paper takes the number of people N as public. Here a small share of the budget buys a
-    noisy N, and epsilon in the formulas is what is left. Parts without any cell of a masked
+    noisy N, and epsilon in the formulas is what is left. Parts without any cell of the
     domain are not counted among the parts.
 
     Parameters

@@ -1,5 +1,6 @@
 """Three questions to every method on every form of grid: where, how many, and how it is judged."""
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import geodp
 from geodp.accounting import event
 from geodp.evaluation.blocks import Truth
+from geodp.grid import Grid
 from geodp.mechanisms import mechanism
+from geodp.regions import Regions
 from geodp.table import CountTable
 from tests.grids import FORMS, cells_of
 from tests.reference import evaluate as reference
@@ -71,7 +74,7 @@ def hits(spec, grid, table, trials):
     seen = set()
     for released in releases(spec, table, trials):
         seen |= set(released.key.tolist())
-        if seen == cells_of(grid).keys():
+        if len(seen) == grid.size:
             break
     return seen
 
@@ -137,3 +140,23 @@ def test_an_evaluation_divides_by_the_blocks_of_the_domain(name):
     assert [1 << shift for shift in truth.shifts] == sizes
     assert truth.blocks.tolist() == [len({key // n for key in cells_of(grid)}) for n in sizes]
     assert truth.blocks[-1] == 1
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_few_regions_in_a_huge_rectangle_are_taken_or_refused_before_arrays_are_made(spec):
+    """A quarter of a billion cells around four that are the domain."""
+    corners = Regions.of_cells(
+        [[0, 0, 16383, 16383], [0, 16383, 0, 16383]], {"city": list("abcd")}, "drawn for a test"
+    )
+    grid = Grid.regular((1 << 14, 1 << 14)).with_regions(corners)
+    if (refusal := mechanism(spec).refusal(grid)) is not None:
+        assert refusal.startswith(mechanism(spec).name)
+        assert refusal.endswith(".")
+        return
+    tracemalloc.start()
+    try:
+        assert hits(spec, grid, CountTable.from_keys(grid, [0], [1000]), 4) <= {0, 1, 2, 3}
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 32 << 20, "as compiling a kernel takes at most"
