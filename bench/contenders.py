@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 import geodp
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.base import keys_of_cells
 from geodp.publisher import publish
 from geodp.release import Release
 
@@ -91,14 +90,8 @@ def accepted(specs: list[str], table: geodp.CountTable) -> tuple[list[str], dict
 
 def _dense(table: geodp.CountTable) -> Vector:
     """From an array in index order to key order."""
-    where = keys_of_cells(table.grid)
-
-    def vector(result: Any) -> NDArray[np.float64]:
-        counts = np.zeros(1 << table.grid.bits)
-        counts[where] = np.asarray(result, np.float64).reshape(-1)
-        return counts
-
-    return vector
+    grid = table.grid
+    return lambda result: grid.domain.to_vector(np.asarray(result, np.float64).reshape(grid.shape))
 
 
 def _in_key_order(result: Any) -> NDArray[np.float64]:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from math import prod
 from operator import index as whole
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.axes import Attribute, Mask
+from geodp.domains import Domain, domain_of, in_box
 from geodp.errors import CodeError, UsageError
 from geodp.gridcode import CodeSystem, code_system
 from geodp.lattice import Lattice, crs_text, six
@@ -289,13 +289,15 @@ class Grid:
         """Bits of a key: the binary tree's height k."""
         return self.order.bits
 
+    @cached_property
+    def domain(self) -> Domain:
+        """Which keys are cells that can hold people."""
+        return domain_of(self.order, self.shape, self.mask)
+
     @property
     def size(self) -> int:
         """Cells of the domain; padding and cells outside mask or regions do not count."""
-        limited = self.regions or self.mask
-        if limited is None:
-            return prod(self.shape)
-        return limited.cells * prod(len(a.labels) for a in self.attributes)
+        return self.domain.cells
 
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
         """Keys (uint64[n]) of cell indices (int64[d, n]).
@@ -318,27 +320,21 @@ class Grid:
 
     def in_extent(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether indices (int64[d, n]) lie inside the axes' sizes: bool[n]."""
+        self._require_axes(index)
+        return in_box(index, self.shape)
+
+    def _require_axes(self, index: NDArray[np.int64]) -> None:
         if index.shape[0] != len(self.shape):
             raise UsageError(f"The grid has {len(self.shape)} axes: {', '.join(self.axis_names)}.")
-        size = np.array(self.shape, np.int64)[:, None]
-        return np.asarray(((index >= 0) & (index < size)).all(axis=0), np.bool_)
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""
-        inside = self.in_extent(index)
-        if self.regions is not None:
-            inside &= self.regions.number_of(np.where(inside, index, 0)[:2]) >= 0
-        if self.mask is not None:
-            key = self.order.encode(np.where(inside, index, 0))
-            after = np.searchsorted(self.mask.ranges[:, 1], key, side="right")
-            start = np.append(self.mask.ranges[:, 0], np.uint64(2**64 - 1))[after]
-            inside &= start <= key
-        return inside
+        self._require_axes(index)
+        return self.domain.contains(index)
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether keys (uint64[n]) are cells of the domain: bool[n]."""
-        beyond = key >= np.uint64(prod(self.order.radices))
-        return self.contains(self.decode(np.where(beyond, np.uint64(0), key))) & ~beyond
+        return self.domain.contains_keys(key)
 
     def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
         """What :func:`geodp.kernels.tree.branches` needs.

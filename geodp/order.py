@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.kernels import morton
 
 KEY_BITS = 63
@@ -181,16 +181,22 @@ class Order:
         return bits_for(prod(self.radices))
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Keys of cell indices: int64[d, n], valid for the axes, to uint64[n]."""
+        """Keys of cell indices: int64[d, n] to uint64[n].
+
+        Raises CodeError for an index that the digits of its axis cannot write. Those that they can
+        have keys of their own, padding too; which are cells, the grid's domain says.
+        """
         if self.offset:
             index = index + np.array(self.offset, np.int64)[:, None]
         index = np.ascontiguousarray(index, np.int64)
         key = np.empty(index.shape[1], np.uint64)
         axis = np.array(self.axes, np.int64)
         if self.is_binary:
-            morton.encode_bits(index, axis, key)
+            good = morton.encode_bits(index, axis, key)
         else:
-            morton.encode_digits(index, axis, np.array(self.radices, np.int64), key)
+            good = morton.encode_digits(index, axis, np.array(self.radices, np.int64), key)
+        if good < key.size:
+            raise CodeError(good, "The index lies beyond the axes that the order numbers.")
         return key
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

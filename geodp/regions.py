@@ -27,9 +27,6 @@ from geodp.order import KEY_BITS, Digits, Order, bits_for
 WIDEST = 4096
 """Most parts of a region on one level; more are split into levels that are no regions."""
 
-NOWHERE = 2**64 - 1
-"""Key of a cell that no region holds; no key is as large."""
-
 CELL = "cell"
 """Name of the last level, the cells themselves."""
 
@@ -125,7 +122,8 @@ class Regions:
             paths, above = np.unique(above * labels.size + number, return_inverse=True)
             region.append(above)
             codes.append(tuple(labels[paths % labels.size].tolist()))
-        morton = Order.morton((int(at[0].max()) + 1, int(at[1].max()) + 1)).encode(at)
+        corner = at - np.minimum(at.min(axis=1, keepdims=True), 0)  # a table may reach beyond a map
+        morton = Order.morton((corner.max(axis=1) + 1).tolist()).encode(corner)
         order = np.lexsort((morton, above))
         return cls(names, tuple(codes), np.array(region)[:, order], at[:, order], source.strip())
 
@@ -318,11 +316,14 @@ class RegionOrder(Order):
         self._inner.require_fit((prod(places), *sizes[2:]))
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Keys of cell indices: int64[d, n] to uint64[n]; ``NOWHERE`` outside all regions."""
+        """Keys of cell indices: int64[d, n] to uint64[n].
+
+        Raises CodeError for a cell that no region holds, or a label beyond its attribute's digits.
+        """
         number = self.regions.number_of(index[:2])
-        key = self._inner.encode(np.concatenate([np.maximum(number, 0)[None], index[2:]]))
-        key[number < 0] = NOWHERE
-        return key
+        if (number < 0).any():
+            raise CodeError(int((number < 0).argmax()), "No region holds the cell.")
+        return self._inner.encode(np.concatenate([number[None], index[2:]]))
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
         """Cell indices of keys: uint64[n] to int64[ndim, n]; row and column -1 where no cell is."""

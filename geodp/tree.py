@@ -108,13 +108,8 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
     if grid.size == prod(radices):
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
-    inside = cells_of_box(grid, prefix, stride) > 0
-    if grid.mask is not None:
-        ranges = grid.mask.ranges
-        after = np.searchsorted(ranges[:, 1], first, side="right")
-        start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
-        inside &= start < first + np.uint64(stride)
-    return inside
+    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    return grid.domain.overlaps(first, digits)
 
 
 def cells_of_box(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.int64]:

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from geodp.edges import Edges
 from geodp.grid import Grid
-from geodp.order import Order
 from geodp.tree import overlaps
 
 MOST_CHILDREN = 1 << 20
@@ -116,7 +115,7 @@ class TreeVariance:
         radices = grid.order.radices
         if grid.size == prod(radices):
             return self.prefixes(radices)
-        if grid.mask is not None or type(grid.order) is not Order:
+        if not grid.domain.is_box:
             return self._bound(radices)
         edges = Edges.of(grid)
         found = [self.variances[0]]

@@ -9,12 +9,13 @@ from geodp.accounting import event
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
 from geodp.evaluation import blocks
-from geodp.evaluation.blocks import Truth, domain_blocks, total_variation
+from geodp.evaluation.blocks import Truth, total_variation
 from geodp.evaluation.regions import Polygons, Rectangles
 from geodp.evaluation.result import summary
 from geodp.grid import Grid
 from geodp.order import Order
 from geodp.table import CountTable, ReleasedTable
+from tests.grids import half, regions_of
 from tests.reference import evaluate as reference
 
 KEY = geodp.NoiseKey(bytes(range(32)))
@@ -105,23 +106,6 @@ def test_figures_are_those_of_the_naive_reference(name, whole, sparse, monkeypat
     assert ours["density"] == pytest.approx(ours["nonzero"] / grid.size)
 
 
-@pytest.mark.parametrize("name", GRIDS)
-def test_blocks_of_the_domain_are_counted_exactly(name):
-    grid = GRIDS[name]
-    keys = list(reference.cells_of(grid).values())
-    for shift in range(grid.bits + 1):
-        assert domain_blocks(grid, shift) == len({key >> shift for key in keys})
-
-
-def test_blocks_of_huge_domains():
-    assert domain_blocks(Grid.regular((2**19, 2**18)), 0) == 2**37
-    assert domain_blocks(Grid.regular((2**19 - 1, 2**18 - 1)), 2) == 2**35
-    order = Order((0, 1), (10**4, 10**4))
-    assert domain_blocks(Grid.regular((10**4, 10**4)).with_order(order), 2) == 10**8 // 4
-    with pytest.raises(UsageError, match="mixed order"):
-        domain_blocks(Grid.regular((10**4, 10**4 - 1)).with_order(order), 2)
-
-
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "real"])
 @pytest.mark.parametrize("name", ["line", "padded", "masked", "attributes", "pairs"])
 def test_rectangles_are_summed_like_the_reference(name, whole, monkeypatch):
@@ -152,7 +136,7 @@ def test_rectangles_take_four_axes_at_most():
         Rectangles.random(Grid.regular((2,) * 5), 3, 0)
 
 
-@pytest.mark.parametrize("name", ["plain", "northwards", "attributes", "masked"])
+@pytest.mark.parametrize("name", ["plain", "northwards", "attributes", "masked", "regions"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypatch):
     shapely = pytest.importorskip("shapely")
@@ -162,6 +146,9 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
         grid = grid.with_attribute("a", "xyz")
     if name == "masked":
         grid = masked(grid)
+    if name == "regions":  # digits of 3 and 2 under the places, and cells between the regions
+        grid = grid.with_attribute("a", "xyz").with_attribute("b", "pq")
+        grid = grid.with_regions(regions_of(half((12, 9), 6)))
     shapes = {
         "triangle": shapely.Polygon([(95, 75), (195, 80), (130, 210)]),
         "two": shapely.MultiPolygon([shapely.box(100, 180, 121, 200), shapely.box(0, 0, 107, 99)]),
@@ -185,7 +172,7 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
                 y = (200 - 10 * row - 5) if name != "northwards" else (80 + 10 * row + 5)
                 if not shape.contains(shapely.Point(100 + 10 * col + 5, y)):
                     continue
-                inside += 1
+                inside += (row, col, *[0] * len(grid.attributes)) in cells
                 for rest in np.ndindex(*grid.shape[2:]):
                     k = cells.get((row, col, *rest))
                     expected += given.get(k, 0) - true.get(k, 0)
@@ -208,7 +195,7 @@ def test_polygons_that_are_refused():
             Polygons.of(wrong, [box])
     with pytest.raises(UsageError, match="1 is no polygon"):
         Polygons.of(grid, [shapely.Point(0, 0)])
-    with pytest.raises(UsageError, match="Morton"):
+    with pytest.raises(UsageError, match="below its places"):
         Polygons.of(
             grid.with_attribute("a", "xy").with_order(Order((2, 0, 1, 0, 1), (2,) * 5)), [box]
         )

@@ -21,6 +21,7 @@ FLOORS = [
             "coarser",
             "contribution",
             "domain",
+            "domains",
             "edges",
             "grid",
             "gridcode",

@@ -6,13 +6,11 @@ is small, so a grid of any size is evaluated in time and memory of its occupied 
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.table import CountTable, ReleasedTable
 
@@ -48,48 +46,6 @@ def shifts_of(grid: Grid) -> tuple[int, ...]:
     return (*range(0, grid.bits, 2), grid.bits)
 
 
-def domain_blocks(grid: Grid, shift: int) -> int:
-    """Blocks of ``2**shift`` consecutive keys, aligned, that overlap the public domain: exact.
-
-    Raises UsageError for a padded domain of a mixed order with more than 2**26 cells.
-
-    Examples
-    --------
-    >>> grid = Grid.regular((5, 3))  # padded to 8 x 4
-    >>> [domain_blocks(grid, shift) for shift in (0, 2, 4, 5)]
-    [15, 6, 2, 1]
-    """
-    order = grid.order
-    if not order.is_binary:
-        return _blocks_of_mixed(grid, shift)
-    low = order.axes[grid.bits - shift :]
-    # A block is a product of aligned intervals, one an axis.
-    across = [-(-size // (1 << low.count(axis))) for axis, size in enumerate(grid.shape)]
-    if grid.mask is None:
-        return prod(across)
-    under = sum(1 for axis in order.axes if axis > 1)
-    if shift <= under:
-        return grid.mask.cells * prod(across[2:])
-    first = (grid.mask.ranges[:, 0] >> np.uint64(shift)).astype(np.int64)
-    last = ((grid.mask.ranges[:, 1] - np.uint64(1)) >> np.uint64(shift)).astype(np.int64)
-    fresh = last - first + 1
-    fresh[1:] -= first[1:] == last[:-1]  # neighbouring ranges share at most one block
-    return int(fresh.sum())
-
-
-def _blocks_of_mixed(grid: Grid, shift: int) -> int:
-    capacity = prod(grid.order.radices)
-    if grid.size == capacity:
-        return -(-capacity // (1 << shift))
-    if prod(grid.shape) > MOST_KEYS:
-        raise UsageError(
-            "A grid of a mixed order, padded, is evaluated up to 2**26 cells; "
-            "choose smaller bounds or the Morton order."
-        )
-    index = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
-    return int(np.unique(grid.order.encode(index) >> np.uint64(shift)).size)
-
-
 def coarser(key: Keys, values: NDArray[Any], shift: int) -> tuple[Keys, NDArray[Any]]:
     """Sums over blocks of ``2**shift`` keys.
 
@@ -112,7 +68,13 @@ def coarser(key: Keys, values: NDArray[Any], shift: int) -> tuple[Keys, NDArray[
         for _ in range(shift // 2):
             values = (values[::4] + values[1::4]) + (values[2::4] + values[3::4])
         return None, values[::2] + values[1::2] if shift % 2 else values
-    block = key >> np.uint64(shift)
+    return summed(key >> np.uint64(shift), values)
+
+
+def summed(
+    block: NDArray[np.uint64], values: NDArray[Any]
+) -> tuple[NDArray[np.uint64], NDArray[Any]]:
+    """Every block once, with the sum of its values; blocks increase, and there is one or more."""
     start = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
     return block[start], np.add.reduceat(values, start)
 
@@ -142,7 +104,7 @@ class Truth:
         grid = table.grid
         self.table = table
         self.shifts = shifts_of(grid)
-        self.blocks = np.array([domain_blocks(grid, s) for s in self.shifts], np.float64)
+        self.blocks = np.array(grid.domain.count_blocks(self.shifts), np.float64)
         self.total = int(table.count.sum())
         self.of_class = np.searchsorted(CLASSES, table.count, side="right") - 1
         self.class_cells = np.bincount(self.of_class, minlength=len(CLASSES))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.evaluation.blocks import MOST_KEYS, Keys, coarser
+from geodp.evaluation.blocks import MOST_KEYS, Keys, summed
 from geodp.grid import Grid
 from geodp.kernels import rectangles as kernels
 from geodp.region import box_of_polygon, cells_of_polygon
@@ -96,23 +96,23 @@ class Rectangles:
 
 @dataclass(frozen=True, eq=False)
 class Polygons:
-    """Named areas of a map: the cells whose centre lies inside.
+    """Named areas of a map: the cells of the domain whose centre lies inside.
 
     Attributes
     ----------
     names : tuple of str
     place : uint64[n]
-        Keys of cells without their attributes' bits.
+        Keys of cells without their attributes' digits.
     polygon : int64[n]
         Which polygon each belongs to; a cell may belong to several.
-    under : int
-        Bits of the attributes, over which a polygon's sum goes.
+    stride : int
+        Keys of the attributes under a place, over which a polygon's sum goes.
     """
 
     names: tuple[str, ...]
     place: NDArray[np.uint64] = field(repr=False)
     polygon: NDArray[np.int64] = field(repr=False)
-    under: int
+    stride: int
 
     @classmethod
     def of(cls, grid: Grid, shapes: Mapping[str, Any] | Sequence[Any]) -> Polygons:
@@ -121,7 +121,7 @@ class Polygons:
         Parameters
         ----------
         grid : Grid
-            One map with a place on the Earth, in Morton order; with or without attributes.
+            One map with a place on the Earth, and attributes, if any, under its places.
         shapes : mapping from name to shapely geometry, or sequence of geometries
             In the grid's CRS.
 
@@ -139,7 +139,10 @@ class Polygons:
             raise UsageError("Polygons need a grid of one map with a place on the Earth.")
         under = sum(1 for axis in grid.order.axes if axis > 1)
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
-            raise UsageError("Polygons need a grid in Morton order.")
+            raise UsageError(
+                "Polygons need a grid whose attributes come below its places (--attributes below)."
+            )
+        stride = prod(grid.order.radices[len(grid.order.axes) - under :])
         place = grid.places[0]
         members: list[NDArray[np.uint64]] = []
         cells = 0
@@ -153,25 +156,25 @@ class Polygons:
             row, col = cells_of_polygon(place, shape, (rows, cols))
             index = np.zeros((len(grid.shape), row.size), np.int64)
             index[0], index[1] = row, col
-            members.append(grid.order.encode(index) >> np.uint64(under))
+            inside = index[:, grid.contains(index)]
+            members.append(grid.order.encode(inside) // np.uint64(stride))
         number = np.repeat(np.arange(len(members)), [part.size for part in members])
         keys = np.concatenate([np.empty(0, np.uint64), *members])
-        return cls(tuple(shapes), keys, number.astype(np.int64), under)
+        return cls(tuple(shapes), keys, number.astype(np.int64), stride)
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """Cells of the map in each polygon: int64[p]."""
+        """Cells of the map's domain in each polygon: int64[p]."""
         return np.bincount(self.polygon, minlength=len(self.names))
 
     def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
         """Sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
-        key, value = coarser(key, value, self.under)
         if key is None:
-            found = value[self.place.astype(np.int64)]
-        elif key.size:
-            at = np.minimum(np.searchsorted(key, self.place), key.size - 1)
-            found = np.where(key[at] == self.place, value[at], 0)
-        else:
-            found = np.zeros(self.place.size)
-        weights = found.astype(np.float64)
-        return np.bincount(self.polygon, weights, len(self.names)).astype(np.float64)
+            key = np.flatnonzero(value).astype(np.uint64)
+            value = value[key.astype(np.int64)]
+        found = np.zeros(self.place.size)
+        if key.size:
+            node, sums = summed(key // np.uint64(self.stride), value)
+            at = np.minimum(np.searchsorted(node, self.place), node.size - 1)
+            found = np.where(node[at] == self.place, sums[at], 0).astype(np.float64)
+        return np.bincount(self.polygon, found, len(self.names)).astype(np.float64)

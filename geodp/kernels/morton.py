@@ -9,18 +9,24 @@ from geodp._jit import kernel
 
 
 @kernel
-def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[np.uint64]) -> None:
+def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[np.uint64]) -> int:
     """Interleave the bits of cell indices.
 
     Parameters
     ----------
     index : int64[d, n]
-        Non-negative; axis ``a`` has as many bits as ``axis`` names it.
+        Axis ``a`` has as many bits as ``axis`` names it.
     axis : int64[bits]
         The axis of every bit of the key, most significant first. The bits of one axis
         come in falling significance.
     key : uint64[n], written
+
+    Returns
+    -------
+    int
+        Position of the first index that is negative or has more bits; n where all have keys.
     """
+    good = key.size
     taken = np.empty(index.shape[0], np.int64)
     for i in range(key.size):
         taken[:] = 0
@@ -31,6 +37,12 @@ def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[
             packed |= bit << np.uint64(position)
             taken[a] += 1
         key[i] = packed
+        left = np.int64(0)
+        for a in range(index.shape[0]):
+            left |= index[a, i] >> taken[a]
+        if left != 0 and good == key.size:
+            good = i
+    return good
 
 
 @kernel
@@ -51,12 +63,13 @@ def encode_digits(
     axis: NDArray[np.int64],
     radix: NDArray[np.int64],
     key: NDArray[np.uint64],
-) -> None:
+) -> int:
     """Interleave the digits of cell indices in a mixed radix.
 
     As :func:`encode_bits`, with ``radix`` (int64[digits]) beside ``axis``: the key is the
     number whose digits, most significant first, have these radices.
     """
+    good = key.size
     rest = np.empty(index.shape[0], np.int64)
     for i in range(key.size):
         for a in range(index.shape[0]):
@@ -69,6 +82,12 @@ def encode_digits(
             rest[a] //= radix[position]
             weight *= np.uint64(radix[position])
         key[i] = packed
+        left = np.int64(0)
+        for a in range(index.shape[0]):
+            left |= rest[a]
+        if left != 0 and good == key.size:
+            good = i
+    return good
 
 
 @kernel

@@ -25,7 +25,6 @@ from geodp.mechanisms.base import (
 from geodp.mechanisms.ugrid import (
     LEAST,
     counted,
-    domain_of,
     noisy_total,
     plane_refusal,
     split,
@@ -58,7 +57,7 @@ class AGrid(Mechanism):
     that changes is shared out evenly over its parts, which is the least-squares estimate.
 
     The paper takes the number of people N as public. Here a small share of the budget buys a
-    noisy N, and epsilon in the formulas is what is left. Parts without any cell of a masked
+    noisy N, and epsilon in the formulas is what is left. Parts without any cell of the
     domain are not counted among the parts.
 
     Parameters
@@ -158,7 +157,7 @@ class AGrid(Mechanism):
         coarse = add_noise(counted(table, block, tall * wide), key, 1, event.scale / upper)
         part, first = cut(row, col, self.parts_per_axis(coarse, event))
         fine = add_noise(counted(table, part, int(first[-1])), key, 2, event.scale / lower)
-        inside = domain_of(grid)
+        inside = grid.domain.to_dense()
         cells = np.bincount(part[inside], minlength=fine.size)
         owner = np.repeat(np.arange(coarse.size), np.diff(first))
         each = consistent(coarse, fine, owner, cells > 0, float(upper**2 / lower**2))

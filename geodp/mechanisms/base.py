@@ -378,18 +378,10 @@ def released_vector(values: Counts, grid: Grid, event: Event) -> ReleasedTable:
     """A release of values of all ``2**bits`` keys; those outside the domain are dropped."""
     key = np.flatnonzero(values).astype(np.uint64)
     if grid.size < values.size:
-        key = key[grid.contains_keys(key)]
+        key = key[grid.domain.contains_keys(key)]
     return ReleasedTable(grid, key, values[key], event)
 
 
 def released_dense(values: Counts, grid: Grid, event: Event) -> ReleasedTable:
-    """A release of an array of the grid's shape, in index order."""
-    vector: Any = np.zeros(1 << grid.bits, values.dtype)
-    vector[keys_of_cells(grid)] = values.reshape(-1)
-    return released_vector(vector, grid, event)
-
-
-def keys_of_cells(grid: Grid) -> NDArray[np.int64]:
-    """Keys of all cells of the grid's box, masked or not, in index order: int64[cells]."""
-    index = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
-    return grid.order.encode(index).astype(np.int64)
+    """A release of an array of the grid's box; cells outside the domain are dropped."""
+    return released_vector(grid.domain.to_vector(values), grid, event)

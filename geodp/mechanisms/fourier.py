@@ -64,7 +64,8 @@ class Barak(Mechanism):
         Most bits of a marginal; 0: all, so that every coefficient is measured.
     nonnegative : bool
         Whether to solve the program. Otherwise the coefficients are transformed back, those not
-        measured as 0, which is unbiased for every measured marginal.
+        measured as 0, which is unbiased for every measured marginal where all keys are cells of
+        the domain.
     """
 
     order: int = 2
@@ -103,7 +104,12 @@ class Barak(Mechanism):
                 "upwards, and where cells outnumber coefficients most cells become 0.",
                 blur,
             )
-        return ("None but the inverse transform: measured marginals are unbiased.", blur)
+        return (
+            "None but the inverse transform: measured marginals are unbiased, on a domain that "
+            "fills its keys. Elsewhere what the blurred table gives to keys outside the domain is "
+            "dropped, and sums are biased downwards by it.",
+            blur,
+        )
 
     def coefficients(self, grid: Grid) -> int:
         """How many are measured."""

@@ -248,10 +248,10 @@ class Branching(Mechanism):
     def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
         """Exact variances of the boxes that are blocks of keys.
 
-        None on a masked grid, on one whose order is not binary, and on more than 2**20 keys,
+        None on a part of a box, on a grid whose order is not binary, and on more than 2**20 keys,
         where they are not worked out.
         """
-        if grid.mask is not None or not grid.order.is_binary or 1 << grid.bits > MOST_UNALIGNED:
+        if not grid.domain.is_box or not grid.order.is_binary or 1 << grid.bits > MOST_UNALIGNED:
             return None
         tree = self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance)
         splits = self.splits(grid)

@@ -157,7 +157,7 @@ class PriveletAxes(Mechanism):
         its keys the edges are worked out; on a masked one every block is.
         """
         sigma2 = DiscreteLaplace.of_scale(event.scale).variance
-        if grid.mask is not None:
+        if not grid.domain.is_box:
             return sigma2 * _masked_variances(grid)
         factors = []
         for size, bits in zip(grid.shape, axis_bits(grid), strict=True):

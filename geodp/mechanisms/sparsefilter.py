@@ -6,21 +6,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accounting import Event, Guarantee
-from geodp.axes import Mask
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.noise import DiscreteLaplace, NodeNoise
 from geodp.noise.geometric import LIMIT, Geometric, Interval
 from geodp.noise.law import exp_interval
-from geodp.order import bits_for
 from geodp.randomness import NoiseKey, Stream
 from geodp.table import CountTable, ReleasedTable
 
@@ -133,18 +130,18 @@ class Filter(Mechanism):
 
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """The cells whose noisy counts are at least theta."""
-        theta = self.threshold(table.grid, event)
+        theta, domain = self.threshold(table.grid, event), table.grid.domain
         law = DiscreteLaplace.of_scale(event.scale)
         leaf = table.key | np.uint64(1 << table.grid.bits)
         noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits, table.grid.bits)
         noisy = table.count + noise
         kept = noisy >= theta
-        rank = np.sort(ranks_of_keys(table.grid, table.key))
-        empty = passing_ranks(key, event.scale, theta, table.grid.size - rank.size)
+        rank = np.sort(domain.ranks_of_keys(table.key))
+        empty = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
         # The i-th occupied cell has rank[i] - i empty ones before it.
         empty += np.searchsorted(rank - np.arange(rank.size), empty, side="right")
         value = theta + Geometric(key, VALUES, _ratio(event.scale)).draws(0, empty.size)
-        keys = np.concatenate([table.key[kept], keys_of_ranks(table.grid, empty)])
+        keys = np.concatenate([table.key[kept], domain.keys_of_ranks(empty)])
         order = np.argsort(keys)
         values = np.concatenate([noisy[kept], value])
         return ReleasedTable(table.grid, keys[order], values[order], event)
@@ -231,61 +228,6 @@ def _passing(key: NoiseKey, scale: Fraction, theta: int, n: int) -> Iterator[NDA
             return
         yield rank
         first, last = first + batch, int(rank[-1])
-
-
-@dataclass(frozen=True)
-class _Masked:
-    """The numbering of a masked grid's cells: runs of places, each with all attribute indices.
-
-    ``start`` and ``before``, int64[r], are a run's first place and how many places come before
-    it; ``sizes`` and ``shifts`` are the attributes', ``under`` is how many bits they take.
-    """
-
-    start: NDArray[np.int64]
-    before: NDArray[np.int64]
-    sizes: tuple[int, ...]
-    shifts: tuple[int, ...]
-    under: int
-
-    @classmethod
-    def of(cls, grid: Grid, mask: Mask) -> _Masked:
-        sizes = grid.shape[2:]
-        bits = [bits_for(size) for size in sizes]
-        shifts = tuple(sum(bits[i + 1 :]) for i in range(len(bits)))
-        start, stop = (mask.ranges >> np.uint64(sum(bits))).T
-        length = (stop - start).astype(np.int64)
-        return cls(start.astype(np.int64), np.cumsum(length) - length, sizes, shifts, sum(bits))
-
-
-def keys_of_ranks(grid: Grid, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Keys of the domain's cells by number, 0 to ``size - 1``: int64[n] to uint64[n].
-
-    Cells count in index order; on a masked grid its places count in key order, and the
-    attributes of a place in index order.
-    """
-    if grid.mask is None:
-        return grid.order.encode(np.array(np.unravel_index(rank, grid.shape), np.int64))
-    by = _Masked.of(grid, grid.mask)
-    place, within = np.divmod(rank, prod(by.sizes))
-    run = np.searchsorted(by.before, place, side="right") - 1
-    key = (by.start[run] + place - by.before[run]) << by.under
-    for i, shift in enumerate(by.shifts):
-        key |= within // prod(by.sizes[i + 1 :]) % by.sizes[i] << shift
-    return key.astype(np.uint64)
-
-
-def ranks_of_keys(grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Numbers of cells of the domain, see :func:`keys_of_ranks`: uint64[n] to int64[n]."""
-    if grid.mask is None:
-        return np.asarray(np.ravel_multi_index(tuple(grid.decode(key)), grid.shape), np.int64)
-    by = _Masked.of(grid, grid.mask)
-    place = (key >> np.uint64(by.under)).astype(np.int64)
-    run = np.searchsorted(by.start, place, side="right") - 1
-    rank = place - by.start[run] + by.before[run]
-    for size, shift in zip(by.sizes, by.shifts, strict=True):
-        digit = (key >> np.uint64(shift)).astype(np.int64) & ((1 << bits_for(size)) - 1)
-        rank = rank * size + digit
-    return rank
 
 
 METHODS = (Filter(),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import isqrt, prod
 from typing import ClassVar
 
 import numpy as np
@@ -14,12 +14,12 @@ from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.mechanisms.base import (
+    MOST_CELLS,
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
     Query,
     add_noise,
-    keys_of_cells,
     released_dense,
     stage_query,
 )
@@ -43,14 +43,6 @@ def split(size: int, parts: int) -> NDArray[np.int64]:
     return ((np.arange(size) + 1) * parts - 1) // size
 
 
-def domain_of(grid: Grid) -> NDArray[np.bool_]:
-    """Whether the cells of the grid's box belong to the domain: bool[shape]."""
-    if grid.mask is None:
-        return np.ones(grid.shape, np.bool_)
-    inside = grid.contains_keys(keys_of_cells(grid).astype(np.uint64))
-    return np.asarray(inside.reshape(grid.shape), np.bool_)
-
-
 def counted(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """People of every block, exactly: int64[n]; ``block`` has the grid's shape."""
     sums = np.zeros(n, np.int64)
@@ -65,10 +57,16 @@ def noisy_total(table: CountTable, event: Event, key: NoiseKey, share: Fraction)
 
 
 def plane_refusal(name: str, grid: Grid) -> str | None:
-    """Why a method of two axes cannot take a grid."""
-    if len(grid.shape) == 2:
-        return None
-    return f"{name} cuts a map into blocks, and takes two axes; this grid has {len(grid.shape)}."
+    """Why a method that works on the whole box of two axes cannot take a grid."""
+    if len(grid.shape) != 2:
+        axes = len(grid.shape)
+        return f"{name} cuts a map into blocks, and takes two axes; this grid has {axes}."
+    if (cells := prod(grid.shape)) > MOST_CELLS:
+        return (
+            f"{name} works on every cell of the rectangle around the domain, and takes at most "
+            f"{MOST_CELLS:,} cells; this one has {cells:,}."
+        )
+    return None
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ class UGrid(Mechanism):
         block = split(rows, tall)[:, None] * wide + split(cols, wide)
         people = counted(table, block, tall * wide)
         noisy = add_noise(people, key, 1, event.scale / self.shares[1])
-        inside = domain_of(grid)
+        inside = grid.domain.to_dense()
         cells = np.bincount(block[inside], minlength=tall * wide)
         each = noisy / np.maximum(cells, 1)
         return released_dense(np.where(inside, each[block], 0), grid, event)

@@ -20,18 +20,16 @@ from geodp.mechanisms.base import laplace_noise
 from geodp.mechanisms.sparsefilter import (
     Filter,
     automatic_threshold,
-    keys_of_ranks,
     passing_probability,
     passing_ranks,
-    ranks_of_keys,
 )
 from geodp.noise import geometric as module
 from geodp.noise.geometric import LIMIT, Geometric
 from geodp.noise.law import exp_interval
-from geodp.order import Order
 from geodp.publisher import publish
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable
+from tests.grids import FORMS, cells_of
 from tests.reference import sparsefilter as reference
 from tests.strategies import secrets, shaped_tables
 
@@ -149,36 +147,6 @@ def test_a_ratio_next_to_one_never_stops_within_the_limit():
     assert (law.draws(0, 5) == LIMIT).all()
 
 
-# Cells and their numbers.
-
-
-@given(shaped_tables(), st.data())
-@settings(max_examples=40)
-def test_numbers_enumerate_the_domain(table, data):
-    grid = table.grid
-    if len(grid.shape) == 2:
-        if data.draw(st.booleans()):
-            grid = grid.with_attribute("age", ["child", "adult", "old"])
-            grid = grid.with_attribute("hour", ["day", "night"])
-        if data.draw(st.booleans()):
-            size = grid.shape[0] * grid.shape[1]
-            inside = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
-            inside[data.draw(st.integers(0, size - 1))] = True
-            blocks = blocks_of_array(inside.reshape(grid.shape[:2]))
-            grid = grid.with_mask(mask_of_blocks(grid, blocks, "drawn for a test"))
-    keys = keys_of_ranks(grid, np.arange(grid.size))
-    assert sorted(keys.tolist()) == reference.domain(grid)
-    assert (ranks_of_keys(grid, keys) == np.arange(grid.size)).all()
-
-
-def test_numbers_work_in_any_order_and_at_any_size():
-    grid = Grid.regular((10,)).with_order(Order((0, 0), (2, 5)))
-    assert (ranks_of_keys(grid, keys_of_ranks(grid, np.arange(10))) == np.arange(10)).all()
-    large = Grid.regular((1 << 31, 1 << 31))
-    rank = np.array([0, 5, (1 << 62) - 1, 3 << 40])
-    assert (ranks_of_keys(large, keys_of_ranks(large, rank)) == rank).all()
-
-
 # The filter.
 
 
@@ -217,6 +185,39 @@ def test_the_joint_law_is_that_of_the_dense_filter(theta):
     }
     assert chi_square(sparse, law) > SIGNIFICANCE
     assert chi_square(dense, law) > SIGNIFICANCE
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("occupied", [0, 5], ids=["empty", "occupied"])
+@pytest.mark.parametrize("name", ["mask, attributes", "regions", "regions, attributes under"])
+def test_every_cell_of_a_part_of_a_map_passes_as_often_as_in_the_dense_filter(name, occupied):
+    """And none outside. Cells are independent, so each has a 2 x 2 table of its own."""
+    grid, trials, scale, theta = FORMS[name], 1500, Fraction(2), 3
+    domain = np.array(sorted(cells_of(grid)), np.uint64)
+    true = np.zeros(domain.size, np.int64)
+    true[np.random.default_rng(8).permutation(domain.size)[:occupied]] = np.arange(1, occupied + 1)
+    table = CountTable.from_keys(grid, domain, true)
+    sparse, dense, number = np.zeros(domain.size), np.zeros(domain.size), []
+    for trial in range(trials):
+        key = NoiseKey(secret_of(trial))
+        released = Filter(theta).release(table, spent(scale), key)
+        at = np.searchsorted(domain, released.key)
+        assert (domain[np.minimum(at, domain.size - 1)] == released.key).all()
+        noisy = np.array(
+            reference.dense(true, laplace_noise(key, 9, scale, domain.size), theta), np.int64
+        )
+        sparse[at] += 1
+        dense += noisy > 0
+        number.append((released.key.size, int((noisy > 0).sum())))
+    mean = (sparse + dense) / (2 * trials)
+    assert mean.min() > 0
+    statistic = (np.square(sparse - dense) / (2 * trials * mean * (1 - mean))).sum()
+    assert stats.chi2.sf(statistic, domain.size) > SIGNIFICANCE
+    together = np.apply_along_axis(np.bincount, 0, np.array(number), minlength=domain.size + 1)
+    often = together.sum(axis=1) >= 20
+    rows = np.vstack([together[often], together[~often].sum(axis=0)])
+    rows = rows[rows.sum(axis=1) > 0]
+    assert stats.chi2_contingency(rows).pvalue > SIGNIFICANCE
 
 
 @pytest.mark.law
@@ -318,7 +319,7 @@ def test_nobody_outside_a_mask_and_every_cell_inside_may_pass():
         released = Filter(1).release(table, spent(4), NoiseKey(secret_of(trial)))
         assert grid.contains_keys(released.key).all()
         seen |= set(released.key.tolist())
-    assert seen == set(reference.domain(grid))
+    assert seen == cells_of(grid).keys()
 
 
 def test_too_low_a_threshold_is_refused_before_anything_is_drawn(monkeypatch):

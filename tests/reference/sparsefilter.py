@@ -42,11 +42,3 @@ def geometric(secret: bytes, stream: int, ratio: Decimal, digits: int, draw: int
             power *= power
         assert Decimal(words[digits] & (2**63 - 1)) > power * 2**63  # the upper digits are 0
     return value
-
-
-def domain(grid) -> list[int]:
-    """Keys of all cells of a small grid's domain, sorted."""
-    import numpy as np
-
-    every = np.arange(1 << grid.bits, dtype=np.uint64)
-    return every[grid.contains_keys(every)].tolist()

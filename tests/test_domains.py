@@ -1,0 +1,164 @@
+"""What a grid's domain says, held against its definition cell by cell; and what has no key."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid import Grid
+from geodp.order import Order
+from geodp.region import Region
+from geodp.regions import Regions
+from tests.grids import FORMS, cells_of, in_regions, masked
+from tests.strategies import shaped_tables
+
+every_form = pytest.mark.parametrize("grid", FORMS.values(), ids=list(FORMS))
+
+
+@every_form
+def test_indices_keys_and_arrays_agree_on_what_is_a_cell(grid):
+    cells, domain = cells_of(grid), grid.domain
+    assert domain.cells == grid.size == len(cells)
+    every = np.indices(grid.shape).reshape(len(grid.shape), -1)
+    held = set(map(tuple, cells.values()))
+    inside = np.array([tuple(index) in held for index in every.T.tolist()])
+    assert domain.contains(every).tolist() == inside.tolist()
+    assert domain.to_dense().reshape(-1).tolist() == inside.tolist()
+    keys = np.arange((1 << grid.bits) + 5, dtype=np.uint64)
+    assert keys[domain.contains_keys(keys)].tolist() == sorted(cells)
+    values = np.arange(1, every.shape[1] + 1).reshape(grid.shape)
+    vector = domain.to_vector(values)
+    assert {key: values[tuple(index)] for key, index in cells.items()} == {
+        key: vector[key] for key in np.flatnonzero(vector).tolist()
+    }
+
+
+@every_form
+def test_blocks_of_any_digits_hold_a_cell_or_none(grid):
+    radices = grid.order.radices
+    for digits in range(len(radices) + 1):
+        stride = prod(radices[digits:])
+        first = np.arange(0, prod(radices), stride, dtype=np.uint64)
+        held = {key // stride for key in cells_of(grid)}
+        assert np.flatnonzero(grid.domain.overlaps(first, digits)).tolist() == sorted(held)
+
+
+@every_form
+def test_blocks_are_counted_exactly(grid):
+    shifts = range(grid.bits + 1)
+    expected = [len({key >> shift for key in cells_of(grid)}) for shift in shifts]
+    assert grid.domain.count_blocks(shifts) == expected
+
+
+def test_blocks_of_huge_domains():
+    def blocks(grid, shift):
+        return grid.domain.count_blocks([shift])[0]
+
+    assert blocks(Grid.regular((2**19, 2**18)), 0) == 2**37
+    assert blocks(Grid.regular((2**19 - 1, 2**18 - 1)), 2) == 2**35
+    order = Order((0, 1), (10**4, 10**4))
+    assert blocks(Grid.regular((10**4, 10**4)).with_order(order), 2) == 10**8 // 4
+    with pytest.raises(UsageError, match="mixed order"):
+        blocks(Grid.regular((10**4, 10**4 - 1)).with_order(order), 2)
+
+
+@every_form
+def test_every_cell_has_one_number(grid):
+    keys = grid.domain.keys_of_ranks(np.arange(grid.size))
+    assert sorted(keys.tolist()) == sorted(cells_of(grid))
+    assert grid.domain.ranks_of_keys(keys).tolist() == list(range(grid.size))
+    nobody = np.empty(0, np.int64)
+    assert grid.domain.ranks_of_keys(grid.domain.keys_of_ranks(nobody)).size == 0
+
+
+@given(shaped_tables(), st.data())
+@settings(max_examples=40)
+def test_numbers_enumerate_any_box_and_any_mask(table, data):
+    grid = table.grid
+    if len(grid.shape) == 2:
+        if data.draw(st.booleans()):
+            grid = grid.with_attribute("age", ["child", "adult", "old"])
+            grid = grid.with_attribute("hour", ["day", "night"])
+        if data.draw(st.booleans()):
+            size = grid.shape[0] * grid.shape[1]
+            inside = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+            inside[data.draw(st.integers(0, size - 1))] = True
+            grid = masked(grid, inside.reshape(grid.shape[:2]))
+    keys = grid.domain.keys_of_ranks(np.arange(grid.size))
+    assert sorted(keys.tolist()) == sorted(cells_of(grid))
+    assert (grid.domain.ranks_of_keys(keys) == np.arange(grid.size)).all()
+
+
+def test_numbers_of_huge_domains():
+    large = Grid.regular((1 << 31, 1 << 31)).domain
+    rank = np.array([0, 5, (1 << 62) - 1, 3 << 40])
+    assert (large.ranks_of_keys(large.keys_of_ranks(rank)) == rank).all()
+
+
+@every_form
+def test_no_index_beyond_its_digits_has_the_key_of_another(grid):
+    """Whatever the order can write down has a key of its own, and the rest is refused."""
+    order, shape = grid.order, grid.shape
+    seen = {}
+    corners = product(*(range(-2, size + 3) for size in shape)) if grid.size < 100 else [shape]
+    for index in corners:
+        try:
+            key = int(order.encode(np.array(index)[:, None])[0])
+        except CodeError as refused:
+            assert refused.position == 0  # noqa: PT017
+            assert list(index) not in list(cells_of(grid).values())
+            continue
+        assert seen.setdefault(key, index) == index
+        assert order.decode(np.array([key], np.uint64), len(shape))[:, 0].tolist() == list(index)
+
+
+@every_form
+def test_a_cell_outside_is_refused_by_its_position(grid):
+    first = np.array(next(iter(cells_of(grid).values())))
+    for axis, step in product(range(len(grid.shape)), (-10_000, 10_000)):
+        wrong = first.copy()
+        wrong[axis] += step
+        for encode in (grid.encode, grid.order.encode):
+            with pytest.raises(CodeError) as refused:
+                encode(np.stack([first, first, wrong, wrong], axis=1))
+            assert refused.value.position == 2
+
+
+def test_a_cell_between_regions_is_refused_by_grid_and_order():
+    grid = in_regions()
+    outside = np.argwhere(~grid.domain.to_dense()).T
+    for encode in (grid.encode, grid.order.encode):
+        with pytest.raises(CodeError) as refused:
+            encode(np.concatenate([grid.regions.cell[:, :3], outside], axis=1))
+        assert refused.value.position == 3
+    with pytest.raises(CodeError):
+        Region.of(grid, outside)
+
+
+def test_a_region_is_its_cells_of_the_domain():
+    shapely = pytest.importorskip("shapely")
+    whole = shapely.box(0, 0, 11, 24)
+    for part in (None, "mask", "regions"):
+        grid = Grid.regular((24, 11), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+        if part == "mask":
+            grid = masked(grid, FORMS["mask"].domain.to_dense())
+        if part == "regions":
+            grid = grid.with_regions(FORMS["regions"].regions)
+        assert sorted(Region.of(grid, whole).key.tolist()) == sorted(cells_of(grid))
+
+
+def test_a_table_of_regions_may_reach_beyond_the_map_on_all_sides():
+    cell = np.array([[-3, -1, 0, 0, 2, 5], [4, -2, 0, 3, 1, 9]])
+    codes = {"city": list("aababb")}
+    turned = Regions.of_cells(cell[:, ::-1], {"city": codes["city"][::-1]}, "an example")
+    table = Regions.of_cells(cell, codes, "an example")
+    assert table.sha256 == turned.sha256
+    inside = (cell >= 0).all(axis=0) & (cell < [[4], [4]]).all(axis=0)
+    few = Regions.of_cells(cell[:, inside], {"city": np.array(list("aababb"))[inside]}, "x")
+    grid = Grid.regular((4, 4)).with_regions(table)
+    assert grid.regions.sha256 == few.sha256
+    assert grid.size == 3
