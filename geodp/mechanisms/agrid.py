@@ -78,7 +78,7 @@ class AGrid(Mechanism):
     c2: Fraction = Fraction(5)
 
     name: ClassVar[str] = "agrid"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "adaptive grid of noisy block counts (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."

@@ -194,7 +194,7 @@ class Branching(Mechanism):
     """
 
     name: ClassVar[str] = "hb"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "consistent tree with the best fan-out (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Understanding Hierarchical Methods for Differentially Private "

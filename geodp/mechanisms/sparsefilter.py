@@ -65,7 +65,7 @@ class Filter(Mechanism):
     theta: int = 0
 
     name: ClassVar[str] = "filter"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "geometric noise, filtered by a threshold (Cormode et al. 2012)"
     citation: ClassVar[str] = (
         "Cormode, Procopiuc, Srivastava, Tran: Differentially Private Summaries for Sparse Data. "

@@ -91,7 +91,7 @@ class UGrid(Mechanism):
     c: Fraction = Fraction(10)
 
     name: ClassVar[str] = "ugrid"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "uniform grid of noisy block counts (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
