@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import signal
@@ -227,9 +228,13 @@ def test_an_interrupted_run_leaves_nothing(processes, tmp_path):
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(4)
-    os.killpg(child.pid, signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    try:
+        time.sleep(4)
+        os.killpg(child.pid, signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # none is left
+            os.killpg(child.pid, signal.SIGKILL)
     assert child.returncode in (130, -signal.SIGINT), err  # the latter while modules are imported
     assert "Traceback" not in err or "geodp/evaluation" not in err
     assert out == ""

@@ -114,7 +114,6 @@ def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, wait):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(wait)
     os.killpg(run.pid, signal.SIGINT)
@@ -149,7 +148,6 @@ def test_a_library_that_turns_the_end_into_an_error_does_not_hide_it(number, cod
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert done.returncode == code
     assert "ImportError" not in done.stderr

@@ -182,7 +182,6 @@ def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp
         stderr=theirs,
         start_new_session=True,
         env={**os.environ, "TERM": "xterm"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     assert run.stdout.readline() == b"HERE\n"
