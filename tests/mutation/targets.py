@@ -38,7 +38,10 @@ TARGETS = (
     Target("geodp.accounts", LEDGER),
     Target("geodp.chain", LEDGER),
     Target("geodp.loss", ("tests/test_loss.py",)),
-    Target("geodp.neighbours", ("tests/test_ledger_attacks.py", "-k", "unit")),
+    Target(
+        "geodp.neighbours",
+        ("tests/test_accounting.py", "tests/test_ledger_attacks.py", "-k", "unit or relations"),
+    ),
     Target("geodp.contribution", ("tests/test_contribution.py",)),
     # How much noise.
     Target(
