@@ -49,12 +49,12 @@ class Books:
     def known(self, dataset: str, fingerprint: str) -> Entry | None:
         """The verified entry of a fingerprint that was charged before."""
         where = "WHERE dataset = ? AND fingerprint = ?"
-        row = self.db.execute(
-            f"SELECT sequence FROM release {where}", [dataset, fingerprint]
+        (place,) = self.db.execute(
+            f"SELECT max(sequence) FROM release {where}", [dataset, fingerprint]
         ).fetchone()
-        if row is None:
+        if place is None:
             return None
-        entry = find(self.db, row[0]) if isinstance(row[0], int) else None
+        entry = find(self.db, place) if isinstance(place, int) else None
         said = {} if entry is None else entry.content
         if (said.get("dataset"), said.get("fingerprint")) != (dataset, fingerprint):
             raise VerificationError(_RELEASES)
@@ -78,7 +78,7 @@ def verify_releases(db: sqlite3.Connection, entries: list[Entry]) -> None:
     where = {(e.content["dataset"], e.content["fingerprint"], e.head.sequence) for e in charges}
     if set(db.execute("SELECT dataset, fingerprint, sequence FROM release")) != where:
         raise VerificationError(_RELEASES)
-    if db.execute("SELECT count(*) FROM entry").fetchone()[0] != len(entries):
+    if db.execute("SELECT count(*) FROM entry").fetchone() != (len(entries),):
         raise VerificationError("The ledger has rows outside of its chain.")
 
 

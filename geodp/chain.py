@@ -182,8 +182,8 @@ def _require_one_name(path: Path) -> None:
 
 def _recognise(db: sqlite3.Connection, path: Path, new: bool) -> None:
     """Refuse a file that is not what is expected, before anything in it is touched."""
-    application = db.execute("PRAGMA application_id").fetchone()[0]
-    version = db.execute("PRAGMA user_version").fetchone()[0]
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
     if new:
         if application or db.execute("SELECT 1 FROM sqlite_master").fetchone():
             raise UsageError(f"{path} exists; a ledger is never overwritten.")
@@ -208,7 +208,7 @@ def verify_file(db: sqlite3.Connection) -> None:
             fresh.execute(statement)
         if _statements(fresh) != _statements(db):
             raise VerificationError("The tables of the ledger are not those geodp made.")
-    if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+    if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
         raise VerificationError(f"The ledger's file is damaged; {RESTORE}.")
 
 
@@ -252,14 +252,14 @@ def follow(db: sqlite3.Connection, after: Head = ROOT) -> Iterator[Entry]:
 
 def recent(db: sqlite3.Connection, seen: Head | None) -> Entry:
     """The last entry, verified with the one that it follows, or with all since one seen before."""
-    last = db.execute("SELECT sequence, hash FROM entry ORDER BY sequence DESC LIMIT 1").fetchone()
-    if last is None or not isinstance(last[0], int):
+    (last,) = db.execute("SELECT max(sequence) FROM entry").fetchone()
+    if not isinstance(last, int):
         raise VerificationError(f"The ledger has lost its entries; {RESTORE}.")
     if seen is not None and _stated(db, seen.sequence) != seen.hash:
         raise VerificationError(
             "The ledger's file was replaced by another one, or cut back, while it was in use."
         )
-    first = last[0] if seen is None else min(seen.sequence, last[0])
+    first = last if seen is None else min(seen.sequence, last)
     for entry in deque(follow(db, _before(db, first)), maxlen=1):
         return entry
     raise VerificationError(f"The ledger's file is damaged; {RESTORE}.")
@@ -279,8 +279,9 @@ def _before(db: sqlite3.Connection, sequence: int) -> Head:
 
 
 def _stated(db: sqlite3.Connection, sequence: int) -> str | None:
-    row = db.execute("SELECT hash FROM entry WHERE sequence = ?", [sequence]).fetchone()
-    return None if row is None else row[0]
+    where = "WHERE sequence = ?"
+    (stated,) = db.execute(f"SELECT max(hash) FROM entry {where}", [sequence]).fetchone()
+    return stated if isinstance(stated, str) else None
 
 
 def append(db: sqlite3.Connection, after: Head, columns: dict[str, Any]) -> Entry:

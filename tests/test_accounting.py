@@ -9,6 +9,7 @@ from geodp.accounting import (
     ADD_REMOVE,
     CONCENTRATED,
     LONGEST,
+    NEIGHBOURS,
     PURE,
     REPLACE,
     Event,
@@ -119,6 +120,10 @@ def test_an_event_that_makes_no_sense_is_refused(changed, says):
         spent(**changed)
 
 
+def test_the_names_of_the_relations_that_cards_and_ledgers_hold():
+    assert NEIGHBOURS == (ADD_REMOVE, REPLACE) == ("add-remove-one", "replace-one")
+
+
 # -- budgets
 
 
@@ -138,7 +143,7 @@ def test_four_ways_to_give_a_budget():
         ({}, "either"),
         ({"epsilon": 1, "rho": 1}, "either"),
         ({"delta": "1e-6"}, "either"),
-        ({"epsilon": 1, "delta": 1}, "delta must be below 1"),
+        ({"epsilon": 1, "delta": 1}, "delta must be below 1; the inverse"),
         ({"rho": 1, "delta": 2}, "delta must be below 1"),
         ({"epsilon": 1, "delta": 0}, "delta must be above 0"),
         ({"epsilon": 0}, "epsilon must be above 0"),
@@ -158,8 +163,16 @@ def test_budgets_up_to_the_longest_are_read_exactly(value):
     assert rational(value) == F(str(value))
 
 
+class Odd:
+    """What reads like a number and is none."""
+
+    def __str__(self):
+        return "1"
+
+
 @pytest.mark.parametrize(
-    "value", ["1e201", "1E-201", "0." + "1" * (LONGEST - 1), True, None, 1j, "1/0", "x", b"1"]
+    "value",
+    [Odd(), "1e201", "1E-201", "0." + "1" * (LONGEST - 1), True, None, 1j, "1/0", "x", b"1"],
 )
 def test_budgets_beyond_it_and_what_is_no_number(value):
     with pytest.raises(UsageError, match="delta must be a decimal"):

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import geodp
-from geodp.contribution import truncate
+from geodp.contribution import agreed_bound, truncate
 from geodp.errors import InputError, UsageError
-from geodp.randomness import NoiseKey
+from geodp.randomness import NoiseKey, Stream, blocks, digest
 
 records = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=40)
 bounds = st.integers(1, 4)
@@ -76,6 +76,18 @@ def test_a_kept_key_samples_again_in_the_same_way():
     assert one != summed(rows, secret=NoiseKey(bytes([1]) * 32), **options)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sample_is_drawn_by_the_record_from_a_key_of_all_records(seed):
+    """The two smallest words of the blocks of a person's first records in each cell."""
+    rng = np.random.default_rng(seed)
+    person, key = np.repeat([3, 8], 4), rng.permutation(8).astype(np.uint64)
+    secret = SECRET.derive(digest(person, key))
+    word = blocks(secret, Stream.SAMPLE, np.arange(8, dtype=np.uint64))[0]
+    wanted = [*np.argsort(word[:4])[:2], *(4 + np.argsort(word[4:])[:2])]
+    options = {"cells": 2, "per_cell": 1, "truncation": "sample", "secret": SECRET}
+    assert sorted(truncate(person, key, **options)[0]) == sorted(key[wanted])
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -86,7 +98,8 @@ def test_a_kept_key_samples_again_in_the_same_way():
     ],
 )
 def test_wrong_bounds_are_refused(options):
-    with pytest.raises(UsageError):
+    wrong = next(name for name, value in options.items() if type(value) is not int or value < 1)
+    with pytest.raises(UsageError, match=f"number of {wrong}," if wrong != "truncation" else wrong):
         truncate(*columns([(1, 2)]), **options)
 
 
@@ -111,6 +124,8 @@ def test_points_with_persons_enforce_their_bound(tmp_path):
     assert "enforced" in release.card()["guarantee"]["contribution_bound"]
     with pytest.raises(UsageError, match="at least that"):
         geodp.publish(table, epsilon=1, contribution=1)
+    assert geodp.publish(table, epsilon=1, contribution=2).event.contribution == 2
+    assert agreed_bound(table, 3) == (3, True)
 
 
 def test_points_without_persons_need_somebody_who_vouches(tmp_path):

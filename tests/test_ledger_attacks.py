@@ -230,6 +230,17 @@ def test_a_sum_too_long_to_be_written_is_refused_before_it_is_charged(ledger):
     assert charge(ledger, PureDP(F(1, 3**1200)), "new", 3).spent == PureDP(F(2, 3**1200))
 
 
+def test_the_longest_loss_and_the_longest_sum(ledger):
+    ledger.add_dataset("new", PureDP(9))
+    longest, longer = PureDP(F(1, 2**4094)), PureDP(F(1, 2**4095))  # 4096 bits and one more
+    with pytest.raises(UsageError, match="fewer digits"):
+        charge(ledger, longer, "new", 1)
+    assert charge(ledger, longest, "new", 1).spent == longest
+    with pytest.raises(UsageError, match="fewer digits"):
+        ledger.add_dataset("other", longer)
+    assert ledger.add_dataset("other", longest).cap == longest
+
+
 # -- flipped bits
 
 

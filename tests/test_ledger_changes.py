@@ -235,6 +235,7 @@ def test_a_ledger_written_anew_with_new_hashes_is_found_by_a_noted_head_alone(bu
         {"loss": lambda entry: "epsilon 1/9"},
         {"loss": lambda entry: "much"},
         {"loss": lambda entry: 1},
+        {"dataset": lambda entry: []},
         {"releases": lambda entry: 1},
         {"accounts": lambda entry: "0" * 64},
         {"neighbours": lambda entry: "replace-one"},
@@ -284,3 +285,20 @@ def test_an_auditor_can_verify_the_export_without_geodp(busy):
     assert previous == busy.check().hash
     spent = [F(e["loss"].split()[1]) for e in entries if e.get("dataset") == "census"]
     assert sum(spent) == busy.spent("census").epsilon
+
+
+def test_an_auditor_can_make_the_digest_of_the_accounts_without_geodp(busy):
+    accounts = {}
+    for line in busy.export():
+        entry = json.loads(line)
+        if entry["kind"] == "dataset":
+            terms = {name: entry[name] for name in ("name", "unit", "neighbours", "cap")}
+            start = entry["cap"].split()[0] + " 0"
+            accounts[entry["name"]] = {**terms, "spent": start, "releases": 0}
+        if entry["kind"] == "charge":
+            account = accounts[entry["dataset"]]
+            account["releases"] += 1
+            account["spent"] = entry["spent"]
+            assert account["releases"] == entry["releases"]
+        hashes = [bytes.fromhex(sha256(account)) for account in accounts.values()]
+        assert hashlib.sha256(b"".join(hashes)).hexdigest() == entry["accounts"]

@@ -38,7 +38,10 @@ TARGETS = (
     Target("geodp.accounts", LEDGER),
     Target("geodp.chain", LEDGER),
     Target("geodp.loss", ("tests/test_loss.py",)),
-    Target("geodp.neighbours", ("tests/test_ledger_attacks.py", "-k", "unit")),
+    Target(
+        "geodp.neighbours",
+        ("tests/test_accounting.py", "tests/test_ledger_attacks.py", "-k", "unit or relations"),
+    ),
     Target("geodp.contribution", ("tests/test_contribution.py",)),
     # How much noise.
     Target(
@@ -110,9 +113,10 @@ TARGETS = (
     Target("geodp.keyfile", ("tests/test_keyfile.py",)),
     Target("geodp.randomness", ("tests/test_randomness.py", "tests/test_keyfile.py")),
     Target("geodp.noise.node", ("tests/test_noise.py", "-k", "not interpreted and not thresholds")),
+    Target("geodp.identity", ("tests/test_identity.py",)),
     Target(
         "geodp.publisher",
         ("tests/test_publisher.py", "tests/test_publish_with_ledger.py", "-k", "not eight"),
-        ("agreed", "release_key", "charged", "release_digest", "streamed_digest"),
+        ("agreed", "release_key", "charged", "Prepared.release"),
     ),
 )
