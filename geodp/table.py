@@ -135,7 +135,7 @@ class CountTable(Cells):
             raise UsageError(
                 "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
             )
-        if float(self.count.sum(dtype=np.float64)) > MOST_PEOPLE:
+        if exact_sum(self.count) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
 
     @classmethod
@@ -198,7 +198,7 @@ class CountTable(Cells):
         if keys.shape != counts.shape or keys.ndim != 1:
             raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
         _require_cells(grid, keys)
-        if float(counts.sum(dtype=np.float64)) > MOST_PEOPLE:
+        if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesced(keys, counts)
         return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced, reading=reading)
@@ -267,6 +267,21 @@ class ReleasedTable(Cells):
 
 WHOLE = "A count must be a whole number, not negative and below 2**60."
 ROUNDED = "A number this large may have lost digits as {}; give it as an integer."
+
+
+def exact_sum(count: NDArray[np.int64]) -> int:
+    """Return the sum of counts, none below 0, which int64 need not hold.
+
+    Examples
+    --------
+    >>> exact_sum(np.full(16, 2**60)) == 2**64
+    True
+    """
+    if int(count.max(initial=0)) * count.size < 2**63:
+        return int(count.sum())
+    return (int((count >> 32).sum()) << 32) + int((count & (2**32 - 1)).sum())
+
+
 TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
 
 

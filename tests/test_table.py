@@ -28,6 +28,7 @@ def test_dense_and_keys_are_two_views_of_one_table(table):
         ([3], [np.inf], CodeError, "whole number"),
         ([3], [2**61], CodeError, "below 2"),
         ([1, 2], [2**59, 2**59 + 2**58], InputError, "more than 2"),
+        ([1, 2], [2**59, 2**59 + 1], InputError, "more than 2"),
         ([16], [1], CodeError, "no cell of the grid"),
         ([2**63], [1], CodeError, "no cell of the grid"),
         ([-1], [1], CodeError, "not negative"),

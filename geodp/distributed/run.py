@@ -24,7 +24,7 @@ from geodp.mechanisms.apart import Cut, held
 from geodp.publisher import charged, release_key
 from geodp.randomness import NoiseKey
 from geodp.reading import require_rows
-from geodp.table import MOST_PEOPLE, TOO_MANY, Cells
+from geodp.table import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.totals import Relation, Remainder
 
 AT_ONCE = 1 << 23
@@ -160,7 +160,7 @@ class Run:
         numbers = range(len(self.partitions.paths))
         files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
         sums = self._results(self._each(tasks.summed, [self._job] * len(files), files))
-        if sum(int(piece.count.sum()) for piece in sums) > MOST_PEOPLE:
+        if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         totals = tasks.joined(sums)
         stride = np.uint64(self.cut.stride)

@@ -12,7 +12,7 @@ from geodp.errors import InputError
 from geodp.io.scratch import Columns, Spill, bytes_of, require_scratch
 from geodp.io.sources import FilePath
 from geodp.kernels import coo, radix
-from geodp.table import MOST_PEOPLE, TOO_MANY
+from geodp.table import MOST_PEOPLE, TOO_MANY, exact_sum
 
 PENDING = 1 << 22
 """Most records that wait before they are sorted into a run."""
@@ -72,7 +72,7 @@ class Runs:
         self._block = max(64, self._memory // 2 // each // (4 * FAN_IN))
         self._pending: list[Columns] = []
         self._waiting = 0
-        self._people = 0.0
+        self._people = 0
         self._kept: list[Columns] = []
         self._levels: list[list[Spill]] = []
         self._again = np.array([NEVER, NEVER])
@@ -94,7 +94,7 @@ class Runs:
 
         Raises InputError for more people than 2**60 in all.
         """
-        self._people += float(key.size if count is None else count.sum(dtype=np.float64))
+        self._people += key.size if count is None else exact_sum(count)
         if self._people > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         for start in range(0, key.size, self._most):
