@@ -54,7 +54,8 @@ def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
         The file system refused: no space, no permission, another run at the same time.
     """
     final = Path(os.path.realpath(target))
-    with _explained(final), contextlib.ExitStack() as locks:
+    left: list[Path] = []
+    with _explained(final, left), contextlib.ExitStack() as locks:
         require_free(final, overwrite=overwrite)
         final.parent.mkdir(parents=True, exist_ok=True)
         _recover(final)
@@ -69,16 +70,19 @@ def staged(target: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
             require_free(final, overwrite=overwrite)
             _exchange(partial, final, final.parent / f".{final.name}.replaced-{token}")
         except BaseException:
-            _remove(partial)
+            locks.close()  # where file handles are short, removing needs this one
+            if not _remove(partial):
+                left.append(partial)
             raise
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: Path) -> bool:
     """Remove a folder into which a thread that nobody waits for may just put a file."""
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
-            return
+            return True
+    return False
 
 
 def is_release(folder: Path) -> bool:
@@ -183,8 +187,8 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _explained(final: Path) -> Iterator[None]:
-    """Turn errors of the file system into an OutputError of one sentence."""
+def _explained(final: Path, left: list[Path]) -> Iterator[None]:
+    """Turn errors of the file system into an OutputError that names what was left behind."""
     try:
         yield
     except OSError as error:
@@ -200,6 +204,7 @@ def _explained(final: Path) -> Iterator[None]:
             why = f"{error.filename or final.parent} is not a folder"
         else:
             why = error.strerror or reason
-        raise OutputError(
-            f"The release could not be written to {final}: {why}. Nothing of it was left behind."
-        ) from error
+        rest = "Nothing of it was left behind."
+        if left:
+            rest = f"{left[0]} could not be removed; remove it, as it may hold confidential files."
+        raise OutputError(f"The release could not be written to {final}: {why}. {rest}") from error
