@@ -72,7 +72,7 @@ class CodeError(InputError):
 
 
 class OutputError(GeodpError):
-    """A release that could not be written; nothing of it is left behind."""
+    """A release that could not be written; nothing was published."""
 
 
 class BudgetError(GeodpError):

@@ -1,6 +1,7 @@
 """The house has floors, and imports go down only."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,20 @@ def test_a_planted_upward_import_is_caught(room, planted):
 def test_no_module_is_longer_than_400_lines():
     long = {p.name: n for p in sources() if (n := len(p.read_text().splitlines())) > 400}
     assert long == {}
+
+
+def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
+    root = PACKAGE.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    allowed = dict(line.split(">=") for line in project["dependencies"])
+    lines = (root / ".ci" / "oldest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert {*tested} == {*allowed}
+    for name, least in allowed.items():
+        numbers = tested[name].split(".")
+        stated = least.split(".")
+        assert numbers[: len(stated)] == stated, name
+        assert {*numbers[len(stated) :]} <= {"0"}, name
 
 
 def test_no_cellar():

@@ -109,6 +109,12 @@ def main() -> NoReturn:
     leave(signals.code or (code if isinstance(code, int) else 0))
 
 
+SHORT = (
+    "Error: there is not enough memory for this. Give the command more (a larger machine, a higher "
+    "limit), or choose smaller bounds or coarser cells; --memory makes publish keep less."
+)
+
+
 def _explained(error: Exception, stopped: int) -> int:
     """Tell what went wrong in one sentence; return the exit code."""
     if stopped or isinstance(error, click.exceptions.Abort):
@@ -121,7 +127,7 @@ def _explained(error: Exception, stopped: int) -> int:
         click.echo(f"Error: {printable(str(error))}", err=True)
         return error.exit_code
     if isinstance(error, MemoryError):
-        click.echo("Error: out of memory; choose smaller bounds or coarser cells.", err=True)
+        click.echo(SHORT, err=True)
         return 1
     # The message of an unforeseen error might quote data, so only its place is shown.
     if os.environ.get("GEODP_TRACEBACK"):

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError
+from geodp.io.opening import texts_of
 from geodp.table import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
@@ -161,7 +162,7 @@ def codes(column: pa.Array) -> NDArray[Any]:
         values = plain.cast(pa.int64()).to_numpy()
         if length["min"] == length["max"] and values.min() >= 10 ** (length["min"] - 1):
             return np.asarray(values)
-    return np.asarray(plain.to_numpy(zero_copy_only=False))
+    return texts_of(plain)
 
 
 def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:

@@ -6,6 +6,7 @@ to other files nor to the network, and what it claims of itself is checked befor
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 MOST_JSON = 1 << 26
 """Bytes of a JSON document."""
@@ -100,6 +102,22 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     if footer.num_rows != rows:
         raise pa.ArrowInvalid("The file has another number of rows than its row groups.")
     return file
+
+
+def texts_of(column: Any) -> NDArray[Any]:
+    """Texts of an Arrow column as Python's: object[n].
+
+    Raises
+    ------
+    pyarrow.ArrowException
+        A text that is no UTF-8.
+    MemoryError
+        Arrow says this with the text that it had no room for; here nothing is quoted.
+    """
+    column.validate(full=True)
+    with contextlib.suppress(pa.ArrowException):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    raise MemoryError("There is not enough memory for the texts of a column.")
 
 
 def read_json(path: Path) -> Any:

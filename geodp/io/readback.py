@@ -25,7 +25,7 @@ from geodp.errors import GeodpError, VerificationError, printable
 from geodp.grid import Grid
 from geodp.gridcode import JISMesh, code_system
 from geodp.io import cog, tables
-from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry
+from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
 from geodp.io.regions import read_regions, regions_file
 from geodp.io.staging import CARD, PARTS_SCHEMA, SCHEMA
 from geodp.io.tileset import read_tileset
@@ -42,12 +42,15 @@ BROKEN = (
     TypeError,
     AttributeError,
     ArithmeticError,
-    MemoryError,
     RecursionError,
     RasterioError,
     pa.ArrowException,
 )
-"""What files that somebody else has changed may raise when they are read."""
+"""What files that somebody else has changed may raise when they are read.
+
+Arrow's errors hold one that says that memory is short, which is no fault of the files: MemoryError
+goes first.
+"""
 
 
 NEEDED = (
@@ -107,6 +110,8 @@ def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedT
         if has_regions(card) and grid.regions is None:  # nothing tells their order
             rank = np.argsort(key)
             key, count = key[rank], count[rank]
+    except MemoryError:
+        raise
     except BROKEN as error:
         raise VerificationError(f"{folder} cannot be read back: {error}") from error
     if not (key[1:] > key[:-1]).all():
@@ -273,7 +278,7 @@ def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
     for number, place in enumerate(grid.places):
-        yield from tables.parse_codes(place, rows.column(number).to_numpy())
+        yield from tables.parse_codes(place, texts_of(rows.column(number)))
     for axis in range(len(grid.extents)):
         yield rows[f"axis{axis}"].to_numpy()
     for attribute in grid.attributes:

@@ -17,6 +17,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid import Grid
 from geodp.io import fields
 from geodp.io.columns import Rows, Table, batches, find_column, open_tables
+from geodp.io.opening import texts_of
 from geodp.io.sources import FilePath
 from geodp.io.tables import parse_codes
 from geodp.lattice import Lattice
@@ -174,7 +175,7 @@ def _texts(column: pa.Array, rule: str) -> NDArray[Any]:
     empty = pc.equal(text, "")
     if pc.any(empty, min_count=0).as_py():
         raise CodeError(int(np.argmax(empty.to_numpy(zero_copy_only=False))), rule)
-    return np.asarray(text.to_numpy(zero_copy_only=False))
+    return texts_of(text)
 
 
 def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:

@@ -70,7 +70,8 @@ def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False)
         The file system refused: no space, no permission, another run at the same time.
     """
     final = Path(os.path.realpath(target))
-    with _explained(final), contextlib.ExitStack() as locks:
+    left: list[Path] = []
+    with _explained(final, left), contextlib.ExitStack() as locks:
         require_free(final, overwrite=overwrite)
         made = _make_parents(final.parent)
         try:
@@ -84,7 +85,9 @@ def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False)
                 require_own(final)
                 _exchange(partial, final)
             except BaseException:
-                _give_up(partial)
+                locks.close()  # where file handles are short, removing needs this one
+                if not _give_up(partial):
+                    left.append(partial)
                 raise
         except BaseException:
             for folder in reversed(made):
@@ -164,13 +167,13 @@ def require_uninterrupted(target: str | Path) -> None:
         )
 
 
-def _give_up(partial: Path) -> None:
-    """Remove a folder that was not completed, but for a kept table."""
-    if (partial / KEPT).is_file():
-        with contextlib.suppress(OSError):
-            _strip(partial)
-    else:
-        _remove(partial)
+def _give_up(partial: Path) -> bool:
+    """Remove a folder that was not completed, but for a kept table; return whether it is so."""
+    if not (partial / KEPT).is_file():
+        return _remove(partial)
+    with contextlib.suppress(OSError):
+        _strip(partial)
+    return True
 
 
 def _strip(partial: Path) -> None:
@@ -184,12 +187,13 @@ def _strip(partial: Path) -> None:
                 path.unlink()
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: Path) -> bool:
     """Remove a folder into which a thread that nobody waits for may just put a file."""
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
-            return
+            return True
+    return False
 
 
 def is_release(folder: Path) -> bool:
@@ -325,8 +329,8 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _explained(final: Path) -> Iterator[None]:
-    """Turn errors of the file system into an OutputError of one sentence."""
+def _explained(final: Path, left: list[Path]) -> Iterator[None]:
+    """Turn errors of the file system into an OutputError that names what was left behind."""
     try:
         yield
     except OSError as error:
@@ -342,6 +346,7 @@ def _explained(final: Path) -> Iterator[None]:
             why = f"{error.filename or final.parent} is not a folder"
         else:
             why = error.strerror or reason
-        raise OutputError(
-            f"The release could not be written to {final}: {why}. Nothing was published there."
-        ) from error
+        rest = "Nothing was published there."
+        if left:
+            rest += f" {left[0]} could not be removed; do so, as it may hold confidential files."
+        raise OutputError(f"The release could not be written to {final}: {why}. {rest}") from error

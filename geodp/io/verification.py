@@ -81,6 +81,8 @@ def verify(path: str | Path) -> list[Check]:
     ------
     VerificationError
         There is no release at ``path``.
+    MemoryError
+        There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
     try:
@@ -106,6 +108,8 @@ def verify(path: str | Path) -> list[Check]:
     for name, ask in questions:
         try:
             checks.append(Check(name, True, ask(folder, card)))
+        except MemoryError:
+            raise
         except BROKEN as error:
             checks.append(Check(name, False, str(error) or type(error).__name__))
     return checks

@@ -360,7 +360,7 @@ QUESTIONS = {
     "areas": ask_areas,
 }
 READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
-BROKEN = (ReleaseError, *READING, MemoryError, RecursionError, StopIteration)
+BROKEN = (ReleaseError, *READING, RecursionError, StopIteration)
 
 
 def verify(folder: str) -> Iterator[tuple[str, bool, str]]:

@@ -12,10 +12,11 @@ from click.testing import CliRunner
 import geodp
 from geodp import cli
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.io import fields, sources
+from geodp.io import fields, opening, readback, sources, verification
 from geodp.io.tabular import read_table
 from geodp.regions import Regions
 from tests.io.files import chain
+from tests.io.test_writers import released
 
 ODD = 2**53 + 1
 """No float64 is this number."""
@@ -192,3 +193,38 @@ def test_short_memory_is_not_a_damaged_file():
 
     with pytest.raises(MemoryError):
         sources.guard("file", short)
+
+
+class Short:
+    """A column of texts for which Arrow has no memory: it quotes the one that it stopped at."""
+
+    def validate(self, *, full):
+        assert full
+
+    def to_numpy(self, **options):
+        raise pa.ArrowException("Unknown error: Wrapping 533946113 failed")
+
+
+def test_short_memory_quotes_no_text():
+    with pytest.raises(MemoryError) as caught:
+        opening.texts_of(Short())
+    assert all("533946113" not in repr(link) for link in chain(caught.value))
+
+
+def test_short_memory_says_nothing_of_a_release(tmp_path, monkeypatch):
+    released(geodp.Grid.regular((2, 2))).write(tmp_path / "out")
+
+    def short(*arguments):
+        raise pa.ArrowMemoryError("no memory")
+
+    monkeypatch.setattr(readback, "counts_of", short)
+    for ask in (verification.verify, verification.read_release_table):
+        with pytest.raises(MemoryError):
+            ask(tmp_path / "out")
+
+
+def test_short_memory_is_told_in_a_sentence(capsys):
+    assert cli._explained(pa.ArrowMemoryError("no memory for 533946113"), 0) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("Error: there is not enough memory")
+    assert "533946113" not in said

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import resource
 import signal
 import stat
 
@@ -249,4 +250,32 @@ def test_a_living_run_is_left_alone(tmp_path):
         assert first.exists()
         assert text_of(target) == "second"
     assert text_of(target) == "first"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def use_up(held, target):
+    """Open files in a staged folder until there are no handles."""
+    with staged(target) as folder:
+        fill(folder, "new")
+        while True:
+            held.append(os.open(folder / "public" / "release.json", os.O_RDONLY))
+
+
+def test_what_cannot_be_removed_is_named(tmp_path):
+    """Removing a folder takes file handles too, and there are none left."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = []
+    highest = max(map(int, os.listdir("/dev/fd")))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 20, limits[1]))
+        with pytest.raises(OutputError, match="Too many open files") as caught:
+            use_up(held, tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for handle in held:
+            os.close(handle)
+    (folder,) = tmp_path.iterdir()
+    assert "left behind" not in str(caught.value)
+    assert f"{folder} could not be removed" in str(caught.value)
+    put(tmp_path / "out", "new")  # the next run removes it
     assert os.listdir(tmp_path) == ["out"]

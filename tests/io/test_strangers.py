@@ -441,7 +441,11 @@ def test_one_place_opens_files():
         for word in words
         if word in path.read_text(encoding="utf-8")
     }
-    assert found == {("io/opening.py", "ParquetFile("), ("io/opening.py", "json.loads(")}
+    assert found == {
+        ("io/opening.py", "ParquetFile("),
+        ("io/opening.py", "json.loads("),
+        ("io/verify_release.py", "json.loads("),  # it runs without this package
+    }
     for path in package.rglob("*.py"):
         for line in path.read_text(encoding="utf-8").splitlines():
             if "rasterio.open(" in line:
