@@ -34,15 +34,16 @@ def run(arguments, folder, first, last, number, told):
     told.flush()
 
 
-run(sys.argv[1:], "", 0, 0, 0, io.StringIO())  # so that children have all modules and kernels
-print("ready", flush=True)
-for line in sys.stdin:
-    with tempfile.TemporaryFile("w+") as told:
-        child = os.fork()
-        if child == 0:
-            run(*json.loads(line), told)
-            os._exit(0)
-        status = os.waitpid(child, 0)[1]
-        told.seek(0)
-        answer = json.load(told) if os.WIFEXITED(status) else [-os.WTERMSIG(status), 0, "", ""]
-        print(json.dumps(answer), flush=True)
+if __name__ == "__main__":
+    run(sys.argv[1:], "", 0, 0, 0, io.StringIO())  # so that children have all modules and kernels
+    print("ready", flush=True)
+    for line in sys.stdin:
+        with tempfile.TemporaryFile("w+") as told:
+            child = os.fork()
+            if child == 0:
+                run(*json.loads(line), told)
+                os._exit(0)
+            status = os.waitpid(child, 0)[1]
+            told.seek(0)
+            answer = json.load(told) if os.WIFEXITED(status) else [-os.WTERMSIG(status), 0, "", ""]
+            print(json.dumps(answer), flush=True)

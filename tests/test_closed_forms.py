@@ -136,7 +136,6 @@ def test_the_card_and_the_plan_say_the_same_before_any_noise(spec, name):
         epsilon=20,
         contribution=1,
         key=NoiseKey(bytes(32)),
-        domain_is_public=True,
     )
     card = release.card()["expected_error"]
     planned = geodp.plan(grid, spec, epsilon=20, contribution=1)

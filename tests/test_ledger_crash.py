@@ -189,7 +189,7 @@ def test_kill_at_random_moments_loses_no_acknowledged_charge(tmp_path, cap, kill
         more, met = kill_at_random(MANY, ledger.path, kills // 10, chance)
         acknowledged, inside, rounds = acknowledged | more, inside + met, rounds + 1
         heads.append(Ledger.open(ledger.path).check().hash)
-        held = len(Ledger.open(ledger.path).account("census").charges)
+        held = len(Ledger.open(ledger.path).charges("census"))
     for head in heads:
         ledger.check(head)
     account = ledger.account("census")

@@ -122,4 +122,4 @@ def test_the_refusal_comes_before_the_charge(out, tmp_path):
     )
     assert isinstance(done.exception, UsageError)
     assert "office.key" in str(done.exception)
-    assert ledger.account("census").charges == ()
+    assert ledger.charges("census") == ()

@@ -23,6 +23,7 @@ from geodp import __version__
 from geodp.accounting import Event
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.io.opening import parse_json
 from geodp.io.staging import KEPT
 from geodp.randomness import NOISE_FORMAT, digest
 from geodp.table import ReleasedTable
@@ -103,7 +104,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
     again = f"or remove {folder} to give it up."
     try:
         with np.load(folder / KEPT, allow_pickle=False) as file:
-            head = json.loads(file["head"].tobytes())
+            head = parse_json(file["head"].tobytes())
             key, count = file["key"], file["count"]
         event = _event(head["event"])
         found = {name: head[name] for name in ("fingerprint", "call", "run")}

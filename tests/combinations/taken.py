@@ -53,7 +53,7 @@ def take(draw: Draw, folder: Path) -> Outcome:
         ledger = _ledger(draw, folder) if draw.ledger else None
         table, release, given = _published(draw, folder, ledger)
     except GeodpError as error:
-        if ledger is not None and ledger.account(DATASET).charges:
+        if ledger is not None and ledger.charges(DATASET):
             return Outcome(draw, "failed", f"refused after the charge: {error}")
         if not re.search(r"\w{3,}.*[.]$", str(error), re.DOTALL):
             return Outcome(draw, "failed", f"a refusal that is no sentence: {error!r}")
@@ -83,7 +83,6 @@ def _published(draw, folder, ledger):
     given = {
         **draw.terms,
         "method": draw.method,
-        "domain_is_public": True,
         "key": _key(draw, folder),
         "ledger": ledger,
         "dataset": None if ledger is None else DATASET,
@@ -164,7 +163,7 @@ def _again(draw, table, release, given, folder):
     """The same key gives the same bytes, and is charged once."""
     charges = None
     if given["ledger"] is not None:
-        charges = len(given["ledger"].account(DATASET).charges)
+        charges = len(given["ledger"].charges(DATASET))
         hold(charges == 1, f"{charges} charges for one release")
     if draw.key == "entropy":
         return
@@ -172,7 +171,7 @@ def _again(draw, table, release, given, folder):
     hold(np.array_equal(second.table.key, release.table.key), "other cells with the same key")
     hold(np.array_equal(second.table.count, release.table.count), "other counts, the same key")
     if charges:
-        hold(len(given["ledger"].account(DATASET).charges) == 1, "a replay was charged")
+        hold(len(given["ledger"].charges(DATASET)) == 1, "a replay was charged")
         hold(second.charge.replay, "a replay that does not say so")
     if draw.whole:
         second.write(folder / "second", name=draw.name)

@@ -42,14 +42,14 @@ LARGEST = 200
 DELTA = Fraction(1, 100)
 
 
-class _Order:
-    """The order of one copy, asked about keys of all."""
+class _Domain:
+    """The domain of one copy, asked about keys of all."""
 
-    def __init__(self, order, keys):
-        self.radices, self._order, self._keys = order.radices, order, np.uint64(keys)
+    def __init__(self, grid, keys):
+        self._domain, self._keys = grid.domain, np.uint64(keys)
 
-    def overlaps(self, first, digits, sizes):
-        return self._order.overlaps(first % self._keys, digits, sizes)
+    def overlaps(self, first, digits):
+        return self._domain.overlaps(first % self._keys, digits)
 
 
 def copies(grid, counts, trials):
@@ -71,9 +71,10 @@ def copies(grid, counts, trials):
         size=grid.size,
         shape=grid.shape,
         bits=grid.bits + above,
-        order=_Order(grid.order, keys),
+        order=grid.order,
         mask=None if ranges is None else SimpleNamespace(ranges=ranges),
         regions=grid.regions,
+        domain=_Domain(grid, keys),
         domain_tests=domain_tests,
     )
     return Cells(stand_in, key, np.tile(dense[own], trials))

@@ -251,14 +251,14 @@ class TestWhatItReleases:
         given = {"method": spec, "contribution": 1, "ledger": ledger, "dataset": "census"}
         with pytest.raises(UsageError, match="choose a larger epsilon"):
             geodp.publish(table, epsilon=widest * Fraction(99, 100), **given)
-        assert not ledger.account("census").charges
+        assert not ledger.charges("census")
         with pytest.raises(UsageError, match="choose a larger epsilon"):
             geodp.plan(GRID, spec, epsilon=widest * Fraction(99, 100), contribution=1)
         try:
             geodp.publish(table, epsilon=widest * Fraction(101, 100), **given)
         except UsageError:  # for another reason, and as early
             assert row.overload(GRID, spent(row, GRID, widest * Fraction(101, 100)))
-            assert not ledger.account("census").charges
+            assert not ledger.charges("census")
 
     def test_an_empty_table_is_released_too(self, spec):
         empty = table_of(np.zeros(GRID.shape, int), GRID)
