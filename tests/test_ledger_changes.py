@@ -267,6 +267,22 @@ def sha256(entry):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@pytest.mark.parametrize("identity", [None, "", 0, "f" * 31])
+def test_entries_of_another_ledger_or_of_none_are_found_even_with_new_hashes(busy, identity):
+    rewritten(busy, range(identity == "f" * 31, 99), ledger=lambda entry: identity)
+    with pytest.raises(VerificationError, match="chain is broken"):
+        Ledger.open(busy.path).check()
+
+
+def test_a_page_of_nobody_is_found(busy):
+    content = bytearray(busy.path.read_bytes()) + bytes(4096)
+    content[28:32] = (len(content) // 4096).to_bytes(4, "big")  # pages, as the header says
+    busy.path.write_bytes(content)
+    assert len(Ledger.open(busy.path).accounts()) == 2
+    with pytest.raises(VerificationError, match="damaged"):
+        busy.check()
+
+
 @pytest.mark.parametrize("content", ["1", "x"])
 def test_an_entry_that_is_no_entry_any_more_cannot_be_exported(busy, content):
     forge(busy.path, f"UPDATE entry SET content = '{content}' WHERE sequence = 3")

@@ -104,12 +104,12 @@ TARGETS = (
     Target(
         "geodp.mechanisms.ugrid",
         ("tests/mechanisms/test_ugrid.py",),
-        ("UGrid.shares", "UGrid.release", "noisy_total"),
+        ("UGrid.shares", "noisy_total"),
     ),
     Target(
         "geodp.mechanisms.agrid",
         ("tests/mechanisms/test_agrid.py",),
-        ("AGrid.shares", "AGrid.release"),
+        ("AGrid.shares",),
     ),
     Target(
         "geodp.mechanisms.dawa", ("tests/mechanisms/test_dawa.py",), ("Dawa.shares", "Dawa.release")
