@@ -287,7 +287,9 @@ def test_a_newer_version_is_refused(ledger):
 
 
 def test_two_ledgers_have_different_ids(tmp_path):
-    assert len({Ledger.create(tmp_path / f"{i}").check().ledger for i in range(4)}) == 4
+    found = {Ledger.create(tmp_path / f"{i}").check().ledger for i in range(4)}
+    assert len(found) == 4
+    assert all(len(bytes.fromhex(identity)) == 16 for identity in found)
 
 
 # -- model
