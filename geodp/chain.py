@@ -226,7 +226,7 @@ class Entry:
     content: dict[str, Any]
 
 
-def texts(db: sqlite3.Connection, after: int = -1) -> Iterator[tuple[int, str, str]]:
+def texts(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str, str]]:
     """Number, text and stated hash of every entry after a number, as they stand in the file."""
     yield from db.execute(
         "SELECT sequence, content, hash FROM entry WHERE sequence > ? ORDER BY sequence", [after]
@@ -239,7 +239,7 @@ def follow(db: sqlite3.Connection, after: Head = ROOT) -> Iterator[Entry]:
     for number, text, stated in texts(db, after.sequence):
         sequence += 1
         content = _intact(text, stated)
-        ledger = ledger or content.get("ledger", "")
+        ledger = ledger or str(content.get("ledger"))
         place = (content.get("ledger"), content.get("sequence"), content.get("previous"))
         if number != sequence or place != (ledger, sequence, previous):
             raise VerificationError(

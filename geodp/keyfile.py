@@ -20,6 +20,7 @@ LEAST = 16
 """Fewest different bytes of a key, and of the steps between its bytes; 32 random ones have fewer in
 less than one of 2**50 keys."""
 
+_HEX = b"0123456789abcdef"
 _VALUE = {ord(digit): int(digit, 16) for digit in "0123456789abcdefABCDEF"}
 
 
@@ -27,8 +28,8 @@ def write_key(path: str | Path, secret: bytes | bytearray | memoryview) -> None:
     """Write 32 bytes into a new file that only its owner can use; OSError where that fails."""
     text = bytearray(DIGITS + 1)
     for place, byte in enumerate(secret):
-        text[2 * place : 2 * place + 2] = b"%02x" % byte
-    text[DIGITS:] = b"\n"
+        text[2 * place], text[2 * place + 1] = _HEX[byte >> 4], _HEX[byte & 15]
+    text[DIGITS] = ord("\n")
     try:
         handle = os.open(path, _flags(os.O_WRONLY | os.O_CREAT | os.O_EXCL), 0o600)
         with os.fdopen(handle, "wb", buffering=0) as file:

@@ -291,7 +291,7 @@ class Ledger:
         UTF-8.
         """
         with self._chain.transaction("BEGIN") as db:
-            rows = [(text, hash_) for _, text, hash_ in texts(db)]
+            rows = [(text, hash_) for _, text, hash_ in texts(db, ROOT.sequence)]
         try:
             lines = [canonical({**json.loads(text), "hash": hash_}) for text, hash_ in rows]
         except (TypeError, ValueError):

