@@ -38,7 +38,6 @@ SEALED = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": "NO",
     "CPL_VSIL_CURL_ALLOWED_FILENAME": "none",
-    "PROJ_NETWORK": "OFF",
 }
 """GDAL's settings: no file beside the one that is open, and none of the network."""
 
