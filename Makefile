@@ -15,7 +15,7 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	@echo "Running all tests: units, laws of the noise, examples of docstrings and README ..."
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ from geodp.mechanisms import pyramid
 from geodp.mechanisms.pyramid import Pyramid
 from geodp.order import Order
 from geodp.regions import Regions
+from tests.keys import keep
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) * 100, GRID)
@@ -33,9 +34,7 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def key(tmp_path):
-    file = tmp_path / "key"
-    file.write_text(bytes(range(32)).hex())
-    return geodp.NoiseKey.from_file(file)
+    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
 def test_changed_software_under_a_kept_key_draws_new_noise_and_is_charged(ledger, key, monkeypatch):

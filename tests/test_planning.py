@@ -47,7 +47,7 @@ def test_measured_errors_are_the_planned_ones(budget):
     exact = {block.cells: block.standard_error for block in found.blocks}
     squares = {1: [], 16: [], 1024: []}
     sums = []
-    for i in range(60):
+    for i in range(240):
         key = NoiseKey(bytes([i]) * 32)
         noise = geodp.publish(table, key=key, method="pyramid", **budget).table.to_dense() - 1000.0
         sums.append(noise[tuple(shapes["an L"])].sum())
