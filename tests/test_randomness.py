@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.randomness import NoiseKey, Stream, blocks, digest
+from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream, blocks, digest
 from tests.reference import chacha as reference
 from tests.strategies import secrets
 
@@ -66,6 +66,29 @@ def test_a_key_shows_nothing_and_does_not_leave_the_process():
     assert not hasattr(key, "__dict__")
     with pytest.raises(AttributeError):
         key.origin = "entropy"
+
+
+def test_streams_have_the_numbers_that_releases_were_made_with_and_room_between():
+    assert {stream.name: stream.value for stream in Stream} == {
+        "TOPDOWN_TOTAL": 1,
+        "TOPDOWN_DETAIL": 2,
+        "CONTINUOUS": 3,
+        "SAMPLE": 4,
+        "PYRAMID": 4096,
+        "STAGE": 65536,
+    }
+    assert NOISE_FORMAT == "chacha20-inverse-2"
+
+
+def test_a_generated_key_has_32_fresh_bytes_and_says_so(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "geodp.randomness.secrets.token_bytes", lambda *n: asked.append(n) or bytes(range(32))
+    )
+    key = NoiseKey.generate()
+    assert asked == [(32,)]
+    assert key.origin == "entropy"
+    assert key.words().astype("<u4").tobytes() == bytes(range(32))
 
 
 def test_keys_are_equal_by_identity_only():
