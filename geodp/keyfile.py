@@ -67,7 +67,7 @@ def read_key(path: str | Path) -> bytearray:
 
 def _flags(flags: int) -> int:
     """With those, where the system has them, that follow no link and wait for no pipe's end."""
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
         flags |= getattr(os, name, 0)
     return flags
 

@@ -1,7 +1,9 @@
 """A key file is its owner's alone, or it is refused, also by a worker of a cluster."""
 
 import os
+import random
 import stat
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -161,6 +163,19 @@ def test_the_least_variety_is_just_taken(kept):
         refused(kept, "not drawn at random")
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+def test_steps_are_those_to_the_next_byte_around_the_clock(kept, seed):
+    chance = random.Random(seed)
+    key, steps = [chance.randrange(256)], chance.sample(range(1, 256), 15)
+    while len(key) < 32:
+        key.append((key[-1] + chance.choice(steps)) % 256)
+    assert len(set(key)) >= 16
+    assert len({b - a for a, b in pairwise(key)}) >= 16  # more, were it not for the clock
+    assert len({(b - a) % 256 for a, b in zip(key, key[2:], strict=False)}) >= 16
+    kept.write_text(bytes(key).hex())
+    refused(kept, "not drawn at random")
+
+
 @given(st.binary(min_size=32, max_size=32))
 def test_only_poor_keys_are_refused(tmp_path_factory, drawn):
     path = tmp_path_factory.mktemp("keys") / "key"
@@ -182,15 +197,18 @@ def test_no_bit_for_others_is_accepted(kept, bit):
 
 
 @posix
-@pytest.mark.parametrize(("owner", "good"), [(0, True), (None, True), (4242, False)])
+@pytest.mark.parametrize(
+    ("owner", "good"), [(0, True), (1000, True), (4242, False), (1, False), (-1, False)]
+)
 def test_the_owner_is_who_reads_it_or_root(kept, monkeypatch, owner, good):
     found = os.fstat
 
     def fstat(handle):
         true = found(handle)
-        return os.stat_result([*true[:4], os.geteuid() if owner is None else owner, *true[5:10]])
+        return os.stat_result([*true[:4], owner, *true[5:10]])
 
     monkeypatch.setattr(keyfile.os, "fstat", fstat)
+    monkeypatch.setattr(keyfile.os, "geteuid", lambda: 1000)
     if good:
         assert read_key(kept) == secret("kept")
     else:
@@ -201,7 +219,7 @@ def test_the_owner_is_who_reads_it_or_root(kept, monkeypatch, owner, good):
 def test_links_pipes_and_folders_are_refused(kept, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(kept)
-    refused(link, "symbolic link")
+    refused(link, "may be no symbolic link")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe, 0o600)
     refused(pipe, "regular file")  # and nobody waits for a writer

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import tempfile
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction as F
 
 import pytest
@@ -36,6 +37,14 @@ def test_charges_add_up_exactly_to_the_cap_and_not_beyond(ledger):
         charge(ledger, PureDP(F(1, 10**80)), number=10)
     assert len(ledger.charges("census")) == 10
     ledger.check()
+
+
+def test_a_charge_tells_its_second_in_universal_time(ledger):
+    before = datetime.now(UTC).replace(microsecond=0)
+    at = datetime.fromisoformat(charge(ledger).at)
+    assert charge(ledger).at == at.isoformat(timespec="seconds")
+    assert (at.utcoffset(), at.microsecond) == (timedelta(0), 0)
+    assert before <= at <= datetime.now(UTC)
 
 
 def test_a_charge_tells_the_card_what_was_spent_before_and_in_all(ledger):

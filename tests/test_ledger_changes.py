@@ -290,6 +290,15 @@ def test_a_page_of_nobody_is_found(busy):
         busy.check()
 
 
+@pytest.mark.parametrize("text", ["x", "1", "[]", "[" * 100_000])
+def test_a_text_that_is_no_entry_is_found_also_with_its_hash(busy, text):
+    hash_ = hashlib.sha256(text.encode()).hexdigest()
+    forge(busy.path, f"UPDATE entry SET content = '{text}', hash = '{hash_}' WHERE sequence = 6")
+    for use in (Ledger.accounts, Ledger.check):
+        with pytest.raises(VerificationError, match="broken at entry 6"):
+            use(Ledger.open(busy.path))
+
+
 @pytest.mark.parametrize("content", ["1", "x"])
 def test_an_entry_that_is_no_entry_any_more_cannot_be_exported(busy, content):
     forge(busy.path, f"UPDATE entry SET content = '{content}' WHERE sequence = 3")

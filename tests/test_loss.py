@@ -1,7 +1,7 @@
 """Privacy loss: exact sums, and conversions that are bounds and agree with other libraries."""
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, localcontext
 from decimal import Decimal as D
 from fractions import Fraction as F
 from itertools import permutations
@@ -279,6 +279,49 @@ def test_the_digits_that_the_safe_side_counts_on():
     """Of what is rounded, all but the last 20 digits are right, and the slack is 1e20 of them."""
     assert (loss._WORK.prec, loss._WORK.Emin, loss._WORK.Emax) == (60, MIN_EMIN, MAX_EMAX)
     assert F(1, 10**40) == loss._SLACK
+
+
+SPREAD = [(F(1, 3000), F(1, 10**9)), (F(1, 7), F(1, 10**6)), (F(9, 4), F(1, 300))]
+
+
+def digits(value):
+    """Significant ones of an exact decimal."""
+    with localcontext(prec=400):
+        return len((D(value.numerator) / D(value.denominator)).normalize().as_tuple().digits)
+
+
+def test_conversions_are_stated_with_so_many_digits_and_no_more():
+    up = Context(prec=15, rounding=ROUND_CEILING)
+    for rho, delta in SPREAD:
+        assert epsilon_for(rho, delta) == F(up.plus(least_epsilon(rho, delta)))
+    assert max(digits(delta_for(rho, F(n))) for rho, _ in SPREAD for n in (1, 2)) == 15
+    assert max(digits(rho_for(F(n, 3), delta)) for _, delta in SPREAD for n in (1, 5)) == 12
+
+
+@pytest.mark.parametrize(("rho", "delta"), SPREAD)
+def test_the_slack_is_on_the_safe_side(rho, delta, monkeypatch):
+    before = epsilon_for(rho, delta), rho_for(F(1, 3), delta), delta_for(rho, F(2))
+    monkeypatch.setattr(loss, "_SLACK", D("1e-3"))
+    assert epsilon_for(rho, delta) > before[0] * F(1001, 1000)
+    assert rho_for(F(1, 3), delta) < before[1]
+    assert delta_for(rho, F(2)) > before[2] * F(1001, 1000)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: epsilon_for(F(-1), F(1, 9)), "^rho must lie"),
+        (lambda: epsilon_for(F(1), F(0)), "^delta must be above 0"),
+        (lambda: rho_for(F(-1), F(1, 9)), "^epsilon must lie"),
+        (lambda: rho_for(F(1), F(0)), "^delta must be above 0"),
+        (lambda: rho_for(F(1), F(1)), "^delta must be below 1"),
+        (lambda: delta_for(F(-1), F(1)), "^rho must lie"),
+        (lambda: delta_for(F(1), F(-1)), "^epsilon must lie"),
+    ],
+)
+def test_a_refused_parameter_is_named(call, says):
+    with pytest.raises(UsageError, match=says):
+        call()
 
 
 # -- other libraries

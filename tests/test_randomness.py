@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream, blocks, digest
+from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream, blocks, digest, lines
 from tests.reference import chacha as reference
 from tests.strategies import secrets
 
@@ -156,6 +156,16 @@ def test_blocks_are_those_of_the_cipher(secret, stream, counter, addresses):
     for i in checked:
         expected = reference.words(secret, stream, counter, addresses[i])
         assert found[:, i].tolist() == expected
+
+
+def test_blocks_begin_with_the_first():
+    key, address = NoiseKey(bytes(range(32))), np.arange(5, dtype=np.uint64)
+    line = np.empty(40, np.uint64)
+    lines(key, 7, address, line)
+    first = blocks(key, 7, address, 0)
+    assert (blocks(key, 7, address) == first).all()
+    assert (first == line.reshape(5, 8).T).all()
+    assert (first != blocks(key, 7, address, 1)).all()
 
 
 def test_digests_separate_their_parts():
