@@ -151,9 +151,9 @@ def write(
     """
     guess = public_guess(people)
     run = _run(client, partitions, parts, key, progress, terms)
+    check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
     if not trust_cluster:
         require_trusted(client)
-    check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
     said = about(run.cut.event, name)
     why = why_no_mosaic(partitions.grid, mosaic.SIDE) if raster else "it was not asked for"
     tiling = Tiling(partitions.grid.places[0], mosaic.SIDE) if why is None else None

@@ -13,7 +13,7 @@ from geodp.distributed.trust import require_trusted
 from geodp.errors import UsageError
 from geodp.mechanisms.apart import Roots, cut_of
 from geodp.table import Cells
-from tests.distributed.tables import GRID, KEY, kept, split, town
+from tests.distributed.tables import GRID, KEY, ONCE, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.timeout(900)
@@ -82,9 +82,9 @@ def test_a_real_scheduler_on_all_interfaces_is_refused(tmp_path):
     (address,) = asyncio.run(ask())
     assert address.startswith("tcp://0.0.0.0:")  # what Dask says of such a listener
     with pytest.raises(UsageError, match="others can reach it"):
-        publish(stand_in(scheduler=address), files, epsilon=1)
+        publish(stand_in(scheduler=address), files, **ONCE)
     with pytest.raises(UsageError, match="others can reach it"):
-        write(stand_in(scheduler=address), files, tmp_path / "out", epsilon=1)
+        write(stand_in(scheduler=address), files, tmp_path / "out", **ONCE)
     assert not (tmp_path / "out").exists()
 
 
@@ -94,10 +94,10 @@ def test_a_second_client_is_refused_until_it_is_gone(cluster, tmp_path):
         distributed.Client(client.scheduler.address),
         pytest.raises(UsageError, match="1 other client"),
     ):
-        publish(client, files, epsilon=1, key=kept())
+        publish(client, files, **ONCE, key=kept())
     with distributed.Client(client.scheduler.address):
-        vouched = publish(client, files, epsilon=1, key=kept(), trust_cluster=True)
-    alone = publish(client, files, epsilon=1, key=kept())
+        vouched = publish(client, files, **ONCE, key=kept(), trust_cluster=True)
+    alone = publish(client, files, **ONCE, key=kept())
     assert vouched.table.count.tolist() == alone.table.count.tolist()
 
 
