@@ -284,6 +284,10 @@ def test_the_digits_that_the_safe_side_counts_on():
 SPREAD = [(F(1, 3000), F(1, 10**9)), (F(1, 7), F(1, 10**6)), (F(9, 4), F(1, 300))]
 
 
+def test_where_no_rho_is_small_enough_there_is_none():
+    assert rho_for(F(1, 10**199), F(1, 10**199)) == 0
+
+
 def digits(value):
     """Significant ones of an exact decimal."""
     with localcontext(prec=400):

@@ -4,7 +4,6 @@ import argparse
 import ast
 import signal
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.targets import TARGETS, Target
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+SURVIVED = "SURVIVED"
 
 
 def equivalent(path: Path = EQUIVALENT) -> dict[str, str]:
@@ -38,56 +38,56 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only mutants whose name holds this")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--output", type=Path, help="a file for the verdict on every mutant")
-    parser.add_argument("--resume", action="store_true", help="keep the verdicts of that file")
+    parser.add_argument(
+        "--resume", action="store_true", help="try those that it has killed no more"
+    )
     options = parser.parse_args()
     chosen = [t for t in TARGETS if not options.words or any(w in t.module for w in options.words)]
-    planned = [(t, m) for t in chosen for m in mutants_of(t) if options.only in m.name]
+    planned = {m.name: (t, m) for t in chosen for m in mutants_of(t) if options.only in m.name}
     if options.list:
-        print(*(mutant.name for _, mutant in planned), sep="\n")
+        print(*planned, sep="\n")
         return 0
+    fates = {}
+    if options.resume and options.output.exists():
+        rows = (line.split("\t") for line in options.output.read_text("utf-8").splitlines())
+        fates = {name: (fate, *how) for name, fate, *how in rows if fate == "killed"}
+        fates = {name: fate for name, fate in fates.items() if name in planned}
+    waiting = [trial_ for name, trial_ in planned.items() if name not in fates]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing runs on
     trial.prepare()
     limits = {}
-    for verdict in trial.attempt([(target, None) for target in chosen], {}, options.jobs):
+    tests = {target.module: (target, None) for target, _ in waiting}
+    for verdict in trial.attempt(tests.values(), {}, options.jobs):
         if not verdict.survived:
             print(f"{verdict.target.module}: its tests fail as it is: {verdict.by}")
             return 2
         limits[verdict.target.module] = 20 + 6 * verdict.seconds
-    return _judge(planned, limits, options)
-
-
-def _judge(
-    planned: list[tuple[Target, Mutant]], limits: dict[str, float], options: argparse.Namespace
-) -> int:
-    excused, started, every = equivalent(), time.monotonic(), len(planned)
-    counted, alive, lines = Counter(), [], []
-    if options.resume and options.output is not None and options.output.exists():
-        lines = options.output.read_text(encoding="utf-8").splitlines()
-        alive = [line.split("\t")[1] for line in lines if line.startswith("SURVIVED")]
-        counted.update(line.split("\t")[0] for line in lines)
-        known = {line.split("\t")[1] for line in lines}
-        planned = [(target, mutant) for target, mutant in planned if mutant.name not in known]
-    for verdict in trial.attempt(planned, limits, options.jobs):
-        name = verdict.mutant.name
-        fate = "killed"
-        if verdict.survived:
-            fate = "equivalent" if name in excused else "SURVIVED"
-        counted[fate] += 1
-        lines.append(f"{fate}\t{name}\t{verdict.by}\t{verdict.seconds:.1f} s")
-        if fate == "SURVIVED":
-            alive.append(name)
-            print(f"survived: {name}", flush=True)
+    for verdict in trial.attempt(waiting, limits, options.jobs):
+        _note(verdict, fates)
         if options.output is not None:
-            options.output.write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
-        if sum(counted.values()) % 50 == 0:
-            print(f"{sum(counted.values())} of {every}: {dict(counted)}", flush=True)
-    killed = [line.split("\t")[1] for line in lines if line.startswith("killed")]
-    wrong = sorted(set(killed) & set(excused))
-    for name in wrong:
-        print(f"killed here, though {EQUIVALENT.name} has it: {name}")
-    minutes = (time.monotonic() - started) / 60
-    print(f"{every} mutants, the last {len(planned)} in {minutes:.0f} minutes: {dict(counted)}")
-    return 1 if alive else 0
+            lines = ("\t".join((name, *fate)) + "\n" for name, fate in sorted(fates.items()))
+            options.output.write_text("".join(lines), "utf-8")
+        if len(fates) % 50 == 0:
+            print(f"{len(fates)} of {len(planned)}: {_counted(fates)}", flush=True)
+    print(f"{len(planned)} mutants: {_counted(fates)}")
+    return 1 if SURVIVED in _counted(fates) else 0
+
+
+def _note(verdict: trial.Verdict, fates: dict[str, tuple[str, ...]]) -> None:
+    """Keep what became of a mutant; tell of one that should have been killed."""
+    name = verdict.mutant.name
+    fate = "killed"
+    if verdict.survived:
+        fate = "equivalent" if name in equivalent() else SURVIVED
+        if fate == SURVIVED:
+            print(f"survived: {name}", flush=True)
+    elif name in equivalent():
+        print(f"killed here, though {EQUIVALENT.name} has it: {name}", flush=True)
+    fates[name] = (fate, verdict.by, f"{verdict.seconds:.1f} s")
+
+
+def _counted(fates: dict[str, tuple[str, ...]]) -> dict[str, int]:
+    return dict(Counter(fate for fate, *_ in fates.values()))
 
 
 if __name__ == "__main__":
