@@ -101,7 +101,7 @@ def encode(value: Plain) -> bytes:
     Examples
     --------
     >>> encode(("1", 1))
-    b't10:s1:1i1:1'
+    b't8:s1:1i1:1'
     >>> encode(True) == encode(1)
     False
     """
