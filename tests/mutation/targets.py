@@ -52,7 +52,7 @@ TARGETS = (
             *LEDGER,
         ),
     ),
-    Target("geodp.loss", ("tests/test_loss.py",)),
+    Target("geodp.loss", ("tests/test_loss.py", "-k", "not agreement")),
     Target(
         "geodp.neighbours",
         ("tests/test_accounting.py", "tests/test_ledger_attacks.py", "-k", "unit or relations"),
