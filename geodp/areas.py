@@ -253,12 +253,12 @@ def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:
     return grid.order.encode(index[:, grid.contains(index)])
 
 
-def cell_errors(variances: Variances, table: ReleasedTable) -> NDArray[np.float64]:
-    """Standard error of every released cell, wherever it lies in the domain: float64[m]."""
-    found = np.empty(table.key.size)
-    for start in range(0, table.key.size, CHUNK):
+def cell_errors(variances: Variances, key: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Standard error of cells, wherever they lie in the domain: float64[n]; ``key``: uint64[n]."""
+    found = np.empty(key.size)
+    for start in range(0, key.size, CHUNK):
         part = slice(start, start + CHUNK)
-        own = variances(1, table.key[part])
+        own = variances(1, key[part])
         assert own is not None  # whoever has errors of blocks has them of cells
         found[part] = np.sqrt(own)
     return found

@@ -10,8 +10,9 @@ parts, its **core**, truly holds at most as many, and got nothing from a clamp.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot, inf, log, prod, sqrt
+from math import inf, log, prod, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from geodp.variance import MOST_CHILDREN, TreeVariance
 PLAIN, HULL, CORE = range(3)
 
 Floats = NDArray[np.float64]
+
+Tops = tuple[int, NDArray[np.uint64], NDArray[np.int64]]
+"""Keys that a node of a level covers, and all its nodes that hold somebody, with their counts."""
 
 
 Z = 1.96
@@ -45,9 +49,10 @@ class Reach:
 
     Attributes
     ----------
-    count, variance, fourth : float64[3]
-        Of the region, its hull and its core: released sum, variance and fourth cumulant.
-    losing, gaining : int64[levels]
+    count, variance, fourth : float64[3] or float64[3, n]
+        Of the region, its hull and its core: released sum, variance and fourth cumulant. Or of
+        many regions, see :mod:`geodp.cell_interval`.
+    losing, gaining : int64[levels] or int64[levels, n]
         Nodes that hold people, that the region cuts, and that have a child outside (losing) or
         inside (gaining) which was released as 0; by level, the root's first.
     is_path : bool
@@ -73,8 +78,8 @@ class Reach:
         self,
         alone: dict[str, float] | None = None,
         losses: list[tuple[float, float]] | None = None,
-    ) -> tuple[float, float]:
-        """Low and high ends of a 95 % interval.
+    ) -> tuple[Any, Any]:
+        """Low and high ends of a 95 % interval: float64, of many regions float64[n].
 
         Parameters
         ----------
@@ -86,32 +91,29 @@ class Reach:
         variance = np.maximum(self.variance, 1e-12)
         excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
         margin = (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
-        ends = self.count - margin, self.count + margin
-        low, high = (float(end[PLAIN]) for end in ends)
-        if self.gaining.any():
-            moved = self._moved(self.gaining, float(margin[PLAIN]), None, losses)
-            low = max(float(ends[0][CORE]), float(self.count[PLAIN]) - moved)
-        if self.losing.any() or self.total_clamped:
-            moved = self._moved(self.losing, float(margin[PLAIN]), alone, losses)
-            high = min(float(ends[1][HULL]), float(self.count[PLAIN]) + moved)
-        return max(low, 0.0), high
+        (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
+        down = self.count[PLAIN] - self._moved(self.gaining, margin[PLAIN], None, losses)
+        low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
+        up = self.count[PLAIN] + self._moved(self.losing, margin[PLAIN], alone, losses)
+        high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
+        return np.maximum(low, 0.0), high
 
     def _moved(
         self,
         nodes: NDArray[np.int64],
-        margin: float,
+        margin: Any,
         alone: dict[str, float] | None,
         losses: list[tuple[float, float]] | None,
-    ) -> float:
-        """How far the clamp at some nodes and the noise together move the region's sum."""
-        found = inf
+    ) -> Any:
+        """How far the clamp at some nodes and the noise together move a region's sum."""
+        found = np.full(np.shape(margin), inf)
         if alone is not None and self.is_path:
             spread = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
-            found = max(margin, SKEWED_Z * spread) - alone["bias"]
+            found = np.maximum(margin, SKEWED_Z * spread) - alone["bias"]
         if losses is not None and not self.total_clamped:
-            mean, spread = (np.array(losses).T[i] for i in range(2))
-            lost = sqrt(float(nodes @ spread**2)) * SKEWED_Z
-            found = min(found, float(nodes @ mean) + hypot(margin, lost))
+            mean, spread = np.array(losses).reshape(-1, 2).T
+            lost = np.sqrt(np.tensordot(spread**2, nodes, 1)) * SKEWED_Z
+            found = np.minimum(found, np.tensordot(mean, nodes, 1) + np.hypot(margin, lost))
         return found
 
 
@@ -160,7 +162,7 @@ def reach(
         return Reach(np.zeros(3), np.zeros(3), np.zeros(3), nowhere, nowhere)
     if grid is not None and grid.size == prod(tree.fanouts):
         grid = None
-    sums = _Sums(table)
+    sums = NodeSums(table)
     node, whole = key, np.ones(key.size, np.bool_)
     part = np.ones((3, key.size))
     count = np.repeat(sums.of(key, 1)[None], 3, axis=0)
@@ -199,7 +201,7 @@ def reach(
         part = np.where(cut, mean, 1)
         count = np.where(cut, sum_, held)
         node, whole = above, ~cut
-    nobody = not table.key.size and not bool(whole[0])
+    nobody = sums.is_empty and not bool(whole[0])
     if nobody:
         part[HULL] = 1
     variance += tree.variances[0] * part[:, 0] ** 2
@@ -245,7 +247,7 @@ def _around(
     fanout: int,
     stride: int,
     grid: Grid | None,
-    sums: _Sums,
+    sums: NodeSums,
     least: float,
 ) -> _Around:
     n = above.size
@@ -269,20 +271,53 @@ def _around(
     return found
 
 
-class _Sums:
-    """Released sums of nodes by prefix sums."""
+class NodeSums:
+    """Released sums of nodes by prefix sums.
 
-    def __init__(self, table: ReleasedTable) -> None:
-        self._key = table.key
-        self._sum = np.concatenate([np.zeros(1), np.cumsum(table.count, dtype=np.float64)])
+    Parameters
+    ----------
+    table : ReleasedTable
+    tops : Tops, optional
+        Of a table that holds a part of a release only: nodes of some level of the whole release.
+        Sums of nodes of this level and of those above are taken from them.
+    """
+
+    def __init__(
+        self,
+        table: ReleasedTable,
+        tops: Tops | None = None,
+    ) -> None:
+        self._from = 0 if tops is None else tops[0]
+        self._layers = [self._layer(table.key, table.count)]
+        if tops is not None:
+            self._layers.append(self._layer(*tops[1:]))
+
+    @staticmethod
+    def _layer(key: NDArray[np.uint64], count: Any) -> tuple[NDArray[np.uint64], Floats]:
+        return key, np.concatenate([np.zeros(1), np.cumsum(count, dtype=np.float64)])
+
+    def _at(self, stride: int) -> tuple[NDArray[np.uint64], Floats, int]:
+        """Keys, prefix sums, and how many of these keys a node covers."""
+        above = bool(self._from) and stride >= self._from
+        return *self._layers[above], stride // self._from if above else stride
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody at all was released."""
+        return not self._layers[-1][0].size
 
     def of(self, prefix: NDArray[np.uint64], stride: int) -> Floats:
         """Of nodes that cover ``stride`` keys each."""
+        key, sums, stride = self._at(stride)
         first = prefix * np.uint64(stride)
         last = first + np.uint64(stride - 1)
-        ends = (
-            np.searchsorted(self._key, first, "left"),
-            np.searchsorted(self._key, last, "right"),
-        )
-        found: Floats = self._sum[ends[1]] - self._sum[ends[0]]
+        ends = np.searchsorted(key, first, "left"), np.searchsorted(key, last, "right")
+        found: Floats = sums[ends[1]] - sums[ends[0]]
         return found
+
+    def occupied(self, stride: int) -> tuple[NDArray[np.uint64], Floats]:
+        """All nodes that cover ``stride`` keys each and hold somebody, and their sums."""
+        key, sums, stride = self._at(stride)
+        node = key // np.uint64(stride)
+        first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
+        return node[first], np.diff(sums[np.append(first, node.size)])

@@ -197,7 +197,7 @@ def outline(
     table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
     found = Release(table, None, people, public_facts)
     found.card()
-    found.cell_errors()
+    found.errors()
     for _ in found.areas():
         pass
     return found

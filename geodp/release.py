@@ -21,12 +21,14 @@ from geodp.areas import (
     levels_above,
     resolution_floor,
 )
+from geodp.cell_interval import cell_ends
 from geodp.domain import vouched
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.interval import LAPLACE_Z, Z, reach, strength
+from geodp.interval import LAPLACE_Z, Tops, Z, reach, strength
 from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.staging import SCHEMA
+from geodp.io.uncertainty import Errors
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT
@@ -133,7 +135,8 @@ class Release:
         if found.clamped:
             alone = self.method.isolated_cell(self.grid, self.event)
             losses = self.method.clamp_losses(self.grid, self.event)
-        return Estimate(count, error, *found.interval(alone, losses), found.clamped)
+        low, high = found.interval(alone, losses)
+        return Estimate(count, error, float(low), float(high), found.clamped)
 
     def _tree(self) -> TreeVariance:
         tree = self.method.tree_variance(self.grid, self.event)
@@ -245,7 +248,15 @@ class Release:
         cell = errors[-1].describe()
         if cell["largest"] == cell["standard_error"]:
             return errors[-1].standard_error
-        return cell_errors(self._variances, self.table)
+        return cell_errors(self._variances, self.table.key)
+
+    def errors(self, tops: Tops | None = None) -> Errors | None:
+        """What files say of the errors of cells; None where these depend on the data.
+
+        ``tops``: as for :class:`geodp.interval.NodeSums`, where the table is a part of a release.
+        """
+        error = self.cell_errors()
+        return None if error is None else Errors(error, cell_ends(self.method, self.table, tops))
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
@@ -386,9 +397,9 @@ class Release:
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """The same into a folder that was staged before the charge."""
-        error, areas = self.cell_errors(), self.areas()
+        errors, areas = self.errors(), self.areas()
         return place.write(
-            self.table, self.card(), standard_error=error, areas=areas, restricted=restricted
+            self.table, self.card(), errors=errors, areas=areas, restricted=restricted
         )
 
 

@@ -19,6 +19,7 @@ from bench import (
     accuracy,
     contenders,
     cost,
+    coverage,
     data,
     evidence,
     methods,
@@ -332,3 +333,25 @@ def test_the_document_shows_the_committed_figures_of_the_pyramid():
         start, end = pyramid.marks(part)
         shown = text.split(start)[1].split(end)[0].strip()
         assert shown == tables.markdown(pyramid.LINES[part](found[part]))
+
+
+def test_kinds_of_cells():
+    people = np.zeros((24, 24), np.int64)
+    people[:12, :6], people[3, 3] = 5, 2000
+    people[4, 5], people[18, 18] = 1000, 7
+    kind = np.array(coverage.KINDS)[coverage.kinds(people)]
+    assert kind[18, 18] == "isolated"
+    assert kind[3, 3] == "dense"
+    assert kind[4, 5] == "dense edge"
+    assert kind[0, 0] == kind[2, 3] == "sparse"
+    assert kind[11, 2] == "edge"
+    assert (kind == "empty").sum() == 24 * 24 - 12 * 6 - 1
+
+
+def test_intervals_hold_most_cells_of_every_kind():
+    people = np.random.default_rng(1).poisson(40, (32, 32)) * (np.indices((32, 32))[1] < 20)
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((32, 32)))
+    found = coverage.covered(table, "pyramid", Fraction(1), 20)
+    assert sum(share["cells"] for share in found.values()) == people.size
+    for kind in ("empty", "edge", "sparse"):
+        assert found[kind]["interval"] > 0.93

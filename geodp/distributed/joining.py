@@ -66,7 +66,7 @@ def join(
         {**given, "schema": SCHEMA},
         path,
         name=card["name"],
-        standard_error=release.cell_errors(),
+        errors=release.errors(),
         areas=release.areas(),
         overwrite=overwrite,
         restricted=restricted or {},

@@ -6,7 +6,7 @@ import secrets
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from geodp.distributed.secret import KeyFile, key_file
 from geodp.errors import InputError, UsageError
 from geodp.identity import streamed_digest
 from geodp.ledger import Charge, Ledger
-from geodp.mechanisms.apart import Cut, held
+from geodp.mechanisms.apart import Cut, Roots, held
 from geodp.publisher import charged, release_key
 from geodp.randomness import NoiseKey
 from geodp.reading import require_rows
@@ -224,11 +224,11 @@ class Run:
             found = self._results(self._each(tasks.estimates, begun))
             z, variance = (np.concatenate(column) for column in zip(*found, strict=True))
             count = held(top, self.cut.improved(totals, key, z, variance))
-        at = list(accumulate(some.prefix.size for some in roots))[:-1]
+        tops = self._submit(tasks.all_roots, 0, Roots.counted(top.prefix, count))
         ends = []
-        for number, (subtrees, counts) in enumerate(zip(begun, np.split(count, at), strict=True)):
+        for number, subtrees in enumerate(begun):
             function, *more = last(number)
-            ends.append(self._submit(function, number, self._job, subtrees, counts, *more))
+            ends.append(self._submit(function, number, self._job, subtrees, tops, *more))
         return self._results(ends)
 
 

@@ -144,32 +144,39 @@ def begun(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
         return job.cut.below(cells, roots, key)
 
 
+def all_roots(tops: Roots) -> Roots:
+    """The roots with their final counts, stored where tasks find them."""
+    return tops
+
+
 def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimates of the roots from below, and their variances."""
     return subtrees.roots.z, subtrees.roots.variance
 
 
 def finished(
-    job: Job, subtrees: Subtrees, totals: NDArray[np.int64]
+    job: Job, subtrees: Subtrees, tops: Roots
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The released cells of a range, from the final counts of its roots."""
-    return job.cut.finished(subtrees, totals)
+    """The released cells of a range, from the final counts of all roots."""
+    return job.cut.finished(subtrees, tops.counts_of(subtrees.roots))
 
 
 def written(
     job: Job,
     subtrees: Subtrees,
-    totals: NDArray[np.int64],
+    tops: Roots,
     path: str,
     name: str,
     metadata: dict[str, Any],
     tiling: Tiling | None,
 ) -> dict[str, Any]:
     """The same, written as a Parquet file; what the card lists of it, and what it holds."""
-    cells, values = job.cut.finished(subtrees, totals)
+    cells, values = finished(job, subtrees, tops)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
-    error = Release(table).cell_errors()
-    entry = write_part(table, Path(path), name=name, standard_error=error, metadata=metadata)
+    somebody = tops.count > 0
+    whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
+    errors = Release(table).errors(whole)
+    entry = write_part(table, Path(path), name=name, errors=errors, metadata=metadata)
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()
         entry["largest"] = int(values.max(initial=0))
@@ -188,7 +195,7 @@ def tiled(
 ) -> str | None:
     """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
     grid = job.partitions.grid
-    columns = list(column_names(grid, name, error=False))
+    columns = list(column_names(grid, name, ()))
     rows = [open_parquet(part).read(columns=columns) for part in parts]
     index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
     count = [np.empty(0, np.int64), *(part[name].to_numpy() for part in rows)]

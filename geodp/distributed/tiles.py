@@ -9,7 +9,7 @@ from geodp.distributed.run import Run
 from geodp.io import style
 from geodp.io.cog import EXACT_FLOAT32
 from geodp.io.manifest import sha256
-from geodp.io.mosaic import Tiling, band_names, write_vrt
+from geodp.io.mosaic import Tiling, mosaic_bands, write_vrt
 from geodp.io.parts import PartsFolder
 from geodp.io.staging import CARD
 from geodp.io.tables import counted
@@ -76,7 +76,7 @@ def draw(
     digests = dict(zip(drawn, run.results(tasks.tiled, rows), strict=True))
     vrt = folder.public / f"{name}.vrt"
     there = {number: file for number, file in files.items() if digests[file] is not None}
-    names = band_names(grid, name, error=error is not None)
+    names = mosaic_bands(grid, name, error is not None)
     write_vrt(tiling, there, vrt, names=names, unit=counted(name), dtype=dtype, tags=tags)
     method = card["mechanism"]
     look = folder.public / f"{name}.qml"

@@ -7,15 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from geodp.areas import Areas, levels_above
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import tables
+from geodp.io.uncertainty import ERROR, Errors, names_of, six_digits
 
 
 def file_names(grid: Grid, name: str) -> dict[str, str]:
@@ -28,7 +27,7 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
     if len(set(found.values())) < len(found):
         raise UsageError("Two levels of regions would be written to one file; rename a level.")
     if grid.regions is not None:
-        columns = [*levels, *(a.name for a in grid.attributes), name, tables.ERROR]
+        columns = [*levels, *(a.name for a in grid.attributes), name, ERROR]
         if len({column.casefold() for column in columns}) < len(columns):
             raise UsageError("A level of regions has the name of another column; rename it.")
     return found
@@ -57,16 +56,16 @@ def write_areas(
         Whether the Parquet file has geometries too.
     """
     csv, parquet = (stem.parent / f"{stem.name}.{ending}" for ending in ("csv", "parquet"))
-    error = None if areas.standard_error is None else six_digits(areas.standard_error)
+    errors = None if areas.standard_error is None else Errors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
-        tables.write_csv(table, csv, name=name, standard_error=error)
-        tables.write_parquet(table, parquet, name=name, standard_error=error, metadata=metadata)
-        columns = tables.column_names(table.grid, name, error=error is not None)
+        tables.write_csv(table, csv, name=name, errors=errors)
+        tables.write_parquet(table, parquet, name=name, errors=errors, metadata=metadata)
+        columns = tables.column_names(table.grid, name, names_of(errors))
         return list(columns), tables.has_geometry(table.grid)
     rows = area_rows(areas, name)
-    if error is not None:
-        rows = rows.append_column(tables.ERROR, pa.array(error))
+    if areas.standard_error is not None:
+        rows = rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))
     texts = "".join(text for column in areas.texts.values() for text in set(column))
     tables.write_rows([rows], rows.schema, csv, texts=texts)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
@@ -80,14 +79,6 @@ def area_rows(areas: Areas, name: str) -> Any:
         return tables.rows_of(areas.table, name)
     arrays = [pa.array(text, pa.string()) for text in areas.texts.values()]
     return pa.table([*arrays, pa.array(areas.count)], names=[*areas.texts, name])
-
-
-def six_digits(values: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
-    """Values with six significant digits, as the card has them."""
-    if isinstance(values, float):
-        return float(f"{values:.6g}")
-    once, back = np.unique(values, return_inverse=True)
-    return np.array([float(f"{value:.6g}") for value in once.tolist()], np.float64)[back]
 
 
 def _word(level: str) -> str:

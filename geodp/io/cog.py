@@ -23,7 +23,8 @@ from rasterio.windows import Window
 from geodp import progress
 from geodp.grid import Grid
 from geodp.io.opening import open_raster
-from geodp.io.tables import ERROR, chunks, counted, require_released
+from geodp.io.tables import chunks, counted, require_released
+from geodp.io.uncertainty import ERROR, Ends, Errors, names_of
 from geodp.lattice import Lattice
 from geodp.table import Counts, ReleasedTable
 
@@ -67,6 +68,19 @@ def combinations(grid: Grid) -> list[str]:
     found = [""]
     for attribute in grid.attributes:
         found = [f"{a} {attribute.name}={b}".strip() for a in found for b in attribute.labels]
+    return found
+
+
+def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
+    """Descriptions of a raster's bands: the counts, and what is beside them.
+
+    Standard errors are one band; other columns of tables have one a combination of attributes.
+    """
+    labels = combinations(grid)
+    found = [f"{name} {label}".strip() for label in labels]
+    for column in beside:
+        each = [""] if column == ERROR else labels
+        found += [f"{column} {label}".strip() for label in each]
     return found
 
 
@@ -161,6 +175,34 @@ def background(grid: Grid, window: Window) -> NDArray[np.float64]:
     return values
 
 
+def ends_in(
+    grid: Grid, empty: NDArray[np.float64], window: Window, band: int, ends: Ends
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals of the cells in a window: float64[rows, cols] each, NaN outside the domain.
+
+    Parameters
+    ----------
+    grid : Grid
+    empty : float64[rows, cols]
+        The window's `background`.
+    window : Window
+    band : int
+        Number of the combination of attributes.
+    ends : callable
+    """
+    inside = np.flatnonzero(~np.isnan(empty))
+    row, col = np.unravel_index(inside, empty.shape)
+    index = np.empty((len(grid.shape), inside.size), np.int64)
+    index[0] = raster_rows(grid.places[0], row + window.row_off)
+    index[1] = col + window.col_off
+    labels = tuple(len(attribute.labels) for attribute in grid.attributes)
+    index[2:] = np.reshape(np.unravel_index(band, labels), (-1, 1)) if labels else 0
+    found = empty.copy(), empty.copy()
+    for values, end in zip(found, ends(grid.encode(index)), strict=True):
+        values.flat[inside] = end
+    return found
+
+
 def dtype_of(table: ReleasedTable) -> str:
     """``float32``, or ``float64`` where a count would not be exact in it."""
     if table.count.dtype == np.int64:
@@ -180,15 +222,16 @@ def write_cog(
     path: Path,
     *,
     name: str,
-    standard_error: float | None,
+    errors: Errors | None,
     tags: dict[str, str],
 ) -> None:
     """Write a Cloud Optimized GeoTIFF, north up, window by window.
 
-    A band of counts for every combination of attributes, then one of standard errors, if there
-    are any. Cells outside the domain are NaN, which is also the nodata value; empty cells of the
-    domain are 0. Overviews are averages, so that sums of an overview times its cells' number agree
-    with the counts as far as rounding allows. Every pixel is read back.
+    A band of counts for every combination of attributes, then one of standard errors and, for
+    every combination, one of the low and one of the high ends, if there are any. Cells outside
+    the domain are NaN, which is also the nodata value; empty cells of the domain are 0. Overviews
+    are averages, so that sums of an overview times its cells' number agree with the counts as far
+    as rounding allows. Every pixel of the counts is read back.
 
     Parameters
     ----------
@@ -197,8 +240,8 @@ def write_cog(
     path : Path
     name : str
         Of the count: the first words of every band's description.
-    standard_error : float or None
-        Of one cell, in persons; None leaves the band out.
+    errors : Errors or None
+        With one standard error for all cells; None leaves the bands out.
     tags : dict of str
         TIFF tags and metadata of the file.
 
@@ -214,8 +257,8 @@ def write_cog(
     """
     require_released(table)
     place = table.grid.places[0]
-    bands = [f"{name} {labels}".strip() for labels in combinations(table.grid)]
-    names = bands if standard_error is None else [*bands, ERROR]
+    bands = band_count(table.grid)
+    names = band_names(table.grid, name, names_of(errors))
     pixels = Pixels(table)
     draft = path.with_name(f".{path.stem}.draft.tif")
     dtype = dtype_of(table)
@@ -226,11 +269,11 @@ def write_cog(
             for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
                 draw.set_band_unit(number, counted(name))
-            _fill(draw, table.grid, pixels, len(bands), standard_error)
+            _fill(draw, table.grid, pixels, errors)
         _pack(draft, path)
         draft.unlink()
         with open_raster(path) as raster:
-            same = _holds(raster, place, pixels, len(bands))
+            same = _holds(raster, place, pixels, bands)
         if not same:  # GDAL does not report every write that fails at closing
             raise OSError(errno.EIO, FAILED)
 
@@ -330,17 +373,18 @@ def georeference(place: Lattice) -> dict[str, Any]:
 
 
 def _fill(
-    draw: rasterio.io.DatasetWriter,
-    grid: Grid,
-    pixels: Pixels,
-    bands: int,
-    standard_error: float | None,
+    draw: rasterio.io.DatasetWriter, grid: Grid, pixels: Pixels, errors: Errors | None
 ) -> None:
+    bands, dtype = band_count(grid), draw.dtypes[0]
     for number, window in _counted(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
             pixels.dense(number, band, values)
-            draw.write(values.astype(draw.dtypes[0]), band + 1, window=window)
-        if standard_error is not None:
-            draw.write((empty + standard_error).astype(draw.dtypes[0]), bands + 1, window=window)
+            draw.write(values.astype(dtype), band + 1, window=window)
+            if errors is not None and errors.ends is not None:
+                low, high = ends_in(grid, empty, window, band, errors.ends)
+                draw.write(low.astype(dtype), bands + band + 2, window=window)
+                draw.write(high.astype(dtype), 2 * bands + band + 2, window=window)
+        if errors is not None:
+            draw.write((empty + errors.standard_error).astype(dtype), bands + 1, window=window)

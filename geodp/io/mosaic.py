@@ -19,7 +19,8 @@ from rasterio.windows import Window
 from geodp.grid import Grid
 from geodp.io import cog
 from geodp.io.opening import open_raster
-from geodp.io.tables import ERROR, counted
+from geodp.io.tables import counted
+from geodp.io.uncertainty import BESIDE
 from geodp.lattice import Lattice
 from geodp.table import Counts
 
@@ -83,10 +84,13 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
     return None
 
 
-def band_names(grid: Grid, name: str, *, error: bool) -> list[str]:
-    """Descriptions of a raster's bands."""
-    bands = [f"{name} {labels}".strip() for labels in cog.combinations(grid)]
-    return [*bands, ERROR] if error else bands
+def mosaic_bands(grid: Grid, name: str, has_error: bool) -> list[str]:
+    """Descriptions of the bands of a raster in tiles.
+
+    It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
+    have them, and a release that is joined.
+    """
+    return cog.band_names(grid, name, BESIDE[:1] if has_error else ())
 
 
 def write_tile(
@@ -131,8 +135,8 @@ def write_tile(
     band = np.zeros(row.size, np.int64)
     for attribute, axis in zip(grid.attributes, index[2:], strict=True):
         band = band * len(attribute.labels) + axis[here]
-    names = band_names(grid, name, error=standard_error is not None)
-    bands = len(cog.combinations(grid))
+    names = mosaic_bands(grid, name, standard_error is not None)
+    bands = cog.band_count(grid)
     token = secrets.token_hex(4)  # another worker may be at the same tile
     draft, beside = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
     placed = cog.georeference(place)

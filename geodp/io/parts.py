@@ -18,7 +18,6 @@ from geodp.accounting import Event
 from geodp.errors import OutputError
 from geodp.grid import Grid
 from geodp.io import tables
-from geodp.io.arealevels import six_digits
 from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.publication import (
     OWN,
@@ -30,6 +29,7 @@ from geodp.io.publication import (
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staged_release import check_publication, listed_at_most, require_space
 from geodp.io.staging import CARD, PARTS_SCHEMA, staged
+from geodp.io.uncertainty import BESIDE, Errors
 from geodp.table import ReleasedTable
 
 LAST_FILES = 5.0
@@ -56,7 +56,7 @@ def write_part(
     path: Path,
     *,
     name: str,
-    standard_error: tables.Errors,
+    errors: Errors | None,
     metadata: dict[str, Any],
 ) -> dict[str, Any]:
     """Write one part; it appears complete or not at all, and again the same if written again.
@@ -66,10 +66,9 @@ def write_part(
     dict
         ``name`` inside the public folder, ``rows`` and ``sha256``.
     """
-    error = None if standard_error is None else six_digits(standard_error)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        tables.write_parquet(table, beside, name=name, standard_error=error, metadata=metadata)
+        tables.write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:
@@ -147,7 +146,8 @@ class PartsFolder:
     def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
         located = tables.has_geometry(self.grid)
         blocks = card["expected_error"]["blocks"]
-        columns = [*tables.column_names(self.grid, self.name, error=blocks is not None)]
+        beside = () if blocks is None else BESIDE
+        columns = [*tables.column_names(self.grid, self.name, beside)]
         listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
         return {
             "name": entry["name"],

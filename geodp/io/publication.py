@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staging import CARD
+from geodp.io.uncertainty import Errors, names_of
 from geodp.table import ReleasedTable
 
 OWN = ("name", "release_id", "files", "left_out")
 """What `write_public` adds to the card."""
+
+INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
 
 RUN = "run.json"
 """Name of what is for the operator inside ``restricted``."""
@@ -69,16 +72,16 @@ def write_public(
     card: dict[str, Any],
     folder: Path,
     name: str,
-    error: tables.Errors,
+    errors: Errors | None,
     areas: Iterable[Areas],
 ) -> None:
     """Write the card and what it lists into an empty folder."""
     files = _Files(folder)
-    identity = _write_tables(table, card, files, name, error)
+    identity = _write_tables(table, card, files, name, errors)
     for level in areas:
         progress.begin(f"Writing {level.level}")
         _write_level(level, table.grid, card, files, name, identity)
-    _write_raster(table, card, files, name, error, identity)
+    _write_raster(table, card, files, name, errors, identity)
     reason = why_no_picture(table.grid)
     if reason is None:
         progress.begin("Drawing the map")
@@ -95,15 +98,15 @@ def write_public(
 
 
 def _write_tables(
-    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, error: tables.Errors
+    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, errors: Errors | None
 ) -> str:
     """Write the CSV and the Parquet file; returns the id of CSV and card."""
     grid, folder = table.grid, files.folder
-    columns = [*tables.column_names(grid, name, error=error is not None)]
+    columns = [*tables.column_names(grid, name, names_of(errors))]
     listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
     rows = f"one row for every cell {listed}; cells of the domain that are not listed are 0"
     said = {**_values_in_words(card), **_columns_in_words(grid)}
-    tables.write_csv(table, folder / f"{name}.csv", name=name, standard_error=error)
+    tables.write_csv(table, folder / f"{name}.csv", name=name, errors=errors)
     files.add(
         f"{name}.csv",
         "text/csv; charset=utf-8; header=present",
@@ -117,7 +120,7 @@ def _write_tables(
     located = tables.has_geometry(grid)
     about = said_of(table.event, card, name, identity)
     tables.write_parquet(
-        table, folder / f"{name}.parquet", name=name, standard_error=error, metadata=about
+        table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about
     )
     what = "the counts with the cells' outlines" if located else "the counts"
     if located and len(grid.places) == 2:
@@ -165,6 +168,7 @@ def _write_level(
     columns, located = write_areas(areas, files.folder / stem, name=name, metadata=about)
     rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
     said = {"level": areas.level, "unit": tables.counted(name), **_values_in_words(card)}
+    said.pop("low, high", None)
     if areas.standard_error is None:
         said.pop("standard_error", None)
     else:
@@ -197,9 +201,11 @@ def _columns_in_words(grid: Grid) -> dict[str, str]:
 
 
 def _values_in_words(card: dict[str, Any]) -> dict[str, str]:
-    """What the released values can be, and where their standard error holds."""
+    """What the released values can be, where their standard error holds, and what interval is."""
     said, holds = {"values": card["mechanism"]["values"]}, card["expected_error"]["holds"]
-    return said if holds is None else {**said, "standard_error": f"of one cell {holds}"}
+    if holds is None:
+        return said
+    return {**said, "standard_error": f"of one cell {holds}", "low, high": INTERVAL}
 
 
 def _write_raster(
@@ -207,7 +213,7 @@ def _write_raster(
     card: dict[str, Any],
     files: _Files,
     name: str,
-    error: tables.Errors,
+    errors: Errors | None,
     identity: str,
 ) -> None:
     reason = cog.why_no_raster(table)
@@ -226,15 +232,14 @@ def _write_raster(
         "GEODP_REPORT": CARD,
     }
     path = files.folder / f"{name}.tif"
-    blocks = card["expected_error"]["blocks"]
-    largest = None if blocks is None else blocks[0]["largest"]
-    cog.write_cog(table, path, name=name, standard_error=largest, tags=tags)
-    bands = [f"{name} {labels}".strip() for labels in cog.combinations(table.grid)]
+    if errors is not None:
+        errors = replace(errors, standard_error=card["expected_error"]["blocks"][0]["largest"])
+    cog.write_cog(table, path, name=name, errors=errors, tags=tags)
     files.add(
         path.name,
         "image/tiff; application=geotiff; profile=cloud-optimized",
         "the counts as a map, north up; cells of the domain that the tables do not list are 0",
-        bands=bands if error is None else [*bands, tables.ERROR],
+        bands=cog.band_names(table.grid, name, names_of(errors)),
         **_values_in_words(card),
         data_type=cog.dtype_of(table),
         nodata="NaN, outside the domain",

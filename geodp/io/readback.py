@@ -29,6 +29,7 @@ from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry
 from geodp.io.regions import read_regions, regions_file
 from geodp.io.staging import CARD, PARTS_SCHEMA, SCHEMA
 from geodp.io.tileset import read_tileset
+from geodp.io.uncertainty import BESIDE
 from geodp.lattice import Lattice, crs_text
 from geodp.order import Order
 from geodp.regions import RegionOrder
@@ -228,8 +229,8 @@ def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:
 
 def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
     """The table of the Parquet file or its parts, without geometry."""
-    error = standard_error_of(card) is not None
-    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], error=error))
+    beside = () if standard_error_of(card) is None else BESIDE
+    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], beside))
     files = parquet_files(folder, card)
     rows = [open_parquet(path).read(columns=columns) for path in files]
     require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")

@@ -16,11 +16,12 @@ from geodp.areas import Areas
 from geodp.errors import OutputError, UsageError
 from geodp.grid import Grid
 from geodp.io import tables
-from geodp.io.arealevels import file_names, six_digits
+from geodp.io.arealevels import file_names
 from geodp.io.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.picture import require_drawable, why_no_picture
 from geodp.io.publication import RUN, json_text, said_of, write_public, write_restricted
 from geodp.io.staging import KEPT, require_free, require_own, staged
+from geodp.io.uncertainty import Errors
 from geodp.table import ReleasedTable
 
 LONGEST_NAME = 200
@@ -91,16 +92,15 @@ class StagedRelease:
         table: ReleasedTable,
         card: dict[str, Any],
         *,
-        standard_error: tables.Errors,
+        errors: Errors | None,
         areas: Iterable[Areas] = (),
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write all files; parameters and result are those of :func:`write_publication`."""
-        error = None if standard_error is None else six_digits(standard_error)
         public, hidden = self.folder / "public", self.folder / "restricted"
         discard_draft(self.folder)
         public.mkdir()
-        write_public(table, card, public, self.name, error, areas)
+        write_public(table, card, public, self.name, errors, areas)
         write_restricted(hidden, RUN, restricted)
         written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
         return {
@@ -130,7 +130,7 @@ def write_publication(
     path: str | Path,
     *,
     name: str,
-    standard_error: tables.Errors,
+    errors: Errors | None,
     areas: Iterable[Areas] = (),
     overwrite: bool,
     restricted: dict[str, Any],
@@ -151,9 +151,9 @@ def write_publication(
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str
         Of the count: a file name of letters, digits, ``_`` and ``-``.
-    standard_error : float, float64[n] or None
-        Of one cell, or of every cell, in persons; written with six significant digits. None where
-        the error depends on the data.
+    errors : Errors or None
+        Of the cells; written with six significant digits. None where the error depends on the
+        data.
     areas : iterable of Areas
         Sums of official areas and regions, a level each.
     overwrite : bool
@@ -174,9 +174,7 @@ def write_publication(
     """
     tables.require_released(table)
     with stage_release(table.grid, path, name=name, overwrite=overwrite) as place:
-        return place.write(
-            table, card, standard_error=standard_error, areas=areas, restricted=restricted
-        )
+        return place.write(table, card, errors=errors, areas=areas, restricted=restricted)
 
 
 def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:

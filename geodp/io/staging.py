@@ -17,10 +17,10 @@ from geodp.io.manifest import SUMS, foreign, remove_listed
 from geodp.io.opening import read_json
 from geodp.stopping import commits
 
-SCHEMA = "geodp-release-1"
+SCHEMA = "geodp-release-2"
 """What ``schema`` says in the release card of a folder that this version writes and reads."""
 
-PARTS_SCHEMA = "geodp-release-parts-1"
+PARTS_SCHEMA = "geodp-release-parts-2"
 """The same for a release in parts, see :mod:`geodp.io.parts`."""
 
 CARD = "release.json"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import CodeError, UsageError
 from geodp.grid import Grid
+from geodp.io.uncertainty import BESIDE, Errors, names_of
 from geodp.lattice import Lattice
 from geodp.table import Counts, ReleasedTable
 
@@ -26,13 +27,6 @@ ROW_GROUP = 1 << 16
 
 CHUNK = 4 * ROW_GROUP
 """Rows that are held in memory at a time."""
-
-ERROR = "standard_error"
-"""Name of the column, and of the raster's band, of expected standard errors; a method whose error
-depends on the data has neither."""
-
-Errors = float | NDArray[np.float64] | None
-"""Standard errors: the same for all rows, one for each, or none."""
 
 POINT = [("x", "<f8"), ("y", "<f8")]
 HEADER = [("order", "u1"), ("type", "<u4")]
@@ -100,26 +94,26 @@ def counted(name: str) -> str:
     return "persons" if name == "population" else name
 
 
-def column_names(grid: Grid, name: str, *, error: bool = True) -> tuple[str, ...]:
-    """Names of the CSV's columns: places, centres, plain axes, attributes, count, its error.
+def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tuple[str, ...]:
+    """Names of the CSV's columns: places, centres, plain axes, attributes, count, its errors.
 
-    ``error``: whether there is a standard error; its name is taken even where there is none.
+    ``beside``: those after the count; all that there can be are taken even where there are none.
 
     Raises UsageError where two columns would have one name.
     """
     where = (*place_columns(grid), *centre_columns(grid))
-    names = (*where, *grid.axis_names[2 * len(grid.places) :], name, ERROR)
-    taken = [column.casefold() for column in (*names, "geometry", "bbox")]
+    names = (*where, *grid.axis_names[2 * len(grid.places) :], name)
+    taken = [column.casefold() for column in (*names, *BESIDE, "geometry", "bbox")]
     twice = sorted({column for column in taken if taken.count(column) > 1})
     if twice:
         raise UsageError(
             f"Two columns would be called {twice[0]!r}; choose another name for the count or "
             "for the attribute."
         )
-    return names if error else names[:-1]
+    return (*names, *beside)
 
 
-def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: Errors) -> None:
+def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | None) -> None:
     """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
 
     The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
@@ -132,8 +126,8 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: Er
         Ends in ``.csv``.
     name : str
         Of the count's column.
-    standard_error : float, float64[n] or None
-        Of one cell, or of every row, in persons; None leaves the column out.
+    errors : Errors or None
+        None leaves their columns out.
 
     Raises
     ------
@@ -143,11 +137,11 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, standard_error: Er
     require_released(table)
     grid = table.grid
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
-    empty = _columns(grid, *_nothing(table), name, _part_of(standard_error, slice(0)))
     rows = (
-        _columns(grid, index, count, name, _part_of(standard_error, part))
-        for part, index, count in _counted(table, "Writing the CSV")
+        _columns(table, part, index, name, errors)
+        for part, index, _ in _counted(table, "Writing the CSV")
     )
+    empty = _columns(table, *_nothing(table), name, errors)
     write_rows(rows, empty.schema, path, texts=labels)
 
 
@@ -175,7 +169,7 @@ def write_parquet(
     path: Path,
     *,
     name: str,
-    standard_error: Errors,
+    errors: Errors | None,
     metadata: dict[str, Any],
 ) -> None:
     """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
@@ -190,8 +184,8 @@ def write_parquet(
     path : Path
     name : str
         Of the count's column.
-    standard_error : float, float64[n] or None
-        Of one cell, or of every row, in persons; None leaves the column out.
+    errors : Errors or None
+        None leaves their columns out.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
 
@@ -206,15 +200,15 @@ def write_parquet(
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
-    empty = _with_geometry(grid, *_nothing(table), name, _part_of(standard_error, slice(0)))
+    empty = _with_geometry(table, *_nothing(table), name, errors)
     schema = empty.schema.with_metadata(extra)
-    repeated = [attribute.name for attribute in grid.attributes] + [ERROR]
+    repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
     with pa.parquet.ParquetWriter(
         path, schema, compression="zstd", use_dictionary=repeated
     ) as writer:
-        for part, index, count in _counted(table, "Writing the Parquet file"):
-            rows = _with_geometry(grid, index, count, name, _part_of(standard_error, part))
+        for part, index, _ in _counted(table, "Writing the Parquet file"):
+            rows = _with_geometry(table, part, index, name, errors)
             writer.write_table(rows, row_group_size=ROW_GROUP)
 
 
@@ -259,26 +253,23 @@ SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 def rows_of(table: ReleasedTable, name: str) -> Any:
     """All rows of a small table without standard errors, as an Arrow table."""
-    return _columns(table.grid, table.grid.decode(table.key), table.count, name, None)
+    return _columns(table, slice(None), table.grid.decode(table.key), name, None)
 
 
-def _part_of(error: Errors, part: slice) -> Errors:
-    return error[part] if isinstance(error, np.ndarray) else error
-
-
-def _nothing(table: ReleasedTable) -> tuple[NDArray[np.int64], Counts]:
-    """Indices and counts of no cell, of the table's types."""
-    return np.empty((len(table.grid.shape), 0), np.int64), table.count[:0]
+def _nothing(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
+    """No rows, and the indices of no cell."""
+    return slice(0), np.empty((len(table.grid.shape), 0), np.int64)
 
 
 def _columns(
-    grid: Grid,
+    table: ReleasedTable,
+    rows: slice,
     index: NDArray[np.int64],
-    count: Counts,
     name: str,
-    standard_error: Errors,
+    errors: Errors | None,
 ) -> Any:
-    """The CSV's columns of a chunk, as an Arrow table."""
+    """The CSV's columns of some rows, with their indices, as an Arrow table."""
+    grid, key = table.grid, table.key[rows]
     arrays = []
     for number, place in enumerate(grid.places):
         row, col = index[2 * number], index[2 * number + 1]
@@ -288,23 +279,21 @@ def _columns(
     arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]
     for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
         arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(axis)))
-    arrays.append(pa.array(count))
-    if standard_error is not None:
-        errors = np.broadcast_to(np.asarray(standard_error, np.float64), count.shape)
-        arrays.append(pa.array(np.ascontiguousarray(errors)))
-    names = column_names(grid, name, error=standard_error is not None)
-    return pa.table(arrays, names=list(names))
+    arrays.append(pa.array(table.count[rows]))
+    if errors is not None:
+        arrays += [pa.array(column) for column in errors.columns(key, rows)]
+    return pa.table(arrays, names=list(column_names(grid, name, names_of(errors))))
 
 
 def _with_geometry(
-    grid: Grid,
+    table: ReleasedTable,
+    part: slice,
     index: NDArray[np.int64],
-    count: Counts,
     name: str,
-    standard_error: Errors,
+    errors: Errors | None,
 ) -> Any:
-    """The Parquet file's columns of a chunk, as an Arrow table."""
-    rows = _columns(grid, index, count, name, standard_error)
+    """The Parquet file's columns of some rows, as an Arrow table."""
+    grid, rows = table.grid, _columns(table, part, index, name, errors)
     if not has_geometry(grid):
         return rows
     wkb, covering = geometry(grid, index)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from numpy.typing import NDArray
 
 from geodp.areas import areas_of
+from geodp.cell_interval import cell_ends
 from geodp.errors import VerificationError
 from geodp.io import cog, tables
 from geodp.io.arealevels import area_rows, file_names
@@ -42,7 +44,9 @@ from geodp.io.readback import (
 )
 from geodp.io.staging import CARD
 from geodp.io.tileset import Tileset
+from geodp.io.uncertainty import ERROR, HIGH, LOW
 from geodp.lattice import Lattice
+from geodp.mechanisms import mechanism
 
 __all__ = ["Check", "read_release_table", "verify"]
 
@@ -97,6 +101,7 @@ def verify(path: str | Path) -> list[Check]:
         ("counts", _ask_counts),
         ("cells", _ask_cells),
         ("standard error", _ask_standard_error),
+        ("intervals", _ask_intervals),
         ("csv", _ask_csv),
         ("areas", _ask_areas),
         ("raster", _ask_raster),
@@ -173,15 +178,51 @@ def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
     stated = standard_error_of(card)
     if stated is None:
         schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
-        require(tables.ERROR not in schema.names, "There are standard errors; the card has none.")
+        require(ERROR not in schema.names, "There are standard errors; the card has none.")
         return "none: the error depends on the data"
-    written = parquet_rows(folder, card)[tables.ERROR].to_numpy()
+    written = parquet_rows(folder, card)[ERROR].to_numpy()
     usual = float(card["expected_error"]["blocks"][0]["standard_error"])
     require(bool((written > 0).all() and (written <= stated).all()), f"Not all are up to {stated}.")
     if usual == stated:
         require(bool((written == stated).all()), f"The column is not {stated} everywhere.")
         return f"{stated} a cell, as in the card"
     return f"up to {stated} a cell, as in the card"
+
+
+def _ask_intervals(folder: Path, card: dict[str, Any]) -> str:
+    if standard_error_of(card) is None:
+        return "none: the error depends on the data"
+    rows = parquet_rows(folder, card)
+    low, count, high = (rows[name].to_numpy() for name in (LOW, card["name"], HIGH))
+    require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
+    try:
+        table = read_table(folder, card, masked=True)
+    except VerificationError:  # which other questions explain
+        return "hold their counts; not worked out again, as the table cannot be read"
+    if table.grid.describe() != card["domain"]:
+        return "hold their counts; not worked out again, as the domain is not all here"
+    ends = cell_ends(mechanism(table.event.mechanism), table)
+    again = ends(table.key)
+    require(_near(low, again[0]) and _near(high, again[1]), "Intervals are not the release's.")
+    if in_parts(card) or not raster_file(folder, card).is_file():
+        return "those of the released counts, worked out again"
+    bands = cog.band_count(table.grid)
+    with open_map(folder, card) as raster:
+        if raster.count != 3 * bands + 1 or raster.shape != table.grid.shape[:2]:
+            return "those of the released counts, worked out again; the raster is another one"
+        for _, window in cog.windows(table.grid.places[0]):
+            empty = cog.background(table.grid, window)
+            for band in range(bands):
+                expected = cog.ends_in(table.grid, empty, window, band, ends)
+                for number, end in zip((band, bands + band), expected, strict=True):
+                    found = raster.read(bands + 2 + number, window=window)
+                    require(_near(found, end), "The raster's intervals are not the release's.")
+    return "those of the released counts, worked out again, in tables and raster"
+
+
+def _near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:
+    """Whether numbers are the same but for the digits that are not written."""
+    return bool(np.allclose(found, expected, rtol=1e-6, atol=2e-3, equal_nan=True))
 
 
 def _ask_csv(folder: Path, card: dict[str, Any]) -> str:
@@ -234,15 +275,15 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
     if reason is not None:
         return f"none: {reason}"
     place, pixels = table.grid.places[0], cog.Pixels(table)
-    error, counted = standard_error_of(card), len(cog.combinations(table.grid))
-    bands = counted + (error is not None)
+    error, counted = standard_error_of(card), cog.band_count(table.grid)
+    bands = counted * (1 if error is None or in_parts(card) else 3) + (error is not None)
     with open_map(folder, card) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
         require(raster.count == bands, f"The raster has not {bands} bands.")
         require(_lies_at(raster, place), "The raster lies elsewhere.")
         inside = 0
         for number, window in cog.windows(place):
-            last = raster.read(bands, window=window)
+            last = raster.read(counted + (error is not None), window=window)
             outside = np.isnan(last)
             inside += outside.size - int(outside.sum())
             if error is not None:

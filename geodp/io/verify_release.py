@@ -29,7 +29,7 @@ from typing import Any
 
 CARD, SUMS = "release.json", "SHA256SUMS"
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
-WHOLE, PARTS = "geodp-release-1", "geodp-release-parts-1"
+WHOLE, PARTS = "geodp-release-2", "geodp-release-parts-2"
 OWN = ("name", "release_id", "files", "left_out")
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
@@ -179,10 +179,14 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         require(rows <= domain["cells"], "There are more rows than cells.")
         total += count(row[name], whole, nonnegative)
         if blocks is None:
-            require("standard_error" not in row, "There are errors, and the card has none.")
+            errors = {"standard_error", "low", "high"} & set(row)
+            require(not errors, "There are errors, and the card has none.")
         else:
             error = float(row["standard_error"])
             require(0 < error <= blocks[0]["largest"], f"Row {rows}: another standard error.")
+            low, high = float(row["low"]), float(row["high"])
+            inside = low <= float(row[name]) <= high and (low >= 0 or not nonnegative)
+            require(inside, f"Row {rows}: a count outside its interval.")
         index = decode(row)
         sizes = domain["axes"].values()
         require(all(0 <= i < n for i, n in zip(index, sizes)), f"Row {rows} is outside the extent.")

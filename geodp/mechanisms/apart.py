@@ -37,7 +37,7 @@ Counted = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roots:
-    """Nodes of a cut that hold somebody, in key order: noisy, but not released.
+    """Nodes of a cut that hold somebody, in key order: noisy, and not released before the end.
 
     Attributes
     ----------
@@ -64,6 +64,10 @@ class Roots:
     def counted(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
         """Without estimates."""
         return cls(prefix, count, np.empty(0), np.empty(0))
+
+    def counts_of(self, some: Roots) -> NDArray[np.int64]:
+        """Counts of roots that are among these: int64[n]."""
+        return self.count[np.searchsorted(self.prefix, some.prefix)]
 
     def between(self, first: int, stop: int) -> Roots:
         """Those with ``first <= prefix < stop``."""

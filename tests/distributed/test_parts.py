@@ -19,6 +19,7 @@ from geodp.distributed import join, publish, write
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.parts import PartsFolder, write_part
+from geodp.io.uncertainty import Errors
 from geodp.io.verification import read_release_table, verify
 from tests.distributed.tables import GRID, ONCE, kept, split, town
 
@@ -41,7 +42,7 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     public = out / "public"
     assert json.loads((public / "release.json").read_text()) == card
     same = {name: value for name, value in card.items() if name in whole.card()}
-    assert same == {**json.loads(json.dumps(whole.card())), "schema": "geodp-release-parts-1"}
+    assert same == {**json.loads(json.dumps(whole.card())), "schema": "geodp-release-parts-2"}
     listed = [entry["name"] for entry in card["files"] if entry["name"].endswith(".parquet")]
     assert listed == [f"population.parquet/part-0000{i}.parquet" for i in range(5)]
     tables = [pq.read_table(public / name) for name in listed]
@@ -218,7 +219,7 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
 
 def test_a_part_written_again_is_the_same_and_confidential_tables_are_refused(tmp_path):
     table = geodp.publish(town(), epsilon=1).table
-    given = {"name": "people", "standard_error": 2.5, "metadata": {}}
+    given = {"name": "people", "errors": Errors(2.5), "metadata": {}}
     entries = [write_part(table, tmp_path / "part.parquet", **given) for _ in range(2)]
     assert entries[0] == entries[1]
     assert [path.name for path in tmp_path.iterdir()] == ["part.parquet"]

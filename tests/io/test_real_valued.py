@@ -14,7 +14,8 @@ import rasterio
 
 import geodp
 from geodp.errors import UsageError, VerificationError
-from geodp.io import cog, picture, publication, style, tables
+from geodp.io import cog, picture, publication, style
+from geodp.io.uncertainty import BESIDE, ERROR
 from geodp.io.verification import read_release_table, verify
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.additive import Geometric, Laplace, LaplaceNonnegative
@@ -125,9 +126,9 @@ def test_tables_hold_the_exact_values(tmp_path, method, thirds):
     schema = pyarrow.parquet.read_schema(folder / "population.parquet")
     assert str(schema.field("population").type) == ("int64" if whole else "double")
     types = (folder / "population.csvt").read_text().strip().split(",")
-    error = [] if method == "laplace-nonnegative" else ['"Real"']
+    error = [] if method == "laplace-nonnegative" else ['"Real"'] * 3
     assert types == ['"String"', '"Integer64"' if whole else '"Real"', *error]
-    assert (tables.ERROR in schema.names) == bool(error)
+    assert (set(BESIDE) & set(schema.names)) == (set(BESIDE) if error else set())
 
 
 def test_decimals_are_the_shortest(written):
@@ -162,13 +163,13 @@ def test_the_raster_is_the_table(tmp_path, method, name, thirds):
     with cog.quiet(), rasterio.open(folder / "population.tif") as raster:
         bands = raster.read(range(1, len(cog.combinations(grid)) + 1))
         assert raster.dtypes[0] == ("float64" if method == "thirds" else "float32")
-        has_error = raster.descriptions[-1] == tables.ERROR
+        has_error = ERROR in raster.descriptions
     assert has_error == (method != "laplace-nonnegative")
     dense = north_up(release)
     dense = dense.reshape(*dense.shape[:2], -1).transpose(2, 0, 1)
     assert (np.nan_to_num(bands) == dense).all()
     entry = next(e for e in card_of(folder)["files"] if e["name"] == "population.tif")
-    assert (tables.ERROR in entry["bands"]) == has_error == ("standard_error" in entry)
+    assert (ERROR in entry["bands"]) == has_error == ("standard_error" in entry)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_a_raster_that_lost_digits_is_noticed(tmp_path, monkeypatch, thirds):
     monkeypatch.setattr(cog, "dtype_of", lambda table: "float32")
     release = released(KANTO, "thirds")
     with pytest.raises(OSError, match="could not write"):
-        cog.write_cog(release.table, tmp_path / "a.tif", name="n", standard_error=None, tags={})
+        cog.write_cog(release.table, tmp_path / "a.tif", name="n", errors=None, tags={})
 
 
 def test_without_a_closed_form_nothing_states_an_error(written):
@@ -251,7 +252,7 @@ def test_whole_columns_of_a_real_release_are_found(tmp_path):
 
 def test_standard_errors_that_the_card_does_not_have_are_found(tmp_path):
     _, folder = made(tmp_path / "out", "laplace-nonnegative")
-    rewrite(folder, lambda t: t.append_column(tables.ERROR, [[1.0] * t.num_rows]))
+    rewrite(folder, lambda t: t.append_column(ERROR, [[1.0] * t.num_rows]))
     assert failures(folder) == ["standard error"]
 
 

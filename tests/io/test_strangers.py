@@ -22,7 +22,7 @@ import geodp
 from geodp import cli
 from geodp.errors import InputError, VerificationError
 from geodp.io.masks import read_mask
-from geodp.io.mosaic import Tiling, band_names, write_vrt
+from geodp.io.mosaic import Tiling, mosaic_bands, write_vrt
 from geodp.io.opening import MOST_DEPTH, open_parquet, open_raster, parse_json
 from geodp.io.polygons import read_polygons
 from geodp.io.raster import grid_like, read_raster
@@ -208,7 +208,7 @@ def tiles(tmp_path):
         files[number] = f"n.tiles/{TILES.name(number)}"
         path.rename(tmp_path / files[number])
     vrt = tmp_path / "n.vrt"
-    names = band_names(METRES, "n", error=False)
+    names = mosaic_bands(METRES, "n", False)
     write_vrt(TILES, files, vrt, names=names, unit="n", dtype="float32", tags={"A": "b"})
     return vrt, list(files.values())
 

@@ -31,6 +31,7 @@ QUESTIONS = [
     "counts",
     "cells",
     "standard error",
+    "intervals",
     "csv",
     "areas",
     "raster",
@@ -174,8 +175,8 @@ def test_sums_that_leave_the_folder_are_refused(public):
 def test_a_forged_csv_is_found(public):
     file = public / "population.csv"
     lines = file.read_text().splitlines(keepends=True)
-    code, count, error = lines[1].split(",")
-    lines[1] = f"{code},{int(count) + 1},{error}"
+    code, count, rest = lines[1].split(",", 2)
+    lines[1] = f"{code},{int(count) + 1},{rest}"
     file.write_text("".join(lines))
     seal(public)
     assert failures(public) == ["csv"]
@@ -202,6 +203,9 @@ def with_column(table, name, values):
         ("population", lambda values: [-5, *values[1:]], {"counts", "cells"}),
         ("population", lambda values: [v + 0.5 for v in values], {"counts"}),
         ("standard_error", lambda values: [v + 1 for v in values], {"standard error", "csv"}),
+        ("low", lambda values: [v + 0.1 for v in values], {"intervals", "csv"}),
+        ("high", lambda values: [v + 0.1 for v in values], {"intervals", "csv"}),
+        ("high", lambda values: [0.0, *values[1:]], {"intervals", "csv"}),
         ("code", lambda values: [values[1], *values[1:]], {"cells", "csv", "geometry"}),
         ("code", lambda values: ["523800000", *values[1:]], {"cells", "geometry"}),
         ("code", lambda values: ["533900001", *values[1:]], {"cells"}),

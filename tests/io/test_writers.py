@@ -19,6 +19,7 @@ from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import OutputError, UsageError
 from geodp.io import cog, picture, publication, tables
 from geodp.io.staged_release import check_publication, write_publication
+from geodp.io.uncertainty import BESIDE, ERROR
 from geodp.release import Release
 from geodp.table import Cells, CountTable, ReleasedTable
 
@@ -100,7 +101,7 @@ def test_confidential_tables_are_refused(tmp_path):
     table = CountTable.from_dense(np.ones((24, 32), int), KANTO)
     with pytest.raises(UsageError, match="released"):
         write_publication(
-            table, {}, tmp_path / "o", name="p", standard_error=1, overwrite=False, restricted={}
+            table, {}, tmp_path / "o", name="p", errors=None, overwrite=False, restricted={}
         )
     assert os.listdir(tmp_path) == []
 
@@ -111,11 +112,9 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     source = released(KANTO).table
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: tables.write_csv(table, path, name="p", standard_error=1),
-        "parquet": lambda: tables.write_parquet(
-            table, path, name="p", standard_error=1, metadata={}
-        ),
-        "cog": lambda: cog.write_cog(table, path, name="p", standard_error=1, tags={}),
+        "csv": lambda: tables.write_csv(table, path, name="p", errors=None),
+        "parquet": lambda: tables.write_parquet(table, path, name="p", errors=None, metadata={}),
+        "cog": lambda: cog.write_cog(table, path, name="p", errors=None, tags={}),
         "png": lambda: picture.write_png(table, path, name="p", card={}),
     }
     path = tmp_path / "out"
@@ -131,7 +130,9 @@ def test_names_are_plain_file_names(tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["code", "Geometry", "standard_error", "sex", "bbox"])
+@pytest.mark.parametrize(
+    "name", ["code", "Geometry", "standard_error", "Low", "high", "sex", "bbox"]
+)
 def test_columns_need_names_of_their_own(tmp_path, name):
     grid = KANTO.with_attribute("sex", ["m", "f"])
     with pytest.raises(UsageError, match="Two columns"):
@@ -194,20 +195,20 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     rows = rows_of(folder)
     centre = ["x", "y"] if name in ("south", "unnamed") else []
     labels = [a.name for a in grid.attributes]
-    assert list(rows[0]) == ["code", *centre, *labels, "population", tables.ERROR]
+    assert list(rows[0]) == ["code", *centre, *labels, "population", *BESIDE]
     index = [tables.parse_codes(grid.places[0], [row["code"] for row in rows])]
     index += [[[a.labels.index(row[a.name]) for row in rows]] for a in grid.attributes]
     key = grid.encode(np.concatenate(index))
     assert (key == release.table.key).all()
     assert [int(row["population"]) for row in rows] == release.table.count.tolist()
     cell = release.card()["expected_error"]["blocks"][0]
-    errors = {float(row[tables.ERROR]) for row in rows}
+    errors = {float(row[ERROR]) for row in rows}
     assert max(errors) <= cell["largest"]
     assert errors == {cell["standard_error"]} or cell["largest"] > cell["standard_error"]
     assert b"\r" not in (folder / "population.csv").read_bytes()
     types = (folder / "population.csvt").read_text()
     before = '"String",' + '"Real",' * len(centre) + '"String",' * len(labels)
-    assert types == before + '"Integer64","Real"\n'
+    assert types == before + '"Integer64","Real","Real","Real"\n'
 
 
 @pytest.mark.parametrize("name", ["south", "unnamed"])
@@ -261,7 +262,7 @@ def test_one_cell_of_a_huge_grid_is_written(tmp_path):
 def test_csv_of_pairs_and_plain_axes(tmp_path):
     release, folder = written(tmp_path / "pairs", GRIDS["pairs"])
     first = rows_of(folder)[0]
-    assert list(first) == ["origin", "destination", "population", tables.ERROR]
+    assert list(first) == ["origin", "destination", "population", *BESIDE]
     index = release.grid.decode(release.table.key[:1])
     place = release.grid.places[0]
     assert first["origin"] == place.format(index[0], index[1])[0]

@@ -10,6 +10,7 @@ from rio_cogeo import cog_validate
 import geodp
 from geodp.io import cog, frame, picture, style, tables
 from geodp.io.frame import Frame, cell_size
+from geodp.io.uncertainty import BESIDE
 from geodp.release import Release
 from geodp.table import CountTable, ReleasedTable
 from tests.io.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
@@ -32,11 +33,11 @@ def test_raster_is_the_table(tmp_path, name):
     place = grid.places[0]
     inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
     with cog.quiet(), rasterio.open(folder / "population.tif") as raster:
-        count, error = raster.read()
-        assert raster.descriptions == ("population", tables.ERROR)
-        assert raster.units == ("persons", "persons")
+        count, error, low, high = raster.read()
+        assert raster.descriptions == ("population", *BESIDE)
+        assert raster.units == ("persons",) * 4
         assert np.isnan(raster.nodata)
-        assert raster.dtypes == ("float32", "float32")
+        assert raster.dtypes == ("float32",) * 4
         tags = raster.tags()
         event = release.event
         assert tags["GEODP_UNIT"] == event.unit == "person"
@@ -52,6 +53,10 @@ def test_raster_is_the_table(tmp_path, name):
     assert (np.isnan(error) == ~inside).all()
     largest = release.card()["expected_error"]["blocks"][0]["largest"]
     assert error[inside] == pytest.approx(largest, rel=1e-5)
+    assert (np.isnan(low) == ~inside).all()
+    assert (np.isnan(high) == ~inside).all()
+    assert (low[inside] <= count[inside]).all()
+    assert (count[inside] < high[inside]).all()
 
 
 def test_raster_has_a_band_for_every_combination(tmp_path):

@@ -1,0 +1,78 @@
+"""What files say beside a count of how far it may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+ERROR, LOW, HIGH = BESIDE = ("standard_error", "low", "high")
+"""Columns of tables after the count, and the raster's bands after the counts; a method whose error
+depends on the data has none of them, and areas have the first."""
+
+Ends = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Low and high ends of the 95 % intervals of cells, float64[n] each, from their keys."""
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """What is said of the errors of a table.
+
+    Attributes
+    ----------
+    standard_error : float or float64[n]
+        Closed form, of every row, or one for all rows, in counts.
+    ends : callable, optional
+        95 % intervals of single cells; None for areas.
+    """
+
+    standard_error: float | NDArray[np.float64] = field(repr=False)
+    ends: Ends | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return BESIDE[:1] if self.ends is None else BESIDE
+
+    def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
+        """The columns of some rows: float64[n] each.
+
+        Standard errors have six significant digits, the ends of intervals three decimals.
+
+        Parameters
+        ----------
+        key : uint64[n]
+            Of the rows' cells.
+        rows : slice
+            Which they are in the table.
+        """
+        error = self.standard_error
+        each = np.broadcast_to(error if isinstance(error, float) else error[rows], key.shape)
+        return [six_digits(each), *(() if self.ends is None else widened(*self.ends(key)))]
+
+
+def names_of(errors: Errors | None) -> tuple[str, ...]:
+    """Names of the columns beside the count."""
+    return () if errors is None else errors.names
+
+
+def widened(
+    low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals with three decimals that hold the given ones: float64[n] each.
+
+    Examples
+    --------
+    >>> widened(np.array([0.0, 1.2345]), np.array([1.0, 7.0001]))
+    (array([0.   , 1.234]), array([1.   , 7.001]))
+    """
+    below, above = np.floor(low * 1000) / 1000, np.ceil(high * 1000) / 1000
+    return np.minimum(below, low), np.maximum(above, high)
+
+
+def six_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values with six significant digits, as the card has them."""
+    once, back = np.unique(values, return_inverse=True)
+    return np.array([float(f"{value:.6g}") for value in once.tolist()], np.float64)[back]

@@ -1,0 +1,88 @@
+"""Intervals of all cells at once are those that are asked for one by one."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.areas import keys_of_domain
+from geodp.cell_interval import cell_ends
+from geodp.interval import NodeSums
+from geodp.region import Region
+from geodp.table import ReleasedTable
+from tests.grids import half, in_regions, masked
+from tests.laws.side_by_side import GRIDS
+
+TINY = {**GRIDS, "one cell": geodp.Grid.regular((1, 1)), "four axes": geodp.Grid.regular((2,) * 4)}
+ODD = {
+    "box": geodp.Grid.regular((50, 37)),
+    "masked": masked(geodp.Grid.regular((40, 33)), half((40, 33), 5)),
+    "regions": in_regions(),
+    "attribute": geodp.Grid.regular((20, 17)).with_attribute("age", ["child", "adult", "old"]),
+}
+
+
+def table_of(grid, mean, seed):
+    """Few cells with many people, more with some, most with nobody; nobody at all for 0."""
+    rng = np.random.default_rng(seed)
+    key = np.sort(keys_of_domain(grid))
+    count = rng.poisson(mean, key.size) * (rng.random(key.size) < 0.3)
+    count *= 1 + 20 * (rng.random(key.size) < 0.1)
+    return geodp.CountTable.from_keys(grid, key[count > 0], count[count > 0])
+
+
+@pytest.mark.parametrize("mean", [0, 0.05, 200])
+@pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "1/20"}], ids=["pure", "gaussian"])
+@pytest.mark.parametrize("method", ["pyramid", "pyramid:passes=1,setting=flat", "topdown"])
+@pytest.mark.parametrize("form", TINY | ODD)
+def test_every_cell_has_the_interval_of_its_region(form, method, budget, mean):
+    grid = (TINY | ODD)[form]
+    if method == "topdown" and not grid.order.is_binary:
+        pytest.skip("takes no such grid")
+    table = table_of(grid, mean, 1)
+    release = geodp.publish(table, method=method, contribution=1, allow_empty=True, **budget)
+    key = np.sort(keys_of_domain(grid))
+    low, high = release.errors().ends(key)
+    for i in np.random.default_rng(2).choice(key.size, min(25, key.size), replace=False):
+        one = release.estimate(Region(release.grid, key[i : i + 1]))
+        assert (low[i], high[i]) == pytest.approx((one.low, one.high), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["laplace", "geometric", "privelet", "quadtree", "hay"])
+def test_cells_of_methods_that_do_not_clamp_too(method):
+    grid = geodp.Grid.regular((8, 8))
+    release = geodp.publish(table_of(grid, 3, 1), method=method, epsilon=1)
+    key = np.arange(grid.size, dtype=np.uint64)
+    low, high = release.errors().ends(key)
+    for i in range(0, grid.size, 7):
+        one = release.estimate(Region(release.grid, key[i : i + 1]))
+        assert (low[i], high[i]) == pytest.approx((one.low, one.high), rel=1e-9)
+
+
+def test_a_part_of_a_release_has_the_intervals_of_the_whole():
+    grid = geodp.Grid.regular((64, 64))
+    release = geodp.publish(table_of(grid, 30, 3), epsilon=1)
+    key, count = release.table.key, release.table.count
+    stride = 256
+    tops = (stride, *NodeSums(release.table).occupied(stride))
+    whole = cell_ends(release.method, release.table)
+    for first in (0, 1024, 3072):
+        here = (key >= first) & (key < first + 1024)
+        part = ReleasedTable(grid, key[here], count[here], release.event)
+        cells = np.arange(first, first + 1024, dtype=np.uint64)
+        found = cell_ends(release.method, part, tops)(cells)
+        np.testing.assert_allclose(found, whole(cells), rtol=1e-12, atol=1e-12)
+
+
+def test_files_hold_counts_between_their_ends(tmp_path):
+    import pyarrow.parquet
+
+    grid = geodp.Grid.mesh("jis:half", bounds=(139.5, 35.5, 139.7, 35.7))
+    release = geodp.publish(table_of(grid, 30, 3), epsilon=1)
+    release.write(tmp_path / "out")
+    rows = pyarrow.parquet.read_table(tmp_path / "out/public/population.parquet")
+    low, count, high = (rows[name].to_numpy() for name in ("low", "population", "high"))
+    assert (low <= count).all()
+    assert (count <= high).all()
+    assert (low < high).all()
+    expected = release.errors().ends(release.table.key)
+    np.testing.assert_allclose((low, high), expected, atol=0.001)
