@@ -102,8 +102,8 @@ def covered(
         release = geodp.publish(source, method=method, epsilon=epsilon, contribution=1, key=noise)
         errors = release.errors()
         assert errors is not None
-        assert errors.ends is not None
-        low, high = (end.reshape(grid.shape) for end in errors.ends(key))
+        assert errors.intervals is not None
+        low, high = (end.reshape(grid.shape) for end in errors.intervals.of(key))
         found = release.table.to_dense()
         margin = Z * release.card()["expected_error"]["blocks"][0]["largest"]
         inside = (low <= dense) & (dense <= high), np.abs(found - dense) <= margin

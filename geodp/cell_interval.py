@@ -8,11 +8,10 @@ alike, so that one of them tells of all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,55 +30,63 @@ AT_ONCE = 1 << 18
 """Cells whose paths are followed together."""
 
 
-def cell_ends(
+def cell_intervals(
     method: Mechanism, table: ReleasedTable, tops: Tops | None = None
-) -> Callable[[Keys], tuple[Floats, Floats]]:
-    """A function that gives the ends of 95 % intervals of cells, as `Release.estimate` does.
-
-    Where no count is clamped they are 2.12 standard errors of Laplace noise away from the count,
-    or 1.96 of Gaussian noise; see :class:`CellIntervals` for methods that clamp.
+) -> ClampedIntervals | PlainIntervals:
+    """95 % intervals of the cells of a release, as :meth:`geodp.Release.estimate` gives them.
 
     Parameters
     ----------
     method : Mechanism
         With a closed form of the error of a cell.
     table : ReleasedTable
-    tops : (int, uint64[k], int64[k]), optional
+    tops : Tops, optional
         As for :class:`geodp.interval.NodeSums`.
-
-    Returns
-    -------
-    callable
-        From keys of cells of the domain (uint64[n]) to low and high ends (float64[n] each).
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
-        return partial(_around_counts, method, table)
+        return PlainIntervals(method, table)
     tree = method.tree_variance(grid, event)
     assert tree is not None  # whoever clamps and has errors of cells works on a tree
-    return CellIntervals(
+    return ClampedIntervals(
         tree,
         NodeSums(table, tops),
         event.rho is not None,
         grid if grid.size < prod(tree.fanouts) else None,
+        1 if grid.regions is not None or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         method.clamp_losses(grid, event),
-    ).of
-
-
-def _around_counts(method: Mechanism, table: ReleasedTable, key: Keys) -> tuple[Floats, Floats]:
-    """Intervals around counts that may be negative."""
-    count = np.zeros(key.size)
-    listed = np.isin(key, table.key)
-    count[listed] = table.count[np.searchsorted(table.key, key[listed])]
-    factor = LAPLACE_Z if table.event.rho is None else Z
-    margin = factor * cell_errors(partial(method.variances_of, table.grid, table.event), key)
-    return count - margin, count + margin
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class CellIntervals:
-    """95 % intervals of the cells of a release whose method clamps at 0.
+class PlainIntervals:
+    """Around counts that may be negative: 2.12 standard errors of Laplace noise, 1.96 of Gaussian.
+
+    Attributes
+    ----------
+    method : Mechanism
+    table : ReleasedTable
+    """
+
+    method: Mechanism
+    table: ReleasedTable
+
+    alike: ClassVar[int] = 1
+
+    def of(self, key: Keys) -> tuple[Floats, Floats]:
+        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        table, count = self.table, np.zeros(key.size)
+        listed = np.isin(key, table.key)
+        count[listed] = table.count[np.searchsorted(table.key, key[listed])]
+        variances = partial(self.method.variances_of, table.grid, table.event)
+        margin = (LAPLACE_Z if table.event.rho is None else Z) * cell_errors(variances, key)
+        return count - margin, count + margin
+
+
+@dataclass(frozen=True, eq=False)
+class ClampedIntervals:
+    """Intervals of a method that clamps at 0.
 
     Attributes
     ----------
@@ -90,7 +97,9 @@ class CellIntervals:
         The noise's law; otherwise Laplace.
     grid : Grid or None
         Whose domain leaves nodes with fewer children; None: all keys are cells.
-    alone, losses
+    alike : int
+        Cells released as 0 have one interval within an aligned block of so many keys.
+    isolated, losses
         As for :meth:`geodp.interval.Reach.interval`.
     """
 
@@ -98,23 +107,55 @@ class CellIntervals:
     sums: NodeSums
     gaussian: bool
     grid: Grid | None
-    alone: dict[str, float] | None
+    alike: int
+    isolated: dict[str, float] | None
     losses: list[tuple[float, float]] | None
 
     def of(self, key: Keys) -> tuple[Floats, Floats]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         zero = self.sums.of(key, 1) == 0
-        parent = key[zero] // np.uint64(self.tree.fanouts[-1] if self.tree.fanouts else 1)
-        _, first, alike = np.unique(parent, return_index=True, return_inverse=True)
-        chosen = np.concatenate([key[~zero], key[zero][first]])
+        empty = key[zero]
+        first, group = self._groups(empty)
+        chosen = np.concatenate([key[~zero], empty[first]])
         ends = np.empty((2, chosen.size))
         for start in range(0, chosen.size, AT_ONCE):
             part = slice(start, start + AT_ONCE)
-            ends[:, part] = self._reach(chosen[part]).interval(self.alone, self.losses)
+            ends[:, part] = self._reach(chosen[part]).interval(self.isolated, self.losses)
         found = np.empty((2, key.size))
-        own = key.size - parent.size
-        found[:, ~zero], found[:, zero] = ends[:, :own], ends[:, own:][:, alike]
+        own = key.size - empty.size
+        found[:, ~zero], found[:, zero] = ends[:, :own], ends[:, own:][:, group]
         return found[0], found[1]
+
+    def _groups(self, key: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """One of each group of cells that are alike, and the group of each.
+
+        Cells released as 0 are alike under one node; so are those under nodes that are themselves
+        0 and children of one node, if the domain leaves these nodes as many children.
+        """
+        number = np.arange(key.size)  # of the cell that stands for each
+        node, below, stride = key, np.zeros(key.size, np.int64), 1
+        some = number
+        for fanout in reversed(self.tree.fanouts):
+            node, stride = node // np.uint64(fanout), stride * fanout
+            rank = np.lexsort((below, node))
+            node, below, some = node[rank], below[rank], some[rank]
+            fresh = np.append(True, (node[1:] != node[:-1]) | (below[1:] != below[:-1]))
+            fresh = fresh[: node.size]
+            number[some] = some[fresh][np.cumsum(fresh) - 1]
+            node, below, some = node[fresh], below[fresh], some[fresh]
+            zero = self.sums.of(node, stride) == 0
+            node, below, some = node[zero], below[zero], some[zero]
+            below = below * (fanout + 1) + self._possible(node, fanout, stride // fanout)
+            below = np.unique(below, return_inverse=True)[1].reshape(-1)
+        while (number[number] != number).any():  # who stands for others may be stood for
+            number = number[number]
+        return np.unique(number, return_inverse=True)
+
+    def _possible(self, node: Keys, fanout: int, stride: int) -> NDArray[np.int64]:
+        """Children of nodes that overlap the domain, of ``stride`` keys each: int64[n]."""
+        if self.grid is None:
+            return np.full(node.size, fanout)
+        return possible_children(self.grid, node, fanout, stride).astype(np.int64)
 
     def _reach(self, key: Keys) -> Reach:
         """What :func:`geodp.interval.reach` finds for each of some cells as a region."""
@@ -158,9 +199,7 @@ class CellIntervals:
     def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
         """What lies around nodes that cover ``stride`` keys each, under their parents."""
         above, place = np.unique(node // np.uint64(fanout), return_inverse=True)
-        possible = np.full(above.size, float(fanout))
-        if self.grid is not None:
-            possible = possible_children(self.grid, above, fanout, stride)
+        possible = self._possible(above, fanout, stride)
         child, held = self.sums.occupied(stride)
         parent, weak = child // np.uint64(fanout), held < least
         chosen = np.searchsorted(above, parent)
@@ -177,7 +216,7 @@ class CellIntervals:
         return _Around(
             here,
             self.sums.of(above, stride * fanout)[place],
-            possible[place],
+            possible[place].astype(np.float64),
             is_weak,
             empty + summed(weak) - is_weak,
             summed(held * weak) - here * is_weak,

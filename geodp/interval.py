@@ -44,6 +44,29 @@ RISK = 0.1
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A released sum over a region and its expected error.
+
+    Attributes
+    ----------
+    count : int or float
+        Sum of the released counts.
+    standard_error : float
+        Closed form, where nothing is clamped.
+    low, high : float
+        A 95 % interval, see :meth:`geodp.Release.estimate`. Not below 0 where counts cannot be.
+    clamped : bool
+        Whether a clamp may have moved people into or out of the region.
+    """
+
+    count: int | float
+    standard_error: float
+    low: float
+    high: float
+    clamped: bool
+
+
+@dataclass(frozen=True)
 class Reach:
     """Released sums and their variances, where nothing is clamped.
 
@@ -106,7 +129,7 @@ class Reach:
         losses: list[tuple[float, float]] | None,
     ) -> Any:
         """How far the clamp at some nodes and the noise together move a region's sum."""
-        found = np.full(np.shape(margin), inf)
+        found: Any = np.full(np.shape(margin), inf)
         if alone is not None and self.is_path:
             spread = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
             found = np.maximum(margin, SKEWED_Z * spread) - alone["bias"]

@@ -21,11 +21,11 @@ from geodp.areas import (
     levels_above,
     resolution_floor,
 )
-from geodp.cell_interval import cell_ends
+from geodp.cell_interval import cell_intervals
 from geodp.domain import vouched
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.interval import LAPLACE_Z, Tops, Z, reach, strength
+from geodp.interval import LAPLACE_Z, Estimate, Tops, Z, reach, strength
 from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.staging import SCHEMA
 from geodp.io.uncertainty import Errors
@@ -35,29 +35,6 @@ from geodp.randomness import NOISE_FORMAT
 from geodp.region import Labels, Region
 from geodp.table import ReleasedTable
 from geodp.variance import TreeVariance
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A released sum over a region and its expected error.
-
-    Attributes
-    ----------
-    count : int or float
-        Sum of the released counts.
-    standard_error : float
-        Closed form, where nothing is clamped.
-    low, high : float
-        A 95 % interval, see :meth:`Release.estimate`. Not below 0 where counts cannot be.
-    clamped : bool
-        Whether a clamp may have moved people into or out of the region.
-    """
-
-    count: int | float
-    standard_error: float
-    low: float
-    high: float
-    clamped: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +233,9 @@ class Release:
         ``tops``: as for :class:`geodp.interval.NodeSums`, where the table is a part of a release.
         """
         error = self.cell_errors()
-        return None if error is None else Errors(error, cell_ends(self.method, self.table, tops))
+        return (
+            None if error is None else Errors(error, cell_intervals(self.method, self.table, tops))
+        )
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp.edges import Edges
 from geodp.grid import Grid
-from geodp.tree import overlaps
+from geodp.tree import cells_of_box, overlaps
 
 MOST_CHILDREN = 1 << 20
 """Children whose overlap with a domain is looked at together."""
@@ -212,13 +212,16 @@ def possible_children(
     grid: Grid, above: NDArray[np.uint64], fanout: int, stride: int
 ) -> NDArray[np.float64]:
     """Children of nodes that overlap the domain: float64[n]; a child has ``stride`` keys."""
-    found = np.empty(above.size)
+    found, some = np.full(above.size, float(fanout)), np.arange(above.size)
+    if grid.domain.is_box:  # few nodes lie at its edges
+        whole = stride * fanout
+        some = np.flatnonzero(cells_of_box(grid, above, whole) < whole)
     step = max(1, MOST_CHILDREN // fanout)
-    for start in range(0, above.size, step):
-        nodes: NDArray[np.uint64] = above[start : start + step, None]
+    for start in range(0, some.size, step):
+        chosen = some[start : start + step]
         number = np.arange(fanout, dtype=np.uint64)
-        child = np.asarray(nodes * np.uint64(fanout) + number, np.uint64).reshape(-1)
-        found[start : start + step] = overlaps(grid, child, stride).reshape(-1, fanout).sum(axis=1)
+        child = np.asarray(above[chosen, None] * np.uint64(fanout) + number, np.uint64).reshape(-1)
+        found[chosen] = overlaps(grid, child, stride).reshape(-1, fanout).sum(axis=1)
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.areas import keys_of_domain
-from geodp.cell_interval import cell_ends
+from geodp.cell_interval import cell_intervals
 from geodp.interval import NodeSums
 from geodp.region import Region
 from geodp.table import ReleasedTable
@@ -41,7 +41,7 @@ def test_every_cell_has_the_interval_of_its_region(form, method, budget, mean):
     table = table_of(grid, mean, 1)
     release = geodp.publish(table, method=method, contribution=1, allow_empty=True, **budget)
     key = np.sort(keys_of_domain(grid))
-    low, high = release.errors().ends(key)
+    low, high = release.errors().intervals.of(key)
     for i in np.random.default_rng(2).choice(key.size, min(25, key.size), replace=False):
         one = release.estimate(Region(release.grid, key[i : i + 1]))
         assert (low[i], high[i]) == pytest.approx((one.low, one.high), rel=1e-9, abs=1e-9)
@@ -52,7 +52,7 @@ def test_cells_of_methods_that_do_not_clamp_too(method):
     grid = geodp.Grid.regular((8, 8))
     release = geodp.publish(table_of(grid, 3, 1), method=method, epsilon=1)
     key = np.arange(grid.size, dtype=np.uint64)
-    low, high = release.errors().ends(key)
+    low, high = release.errors().intervals.of(key)
     for i in range(0, grid.size, 7):
         one = release.estimate(Region(release.grid, key[i : i + 1]))
         assert (low[i], high[i]) == pytest.approx((one.low, one.high), rel=1e-9)
@@ -64,13 +64,13 @@ def test_a_part_of_a_release_has_the_intervals_of_the_whole():
     key, count = release.table.key, release.table.count
     stride = 256
     tops = (stride, *NodeSums(release.table).occupied(stride))
-    whole = cell_ends(release.method, release.table)
+    whole = cell_intervals(release.method, release.table)
     for first in (0, 1024, 3072):
         here = (key >= first) & (key < first + 1024)
         part = ReleasedTable(grid, key[here], count[here], release.event)
         cells = np.arange(first, first + 1024, dtype=np.uint64)
-        found = cell_ends(release.method, part, tops)(cells)
-        np.testing.assert_allclose(found, whole(cells), rtol=1e-12, atol=1e-12)
+        found = cell_intervals(release.method, part, tops).of(cells)
+        np.testing.assert_allclose(found, whole.of(cells), rtol=1e-12, atol=1e-12)
 
 
 def test_files_hold_counts_between_their_ends(tmp_path):
@@ -84,5 +84,5 @@ def test_files_hold_counts_between_their_ends(tmp_path):
     assert (low <= count).all()
     assert (count <= high).all()
     assert (low < high).all()
-    expected = release.errors().ends(release.table.key)
+    expected = release.errors().intervals.of(release.table.key)
     np.testing.assert_allclose((low, high), expected, atol=0.001)

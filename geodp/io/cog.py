@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import rasterio
 import rasterio.shutil
-from numpy.typing import NDArray
 from rasterio._err import CPLE_BaseError  # no public name
 from rasterio.crs import CRS
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
@@ -23,13 +22,11 @@ from rasterio.windows import Window
 from geodp import progress
 from geodp.grid import Grid
 from geodp.io.opening import open_raster
-from geodp.io.tables import chunks, counted, require_released
-from geodp.io.uncertainty import ERROR, Ends, Errors, names_of
+from geodp.io.pixels import BLOCK, Pixels, background, ends_in, windows
+from geodp.io.tables import counted, require_released
+from geodp.io.uncertainty import ERROR, Errors, names_of
 from geodp.lattice import Lattice
-from geodp.table import Counts, ReleasedTable
-
-BLOCK = 512
-"""Side of a tile, and height of the window that is held in memory."""
+from geodp.table import ReleasedTable
 
 CACHE = 128 << 20
 """Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""
@@ -84,123 +81,12 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
     return found
 
 
-class Pixels:
-    """A released table by windows of ``BLOCK`` raster rows; row 0 is the northernmost.
-
-    Nothing is kept of a cell: a window decodes the pieces of the table (`chunks`) that touch it, of
-    which there are few in an order of compact areas, and keeps what lies in it until the next.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-        On a grid that has a raster.
-
-    Attributes
-    ----------
-    decoded : int
-        Cells decoded so far.
-    """
-
-    def __init__(self, table: ReleasedTable) -> None:
-        self._table = table
-        self._place = table.grid.places[0]
-        windows = -(-self._place.rows // BLOCK)
-        self._parts: list[tuple[slice, NDArray[np.bool_]]] = []
-        self.decoded = 0
-        for part, index, _ in chunks(table):
-            rows = raster_rows(self._place, index[0]) // BLOCK
-            self._parts.append((part, np.bincount(rows, minlength=windows) > 0))
-            self.decoded += rows.size
-        self._window = -1
-        self._held: list[tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]] = []
-
-    def dense(self, window: int, band: int, out: NDArray[np.float64]) -> None:
-        """Add the counts of a window's band to ``out`` (float64[rows, cols]), in place."""
-        if window != self._window:
-            self._held = [self._cells(window, p) for p, touched in self._parts if touched[window]]
-            self._window = window
-        for row, col, bands, count in self._held:
-            chosen = bands == band
-            out[row[chosen], col[chosen]] += count[chosen]
-
-    def _cells(
-        self, window: int, part: slice
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]:
-        """Rows in the window, columns, bands and counts of a piece's cells that lie in it."""
-        grid = self._table.grid
-        index = grid.decode(self._table.key[part])
-        self.decoded += index.shape[1]
-        row = raster_rows(self._place, index[0]) - window * BLOCK
-        here = (row >= 0) & (row < BLOCK)
-        index = index[:, here]
-        band = np.zeros(index.shape[1], np.int64)
-        for attribute, axis in zip(grid.attributes, index[2:], strict=True):
-            band = band * len(attribute.labels) + axis
-        return row[here], index[1], band, self._table.count[part][here]
-
-
-def raster_rows(place: Lattice, row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows counted from the north, of index rows (int64[n]); and the other way round."""
-    return place.rows - 1 - row if place.northwards else row
-
-
-def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
-    """The windows of ``BLOCK`` rows, from the north."""
-    for number, top in enumerate(range(0, place.rows, BLOCK)):
-        yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
-
-
 def _counted(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
     """`windows`, counted for the operator's eyes."""
     progress.begin(what, -(-place.rows // BLOCK))
     for number, window in windows(place):
         yield number, window
         progress.advance()
-
-
-def background(grid: Grid, window: Window) -> NDArray[np.float64]:
-    """0 inside the domain, NaN outside: float64[rows, cols] of a window."""
-    place = grid.places[0]
-    values = np.zeros((window.height, window.width))
-    if grid.mask is None and grid.regions is None:
-        return values
-    # Column blocks bound the memory of the test.
-    for left in range(0, place.cols, 4 * BLOCK):
-        piece = values[:, left : left + 4 * BLOCK]
-        row, col = np.indices(piece.shape).reshape(2, -1)
-        index = np.zeros((len(grid.shape), row.size), np.int64)
-        index[0], index[1] = raster_rows(place, row + window.row_off), col + left
-        index[1] += window.col_off
-        piece[~grid.contains(index).reshape(piece.shape)] = np.nan
-    return values
-
-
-def ends_in(
-    grid: Grid, empty: NDArray[np.float64], window: Window, band: int, ends: Ends
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals of the cells in a window: float64[rows, cols] each, NaN outside the domain.
-
-    Parameters
-    ----------
-    grid : Grid
-    empty : float64[rows, cols]
-        The window's `background`.
-    window : Window
-    band : int
-        Number of the combination of attributes.
-    ends : callable
-    """
-    inside = np.flatnonzero(~np.isnan(empty))
-    row, col = np.unravel_index(inside, empty.shape)
-    index = np.empty((len(grid.shape), inside.size), np.int64)
-    index[0] = raster_rows(grid.places[0], row + window.row_off)
-    index[1] = col + window.col_off
-    labels = tuple(len(attribute.labels) for attribute in grid.attributes)
-    index[2:] = np.reshape(np.unravel_index(band, labels), (-1, 1)) if labels else 0
-    found = empty.copy(), empty.copy()
-    for values, end in zip(found, ends(grid.encode(index)), strict=True):
-        values.flat[inside] = end
-    return found
 
 
 def dtype_of(table: ReleasedTable) -> str:
@@ -382,8 +268,8 @@ def _fill(
             values = empty.copy()
             pixels.dense(number, band, values)
             draw.write(values.astype(dtype), band + 1, window=window)
-            if errors is not None and errors.ends is not None:
-                low, high = ends_in(grid, empty, window, band, errors.ends)
+            if errors is not None and errors.intervals is not None:
+                low, high = ends_in(grid, values, window, band, errors.intervals)
                 draw.write(low.astype(dtype), bands + band + 2, window=window)
                 draw.write(high.astype(dtype), 2 * bands + band + 2, window=window)
         if errors is not None:

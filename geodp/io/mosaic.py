@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rasterio.windows import Window
 
 from geodp.grid import Grid
-from geodp.io import cog
+from geodp.io import cog, pixels
 from geodp.io.opening import open_raster
 from geodp.io.tables import counted
 from geodp.io.uncertainty import BESIDE
@@ -64,7 +64,7 @@ class Tiling:
 
     def touched(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers of the tiles that hold cells (int64[d, n]), each once."""
-        row = cog.raster_rows(self.place, index[0]) // self.side
+        row = pixels.raster_rows(self.place, index[0]) // self.side
         return np.unique(row * self.across + index[1] // self.side)
 
     def name(self, number: int) -> str:
@@ -125,10 +125,10 @@ def write_tile(
     OSError
         GDAL could not write the file.
     """
-    place, empty = grid.places[0], cog.background(grid, window)
+    place, empty = grid.places[0], pixels.background(grid, window)
     if np.isnan(empty).all():
         return False
-    row = cog.raster_rows(place, index[0]) - window.row_off
+    row = pixels.raster_rows(place, index[0]) - window.row_off
     col = index[1] - window.col_off
     here = (row >= 0) & (row < window.height) & (col >= 0) & (col < window.width)
     row, col, count = row[here], col[here], count[here]

@@ -24,7 +24,7 @@ from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import GeodpError, VerificationError, printable
 from geodp.grid import Grid
 from geodp.gridcode import JISMesh, code_system
-from geodp.io import cog, tables
+from geodp.io import cog, pixels, tables
 from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
 from geodp.io.regions import read_regions, regions_file
 from geodp.io.staging import CARD, PARTS_SCHEMA, SCHEMA
@@ -130,7 +130,7 @@ def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
     with open_map(folder, card) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
         inside = np.empty(raster.shape, np.bool_)
-        for _, window in cog.windows(place):
+        for _, window in pixels.windows(place):
             piece = ~np.isnan(raster.read(1, window=window))
             inside[window.row_off : window.row_off + window.height] = piece
     if place.northwards:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,23 @@ ERROR, LOW, HIGH = BESIDE = ("standard_error", "low", "high")
 """Columns of tables after the count, and the raster's bands after the counts; a method whose error
 depends on the data has none of them, and areas have the first."""
 
-Ends = Callable[[NDArray[np.uint64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""Low and high ends of the 95 % intervals of cells, float64[n] each, from their keys."""
+
+class Intervals(Protocol):
+    """95 % intervals of single cells.
+
+    Attributes
+    ----------
+    alike : int
+        Cells released as 0 have one interval within an aligned block of so many keys.
+    """
+
+    @property
+    def alike(self) -> int:
+        """As above."""
+
+    def of(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +39,17 @@ class Errors:
     ----------
     standard_error : float or float64[n]
         Closed form, of every row, or one for all rows, in counts.
-    ends : callable, optional
-        95 % intervals of single cells; None for areas.
+    intervals : Intervals, optional
+        None for areas.
     """
 
     standard_error: float | NDArray[np.float64] = field(repr=False)
-    ends: Ends | None = field(default=None, repr=False)
+    intervals: Intervals | None = field(default=None, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the columns."""
-        return BESIDE[:1] if self.ends is None else BESIDE
+        return BESIDE[:1] if self.intervals is None else BESIDE
 
     def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
         """The columns of some rows: float64[n] each.
@@ -50,7 +65,8 @@ class Errors:
         """
         error = self.standard_error
         each = np.broadcast_to(error if isinstance(error, float) else error[rows], key.shape)
-        return [six_digits(each), *(() if self.ends is None else widened(*self.ends(key)))]
+        ends = () if self.intervals is None else widened(*self.intervals.of(key))
+        return [six_digits(each), *ends]
 
 
 def names_of(errors: Errors | None) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from geodp.areas import areas_of
-from geodp.cell_interval import cell_ends
+from geodp.cell_interval import cell_intervals
 from geodp.errors import VerificationError
-from geodp.io import cog, tables
+from geodp.io import cog, pixels, tables
 from geodp.io.arealevels import area_rows, file_names
 from geodp.io.crs import same_crs, same_geo_metadata
 from geodp.io.manifest import SUMS, read_sums, sha256
@@ -201,8 +201,8 @@ def _ask_intervals(folder: Path, card: dict[str, Any]) -> str:
         return "hold their counts; not worked out again, as the table cannot be read"
     if table.grid.describe() != card["domain"]:
         return "hold their counts; not worked out again, as the domain is not all here"
-    ends = cell_ends(mechanism(table.event.mechanism), table)
-    again = ends(table.key)
+    intervals = cell_intervals(mechanism(table.event.mechanism), table)
+    again = intervals.of(table.key)
     require(_near(low, again[0]) and _near(high, again[1]), "Intervals are not the release's.")
     if in_parts(card) or not raster_file(folder, card).is_file():
         return "those of the released counts, worked out again"
@@ -210,10 +210,10 @@ def _ask_intervals(folder: Path, card: dict[str, Any]) -> str:
     with open_map(folder, card) as raster:
         if raster.count != 3 * bands + 1 or raster.shape != table.grid.shape[:2]:
             return "those of the released counts, worked out again; the raster is another one"
-        for _, window in cog.windows(table.grid.places[0]):
-            empty = cog.background(table.grid, window)
+        for _, window in pixels.windows(table.grid.places[0]):
             for band in range(bands):
-                expected = cog.ends_in(table.grid, empty, window, band, ends)
+                counts = raster.read(band + 1, window=window).astype(np.float64)
+                expected = pixels.ends_in(table.grid, counts, window, band, intervals)
                 for number, end in zip((band, bands + band), expected, strict=True):
                     found = raster.read(bands + 2 + number, window=window)
                     require(_near(found, end), "The raster's intervals are not the release's.")
@@ -274,7 +274,7 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
         reason = omitted.get(raster_file(folder, card).name)
     if reason is not None:
         return f"none: {reason}"
-    place, pixels = table.grid.places[0], cog.Pixels(table)
+    place, drawn = table.grid.places[0], pixels.Pixels(table)
     error, counted = standard_error_of(card), cog.band_count(table.grid)
     bands = counted * (1 if error is None or in_parts(card) else 3) + (error is not None)
     with open_map(folder, card) as raster:
@@ -282,7 +282,7 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
         require(raster.count == bands, f"The raster has not {bands} bands.")
         require(_lies_at(raster, place), "The raster lies elsewhere.")
         inside = 0
-        for number, window in cog.windows(place):
+        for number, window in pixels.windows(place):
             last = raster.read(counted + (error is not None), window=window)
             outside = np.isnan(last)
             inside += outside.size - int(outside.sum())
@@ -291,7 +291,7 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
             for band in range(counted):
                 found = raster.read(band + 1, window=window).astype(np.float64)
                 expected = np.zeros(found.shape)
-                pixels.dense(number, band, expected)
+                drawn.dense(number, band, expected)
                 same = np.where(outside, np.isnan(found) & (expected == 0), found == expected)
                 require(
                     bool(same.all()),

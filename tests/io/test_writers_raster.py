@@ -8,7 +8,7 @@ import rasterio
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.io import cog, frame, picture, style, tables
+from geodp.io import cog, frame, picture, pixels, style, tables
 from geodp.io.frame import Frame, cell_size
 from geodp.io.uncertainty import BESIDE
 from geodp.release import Release
@@ -187,14 +187,14 @@ def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
     key = np.arange(0, 1 << 18, 2, dtype=np.uint64)
     event = geodp.publish(CountTable.from_dense(np.eye(512, dtype=int), grid), epsilon=1).event
     table = ReleasedTable(grid, key, np.ones(key.size, np.int64), event)
-    pixels = cog.Pixels(table)
+    drawn = pixels.Pixels(table)
     whole = np.zeros((512, 512))
     for window in range(4):
         part = np.zeros((128, 512))
-        pixels.dense(window, 0, part)
-        pixels.dense(window, 1, part)  # of no cell
+        drawn.dense(window, 0, part)
+        drawn.dense(window, 1, part)  # of no cell
         whole[window * 128 : window * 128 + 128] = part
-        held = sum(row.size for row, *_ in pixels._held)
+        held = sum(row.size for row, *_ in drawn._held)
         assert held == key.size // 4
     assert np.array_equal(whole, table.to_dense()[::-1])
-    assert pixels.decoded <= 2 * key.size
+    assert drawn.decoded <= 2 * key.size
