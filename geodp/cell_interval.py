@@ -11,17 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.areas import cell_errors
+from geodp.areas import Variances, cell_errors
 from geodp.grid import Grid
 from geodp.interval import CORE, HULL, LAPLACE_Z, NodeSums, Reach, Tops, Z, strength
-from geodp.mechanisms import Mechanism
 from geodp.table import ReleasedTable
 from geodp.variance import TreeVariance, possible_children
+
+if TYPE_CHECKING:
+    from geodp.mechanisms import Mechanism
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -45,7 +47,7 @@ def cell_intervals(
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
-        return PlainIntervals(method, table)
+        return PlainIntervals(table, partial(method.variances_of, grid, event))
     tree = method.tree_variance(grid, event)
     assert tree is not None  # whoever clamps and has errors of cells works on a tree
     return ClampedIntervals(
@@ -65,12 +67,13 @@ class PlainIntervals:
 
     Attributes
     ----------
-    method : Mechanism
     table : ReleasedTable
+    variances : callable
+        Closed-form variances of cells.
     """
 
-    method: Mechanism
     table: ReleasedTable
+    variances: Variances
 
     alike: ClassVar[int] = 1
 
@@ -79,8 +82,8 @@ class PlainIntervals:
         table, count = self.table, np.zeros(key.size)
         listed = np.isin(key, table.key)
         count[listed] = table.count[np.searchsorted(table.key, key[listed])]
-        variances = partial(self.method.variances_of, table.grid, table.event)
-        margin = (LAPLACE_Z if table.event.rho is None else Z) * cell_errors(variances, key)
+        factor = LAPLACE_Z if table.event.rho is None else Z
+        margin = factor * cell_errors(self.variances, key)
         return count - margin, count + margin
 
 

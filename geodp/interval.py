@@ -131,8 +131,8 @@ class Reach:
         """How far the clamp at some nodes and the noise together move a region's sum."""
         found: Any = np.full(np.shape(margin), inf)
         if alone is not None and self.is_path:
-            spread = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
-            found = np.maximum(margin, SKEWED_Z * spread) - alone["bias"]
+            around = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
+            found = np.maximum(margin, SKEWED_Z * around) - alone["bias"]
         if losses is not None and not self.total_clamped:
             mean, spread = np.array(losses).reshape(-1, 2).T
             lost = np.sqrt(np.tensordot(spread**2, nodes, 1)) * SKEWED_Z

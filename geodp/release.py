@@ -28,7 +28,7 @@ from geodp.grid import Grid
 from geodp.interval import LAPLACE_Z, Estimate, Tops, Z, reach, strength
 from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.staging import SCHEMA
-from geodp.io.uncertainty import Errors
+from geodp.io.uncertainty import Errors, Intervals
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.randomness import NOISE_FORMAT
@@ -232,10 +232,9 @@ class Release:
 
         ``tops``: as for :class:`geodp.interval.NodeSums`, where the table is a part of a release.
         """
-        error = self.cell_errors()
-        return (
-            None if error is None else Errors(error, cell_intervals(self.method, self.table, tops))
-        )
+        if (error := self.cell_errors()) is None:
+            return None
+        return Errors(error, cell_intervals(self.method, self.table, tops))
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
@@ -380,6 +379,11 @@ class Release:
         return place.write(
             self.table, self.card(), errors=errors, areas=areas, restricted=restricted
         )
+
+
+def intervals_of(table: ReleasedTable) -> Intervals:
+    """95 % intervals of the single cells of a release, as :meth:`Release.estimate` gives them."""
+    return cell_intervals(mechanism(table.event.mechanism), table)
 
 
 def _plain(setting: Any) -> bool | int | str:

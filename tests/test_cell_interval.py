@@ -5,9 +5,9 @@ import pytest
 
 import geodp
 from geodp.areas import keys_of_domain
-from geodp.cell_interval import cell_intervals
 from geodp.interval import NodeSums
 from geodp.region import Region
+from geodp.release import intervals_of
 from geodp.table import ReleasedTable
 from tests.grids import half, in_regions, masked
 from tests.laws.side_by_side import GRIDS
@@ -64,12 +64,12 @@ def test_a_part_of_a_release_has_the_intervals_of_the_whole():
     key, count = release.table.key, release.table.count
     stride = 256
     tops = (stride, *NodeSums(release.table).occupied(stride))
-    whole = cell_intervals(release.method, release.table)
+    whole = intervals_of(release.table)
     for first in (0, 1024, 3072):
         here = (key >= first) & (key < first + 1024)
         part = ReleasedTable(grid, key[here], count[here], release.event)
         cells = np.arange(first, first + 1024, dtype=np.uint64)
-        found = cell_intervals(release.method, part, tops).of(cells)
+        found = geodp.Release(part).errors(tops).intervals.of(cells)
         np.testing.assert_allclose(found, whole.of(cells), rtol=1e-12, atol=1e-12)
 
 

@@ -18,6 +18,7 @@ FLOORS = [
             "areas",
             "axes",
             "books",
+            "cell_interval",
             "chain",
             "coarser",
             "contribution",

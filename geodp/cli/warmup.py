@@ -88,6 +88,7 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     import geodp
     from geodp.io.tabular import read_table
     from geodp.io.verification import verify
+    from geodp.release import intervals_of
 
     if geodp.METHODS[method].refusal(grid) is not None:
         return
@@ -112,5 +113,5 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     spent: dict[str, Any] = {noise: 1, "contribution": 1}
     release = geodp.publish(table, method=method, **spent)
     release.write(folder / "release")
-    verify(folder / "release")
+    verify(folder / "release", intervals_of)
     geodp.evaluate(table, methods=method, **spent, trials=1, rectangles=2)

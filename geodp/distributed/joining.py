@@ -12,7 +12,7 @@ from geodp.io.publication import OWN
 from geodp.io.staged_release import check_publication, write_publication
 from geodp.io.staging import SCHEMA
 from geodp.io.verification import read_release_table, verify
-from geodp.release import Release
+from geodp.release import Release, intervals_of
 
 
 def join(
@@ -48,7 +48,7 @@ def join(
     UsageError
         Another grid than that of the release, or none where it is needed.
     """
-    for check in verify(parts):
+    for check in verify(parts, intervals_of):
         if not check.ok:
             raise VerificationError(f"{parts}: {check.name}: {check.detail}")
     table, card = read_release_table(parts)

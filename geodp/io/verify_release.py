@@ -30,7 +30,7 @@ from typing import Any
 CARD, SUMS = "release.json", "SHA256SUMS"
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
 WHOLE, PARTS = "geodp-release-2", "geodp-release-parts-2"
-OWN = ("name", "release_id", "files", "left_out")
+OWN, BESIDE = ("name", "release_id", "files", "left_out"), {"standard_error", "low", "high"}
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
@@ -179,13 +179,11 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         require(rows <= domain["cells"], "There are more rows than cells.")
         total += count(row[name], whole, nonnegative)
         if blocks is None:
-            errors = {"standard_error", "low", "high"} & set(row)
-            require(not errors, "There are errors, and the card has none.")
+            require(not BESIDE & set(row), "There are errors, and the card has none.")
         else:
-            error = float(row["standard_error"])
-            require(0 < error <= blocks[0]["largest"], f"Row {rows}: another standard error.")
-            low, high = float(row["low"]), float(row["high"])
-            inside = low <= float(row[name]) <= high and (low >= 0 or not nonnegative)
+            error = 0 < float(row["standard_error"]) <= blocks[0]["largest"]
+            require(error, f"Row {rows}: another standard error.")
+            inside = float(row["low"]) <= float(row[name]) <= float(row["high"])
             require(inside, f"Row {rows}: a count outside its interval.")
         index = decode(row)
         sizes = domain["axes"].values()

@@ -182,7 +182,7 @@ def test_the_picture_says_where_its_margin_holds(tmp_path, monkeypatch):
 def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
     """Each cell is decoded a few times, and only a window's are held."""
     monkeypatch.setattr(tables, "CHUNK", 1 << 12)
-    monkeypatch.setattr(cog, "BLOCK", 128)
+    monkeypatch.setattr(pixels, "BLOCK", 128)
     grid = geodp.Grid.regular((512, 512), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0))
     key = np.arange(0, 1 << 18, 2, dtype=np.uint64)
     event = geodp.publish(CountTable.from_dense(np.eye(512, dtype=int), grid), epsilon=1).event
