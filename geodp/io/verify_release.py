@@ -174,8 +174,7 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
     decode, encode = decoder(domain), encoder(domain)
     blocks, seen = card["expected_error"]["blocks"], set()
     entry = next(e for e in card["files"] if e["name"] == name + ".csv")
-    for row in table(folder, name + ".csv", entry["columns"]):
-        rows += 1
+    for rows, row in enumerate(table(folder, name + ".csv", entry["columns"]), 1):
         require(rows <= domain["cells"], "There are more rows than cells.")
         total += count(row[name], whole, nonnegative)
         if blocks is None:
