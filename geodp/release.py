@@ -26,6 +26,7 @@ from geodp.domain import vouched
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import LAPLACE_Z, Estimate, Tops, Z, reach, strength
+from geodp.io.frame import pixel_errors
 from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.staging import SCHEMA
 from geodp.io.uncertainty import Errors, Intervals
@@ -204,6 +205,19 @@ class Release:
             return []
         return [{"level": at, **errors[n].describe()} for at, n in levels_above(self.grid)]
 
+    @cached_property
+    def _pixel_errors(self) -> list[dict[str, Any]]:
+        """Errors of what a pixel of each map sums."""
+        return pixel_errors(self.grid, self._pixel_error)
+
+    def _pixel_error(self, key: NDArray[np.uint64]) -> float | None:
+        if self._block_errors is None:
+            return None
+        if key.size == 1:
+            return self._block_errors[-1].standard_error
+        tree = self.method.tree_variance(self.grid, self.event)
+        return None if tree is None else self._region_error(Region(self.grid, key))
+
     def _floor(self) -> dict[str, Any] | None:
         """The resolution floor, if somebody guessed the people."""
         errors = self._block_errors
@@ -318,6 +332,7 @@ class Release:
             "holds": holds,
             "blocks": blocks or None,
             "areas": self._area_errors(),
+            "map": self._pixel_errors,
             "floor": self._floor(),
             "isolated_cell": None if alone is None else {"meaning": about, **alone},
         }

@@ -77,7 +77,9 @@ def draw(
     vrt = folder.public / f"{name}.vrt"
     there = {number: file for number, file in files.items() if digests[file] is not None}
     names = mosaic_bands(grid, name, error is not None)
-    write_vrt(tiling, there, vrt, names=names, unit=counted(name), dtype=dtype, tags=tags)
+    write_vrt(
+        tiling, there, vrt, names=names, unit=counted(name, event.unit), dtype=dtype, tags=tags
+    )
     method = card["mechanism"]
     look = folder.public / f"{name}.qml"
     document = style.qml(whole=method["whole"], nonnegative=method["nonnegative"])
@@ -92,7 +94,7 @@ def draw(
             "bands": names,
             "data_type": dtype,
             "nodata": "NaN, outside the domain",
-            "unit": counted(name),
+            "unit": counted(name, event.unit),
             "sha256": sha256(vrt),
         },
         {

@@ -154,7 +154,7 @@ def write_cog(
             draw.update_tags(**tags)
             for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
-                draw.set_band_unit(number, counted(name))
+                draw.set_band_unit(number, counted(name, table.event.unit))
             _fill(draw, table.grid, pixels, errors)
         _pack(draft, path)
         draft.unlink()

@@ -7,9 +7,10 @@ Lengths and sizes are exact ratios: a round domain has a round frame.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ MOST_BLOCKS = 1600
 
 LONG_SIDE = 1100
 """Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
+
+MOST_SUMMED = 1 << 22
+"""Cells that a pixel sums at most for its error to be worked out."""
 
 MOST_PIXELS = 4096
 """Of the longer side of a map whose cells are much wider than high, or higher than wide."""
@@ -118,6 +122,65 @@ class Frame:
             zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
         minor = major * (1 - flattening)
         return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
+
+
+def pixel_cells(grid: Grid, number: int) -> tuple[int, NDArray[np.uint64] | None]:
+    """The cells that a pixel sums which is drawn in the middle of the domain.
+
+    A map shows one place: its pixel sums a block of cells, all labels and all cells of another
+    place.
+
+    Parameters
+    ----------
+    grid : Grid
+    number : int
+        Of the place.
+
+    Returns
+    -------
+    int
+        How many they are; of more than 2**22 those of the whole box.
+    uint64[n] or None
+        Their keys, in order; None for more than 2**22.
+
+    Examples
+    --------
+    >>> pixel_cells(Grid.regular((24, 20)).pairs(), 0)[0]
+    480
+    """
+    block = Frame.of(grid, number).block
+    middle = grid.domain.keys_of_ranks(np.array([grid.size // 2]))
+    at = grid.decode(middle)[:, 0]
+    sides = [np.arange(size) for size in grid.shape]
+    for axis in (2 * number, 2 * number + 1):
+        first = int(at[axis]) // block * block
+        sides[axis] = np.arange(first, min(first + block, grid.shape[axis]))
+    cells = math.prod(side.size for side in sides)
+    if cells > MOST_SUMMED:
+        return cells, None
+    index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
+    key = np.sort(grid.encode(index[:, grid.contains(index)]))
+    return int(key.size), key
+
+
+def pixel_errors(
+    grid: Grid, error_of: Callable[[NDArray[np.uint64]], float | None]
+) -> list[dict[str, Any]]:
+    """What a pixel of the map of each place sums, and the error of that: plain values.
+
+    Parameters
+    ----------
+    grid : Grid
+    error_of : callable
+        Closed-form standard error of the sum over cells with some keys; None where there is none.
+    """
+    found = []
+    for number in range(len(grid.places)):
+        cells, key = pixel_cells(grid, number)
+        error = None if key is None else error_of(key)
+        stated = None if error is None else float(f"{error:.6g}")
+        found.append({"cells": cells, "standard_error": stated})
+    return found
 
 
 def round_length(most: Fraction) -> Fraction:

@@ -155,7 +155,7 @@ def write_tile(
             draw.update_tags(**tags)
             for number, description in enumerate(names, 1):
                 draw.set_band_description(number, description)
-                draw.set_band_unit(number, counted(name))
+                draw.set_band_unit(number, counted(name, tags["GEODP_UNIT"]))
             for number in range(bands):
                 draw.write(values(number).astype(dtype), number + 1)
             if standard_error is not None:

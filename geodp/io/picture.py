@@ -1,4 +1,4 @@
-"""A released map as a picture to print: persons per square kilometre on a fixed scale."""
+"""A released map as a picture to print: counts per square kilometre on a fixed scale."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid import Grid
+from geodp.interval import Z
 from geodp.io.frame import Frame
 from geodp.io.tables import chunks, counted, require_released
 from geodp.table import ReleasedTable
 
 DENSITY_LIMITS = (1.0, 20_000.0)
-"""Ends of the colours, in persons per square kilometre: public, never taken from the data."""
+"""Ends of the colours, in counts per square kilometre: public, never taken from the data."""
 
 CELL_LIMITS = (1.0, 10_000.0)
-"""The same, in persons per cell, for grids whose cells have no known area."""
+"""The same, in counts per cell, for grids whose cells have no known area."""
 
 LEAST_WIDTH = 640
 """Pixels that the words need."""
@@ -49,7 +50,7 @@ class Panel:
     ----------
     frame : Frame
     value : float64[rows, cols]
-        Persons per square kilometre or per cell, in index order; NaN outside the domain.
+        Counts per square kilometre or per cell, in index order; NaN outside the domain.
     """
 
     frame: Frame
@@ -136,7 +137,7 @@ def write_png(
             sheet.draw(panel, left, FOOT, signed=signed)
             left += panel.frame.size[0] + GAP
         sheet.words(table, card, panels, name, EDGE)
-        sheet.legend(panels[0], name, EDGE, signed=signed)
+        sheet.legend(panels[0], counted(name, table.event.unit), EDGE, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
         figure.savefig(
             path,
@@ -230,8 +231,8 @@ class _Sheet:
         for number, line in enumerate(lines):
             self.text(edge, 48 - 17 * number, line, fontsize=9, color=SOFT)
 
-    def legend(self, panel: Panel, name: str, edge: float, *, signed: bool) -> None:
-        """Colour bar on the left, scale bar on the right."""
+    def legend(self, panel: Panel, what: str, edge: float, *, signed: bool) -> None:
+        """Colour bar on the left, scale bar on the right; ``what`` is counted."""
         from matplotlib.colorbar import ColorbarBase
         from matplotlib.ticker import StrMethodFormatter
 
@@ -249,7 +250,7 @@ class _Sheet:
         bar.ax.minorticks_off()
         bar.ax.tick_params(colors=SOFT, labelsize=9, length=3)
         bar.outline.set_visible(False)
-        what = counted(name) if _drawable(name) else "counts"
+        what = what if _drawable(what) else "counts"
         unit = f"{what} per {'km²' if known else 'cell'}"
         outside = ", grey: outside the domain" if np.isnan(panel.value).any() else ""
         self.text(edge, 114, f"{unit}   (black: 0{outside})", fontsize=9.5)
@@ -287,13 +288,19 @@ def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[Fraction, Fr
 
 
 def _margin(card: dict[str, Any]) -> list[str]:
-    """The margin of a cell and where it holds, in one or two lines."""
+    """The margin of what a pixel sums and where it holds, in one or two lines."""
     error, floor = card["expected_error"], card["expected_error"]["floor"]
     signed = not card["mechanism"]["nonnegative"]
-    lines = ["The margin of a cell depends on the data: there is no closed form."]
-    if error["blocks"] is not None:
+    cells, own = error["map"][0]["cells"], [one["standard_error"] for one in error["map"]]
+    what = "a cell" if cells == 1 else f"a pixel, which sums {cells:,} counts"
+    if error["blocks"] is None:
+        lines = ["The margin of a cell depends on the data: there is no closed form."]
+    elif None in own:
+        lines = [f"The margin of {what}, has no closed form here."]
+    else:
         where = "" if signed else " where counts are well above the noise"
-        lines = [f"95 % margin of a cell: ±{error['blocks'][0]['margin_95']:,.0f}{where}."]
+        margins = dict.fromkeys(f"±{Z * each:,.0f}" for each in own)
+        lines = [f"95 % margin of {what}: {' and '.join(margins)}{where}."]
     if signed:
         lines.append("Values below 0 are noise, and belong in the sums over areas.")
     elif error["isolated_cell"] is not None:

@@ -113,7 +113,7 @@ def _write_tables(
         f"the counts, {rows}",
         columns=columns,
         **said,
-        unit=tables.counted(name),
+        unit=tables.counted(name, table.event.unit),
     )
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
     identity = release_id(folder / f"{name}.csv", card)
@@ -131,7 +131,7 @@ def _write_tables(
         f"{what}, {rows}",
         columns=columns + (["geometry", "bbox"] if located else []),
         **said,
-        unit=tables.counted(name),
+        unit=tables.counted(name, table.event.unit),
         geoparquet="1.1.0" if located else None,
     )
     if grid.regions is not None:
@@ -154,7 +154,7 @@ def said_of(event: Event, card: dict[str, Any], name: str, identity: str) -> dic
         "spends": event.spends,
         "guarantee": event.words,
         "private": event.is_private,
-        "unit": tables.counted(name),
+        "unit": tables.counted(name, event.unit),
         "count": name,
     }
 
@@ -167,7 +167,11 @@ def _write_level(
     about = {**said_of(areas.event, card, name, identity), "level": areas.level}
     columns, located = write_areas(areas, files.folder / stem, name=name, metadata=about)
     rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
-    said = {"level": areas.level, "unit": tables.counted(name), **_values_in_words(card)}
+    said = {
+        "level": areas.level,
+        "unit": tables.counted(name, areas.event.unit),
+        **_values_in_words(card),
+    }
     said.pop("low, high", None)
     if areas.standard_error is None:
         said.pop("standard_error", None)
@@ -244,7 +248,7 @@ def _write_raster(
         data_type=cog.dtype_of(table),
         nodata="NaN, outside the domain",
         overviews="average, for display: read counts at full resolution",
-        unit=tables.counted(name),
+        unit=tables.counted(name, table.event.unit),
     )
     method = card["mechanism"]
     document = style.qml(whole=method["whole"], nonnegative=method["nonnegative"])

@@ -89,9 +89,19 @@ def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     return found
 
 
-def counted(name: str) -> str:
-    """What is counted, for labels: the name itself, and persons for a population."""
-    return "persons" if name == "population" else name
+def counted(name: str, unit: str) -> str:
+    """What is counted, for labels: the name of the count, or the unit of privacy in plural.
+
+    The name of a population says less than who is counted.
+
+    Examples
+    --------
+    >>> counted("population", "person"), counted("population", "trip"), counted("jobs", "person")
+    ('persons', 'trips', 'jobs')
+    """
+    if name != "population":
+        return name
+    return f"{unit}s" if unit.isascii() and unit.isalpha() and not unit.endswith("s") else unit
 
 
 def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tuple[str, ...]:

@@ -1,0 +1,89 @@
+"""What a map's caption says is the error of what a pixel shows."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.interval import Z
+from geodp.io import picture
+from geodp.io.tables import counted
+from tests.grids import half, masked
+
+SIDES = (24, 20)
+PLANE = geodp.Grid.regular(SIDES)
+AGES = ("age", [str(age) for age in range(11)])
+GRIDS = {
+    "pairs": (PLANE.pairs(), "pyramid"),
+    "pairs in halves": (PLANE.pairs(), "topdown"),
+    "ages": (PLANE.with_attribute(*AGES), "pyramid"),
+    "ages above": (
+        geodp.Grid.regular((16, 32)).with_attribute(*AGES).with_attribute_order("above"),
+        "pyramid",
+    ),
+    "ages and sexes": (PLANE.with_attribute(*AGES).with_attribute("sex", ["f", "m"]), "topdown"),
+    "masked": (masked(PLANE.with_attribute("sex", ["f", "m"]), half(SIDES, 3)), "pyramid"),
+    "cells": (PLANE, "pyramid"),
+    "not clamped": (PLANE.with_attribute(*AGES), "laplace"),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_pixels_stated_error_is_the_measured_one(name):
+    """Where nothing is clamped; of a mask the middle pixel's, as others have other neighbours."""
+    grid, method = GRIDS[name]
+    key = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
+    count = np.random.default_rng(3).poisson(3000, key.size)
+    table = geodp.CountTable.from_keys(grid, key, count)
+    square = np.zeros(len(grid.places))
+    trials = 12
+    for trial in range(trials):
+        noise = geodp.NoiseKey(bytes([trial + 1]) * 32)
+        release = geodp.publish(table, method=method, epsilon=1, contribution=1, key=noise)
+        error = release.table.to_dense() - table.to_dense()
+        for place in range(len(grid.places)):
+            others = tuple(a for a in range(error.ndim) if a not in (2 * place, 2 * place + 1))
+            square[place] += (error.sum(axis=others) ** 2).sum()
+    stated = release.card()["expected_error"]["map"]
+    drawn = [np.prod(SIDES)] * len(grid.places)
+    if grid.mask is not None:
+        drawn = [half(SIDES, 3).sum()]
+    elif name == "ages above":
+        drawn = [16 * 32]
+    for one, total, pixels in zip(stated, square, drawn, strict=True):
+        assert one["cells"] * pixels == grid.size
+        measured = np.sqrt(total / trials / pixels)
+        assert measured == pytest.approx(
+            one["standard_error"], rel=0.05 + 0.15 * (name == "masked")
+        )
+
+
+def test_the_caption_says_what_a_pixel_sums():
+    table = geodp.CountTable.from_dense(
+        np.full((4, 8, 4, 8), 9), geodp.Grid.regular((4, 8)).pairs()
+    )
+    release = geodp.publish(table, method="topdown", epsilon=1, contribution=1, unit="trip")
+    card = release.card()
+    one, two = (Z * pixel["standard_error"] for pixel in card["expected_error"]["map"])
+    assert one != two
+    line = picture._margin(card)[0]
+    assert line.startswith("95 % margin of a pixel, which sums 32 counts: ")
+    assert f"±{one:,.0f} and ±{two:,.0f} where" in line
+
+
+def test_what_has_no_closed_form_says_so():
+    grid = geodp.Grid.regular((8, 8)).with_attribute("sex", ["f", "m"])
+    table = geodp.CountTable.from_dense(np.full((8, 8, 2), 9), grid)
+    release = geodp.publish(table, method="privelet-2d", epsilon=1, contribution=1)
+    assert "no closed form" in picture._margin(release.card())[0]
+
+
+def test_units_follow_whom_the_guarantee_protects(tmp_path):
+    assert counted("population", "household") == "households"
+    assert counted("population", "世帯") == "世帯"
+    assert counted("population", "person day") == "person day"
+    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
+    release = geodp.publish(table, epsilon=1, contribution=1, unit="trip")
+    release.write(tmp_path / "out")
+    text = (tmp_path / "out/public/release.json").read_text()
+    assert '"unit": "trips"' in text
+    assert "persons" not in text
