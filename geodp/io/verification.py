@@ -218,12 +218,14 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: dict[str, Any]
     with open_map(folder, card) as raster:
         if raster.count != 3 * bands + 1 or raster.shape != table.grid.shape[:2]:
             return "those of the released counts, worked out again; the raster is another one"
-        for _, window in pixels.windows(table.grid.places[0]):
+        drawn = pixels.Pixels(table)
+        for number, window in pixels.windows(table.grid.places[0]):
             for band in range(bands):
-                counts = raster.read(band + 1, window=window).astype(np.float64)
+                counts = pixels.background(table.grid, window)
+                drawn.dense(number, band, counts)
                 expected = pixels.ends_in(table.grid, counts, window, band, intervals)
-                for number, end in zip((band, bands + band), expected, strict=True):
-                    found = raster.read(bands + 2 + number, window=window)
+                for after, end in zip((2, bands + 2), expected, strict=True):
+                    found = raster.read(band + after, window=window)
                     require(_near(found, end), "The raster's intervals are not the release's.")
     return "those of the released counts, worked out again, in tables and raster"
 
