@@ -224,7 +224,7 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: dict[str, Any]
                 counts = pixels.background(table.grid, window)
                 drawn.dense(number, band, counts)
                 expected = pixels.ends_in(table.grid, counts, window, band, intervals)
-                for after, end in zip((2, bands + 2), expected, strict=True):
+                for after, end in zip((bands + 2, 2 * bands + 2), expected, strict=True):
                     found = raster.read(band + after, window=window)
                     require(_near(found, end), "The raster's intervals are not the release's.")
     return "those of the released counts, worked out again, in tables and raster"
