@@ -29,6 +29,7 @@ from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.staging import SCHEMA
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.attributes import described
 from geodp.randomness import NOISE_FORMAT
 from geodp.region import Labels, Region
 from geodp.table import ReleasedTable
@@ -256,7 +257,8 @@ class Release:
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
         ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
-        no standard errors. ``expected_error.isolated_cell`` is null for methods without one.
+        no standard errors. ``expected_error.isolated_cell`` is null for methods without one,
+        ``.attributes`` also where there are none.
         """
         method = self.method
         kind = "whole numbers" if method.whole else "real numbers"
@@ -331,6 +333,7 @@ class Release:
             "areas": self._area_errors(),
             "floor": self._floor(),
             "isolated_cell": None if alone is None else {"meaning": about, **alone},
+            "attributes": described(method, self.grid, self.event, self.people),
         }
 
     def _kept_key(self) -> list[str]:
@@ -342,10 +345,7 @@ class Release:
         ]
 
     def areas(self) -> Iterator[Areas]:
-        """Sums of every level of official areas or regions, with the error of each area.
-
-        On a grid in the order of such areas; none elsewhere. See :mod:`geodp.areas`.
-        """
+        """Sums of every level of official areas or regions, with errors; see :mod:`geodp.areas`."""
         return areas_of(self.table, self._variances)
 
     def write(

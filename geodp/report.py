@@ -219,6 +219,7 @@ def markdown(card: Mapping[str, Any]) -> str:
             if alone
             else []
         ),
+        _labels_in_words(error.get("attributes")),
         "## Post-processing and bias",
         _bullets(card["post_processing"]),
         "## Limits and hazards",
@@ -239,6 +240,24 @@ def markdown(card: Mapping[str, Any]) -> str:
     software = card["software"]
     parts.append(f"Made by {software['name']} {software['version']}.")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _labels_in_words(said: Mapping[str, Any] | None) -> str:
+    """The bias of small labels' totals, if there are attributes."""
+    if said is None:
+        return ""
+    columns = ["attribute", "people in a cell", "bias of the total", "standard error", "holds"]
+    rows = [
+        [
+            _plain(row["attribute"]),
+            f"{row['people_per_cell']:g} ({row['people_from']})",
+            f"{row['bias']:+,.0f}",
+            f"{row['standard_error']:,.0f}",
+            "yes" if row["holds"] else "**no**",
+        ]
+        for row in said["labels"]
+    ]
+    return f"{_sentence(said['meaning'])}\n\n{_table(columns, rows)}"
 
 
 def _floor_in_words(floor: dict[str, Any] | None) -> str:

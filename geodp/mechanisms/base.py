@@ -233,6 +233,12 @@ class Mechanism(ABC):
         """``bias`` and ``rmse`` of a populous cell in an empty region, if the method has one."""
         return None
 
+    def label_totals(
+        self, grid: Grid, event: Event, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Of small labels' totals, see :mod:`geodp.mechanisms.attributes`; None: no such bias."""
+        return None
+
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]] | None:
         """What the clamp takes from the occupied among a node's children, the others empty.
 

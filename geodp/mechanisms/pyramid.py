@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accounting import Event, Guarantee
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.mechanisms import densetwin, descent, isolated
+from geodp.mechanisms import attributes, densetwin, descent, isolated
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.mechanisms.levels import Chain, preset, steps_of, weights_of
 from geodp.randomness import NoiseKey, Stream
@@ -183,6 +183,19 @@ class Pyramid(Mechanism):
         within about 3 % for trees up to 2**40 cells.
         """
         return isolated.cell(self.descent(grid, event))
+
+    def label_totals(
+        self, grid: Grid, event: Event, people: float | None
+    ) -> attributes.Rows | None:
+        """What the clamp adds to the total of a small label of every attribute."""
+        steps = self.descent(grid, event)
+
+        def levels(top: int, last: int) -> attributes.Sharing:
+            noisy = slice(top, last + 1)
+            fanouts, laws, least = steps.fanouts[top:last], steps.laws[noisy], steps.least[noisy]
+            return attributes.Sharing(fanouts, laws, least, steps.passes)
+
+        return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
         """What the clamp takes from the occupied among a node's children, the others empty."""

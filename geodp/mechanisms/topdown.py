@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.accounting import Event, Guarantee
 from geodp.grid import Grid
-from geodp.mechanisms import refinement
+from geodp.mechanisms import attributes, refinement
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.mechanisms.refinement import Noise, binary, refine
 from geodp.randomness import NoiseKey, Stream
@@ -98,6 +98,14 @@ class TopDown(Mechanism):
         scale, gaussian = event.width(), event.rho is not None
         bias, rmse = _isolated(self.sensitivity(grid) - 1, gaussian)
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
+
+    def label_totals(
+        self, grid: Grid, event: Event, people: float | None
+    ) -> attributes.Rows | None:
+        """What the clamp adds to the total of a small label of every attribute."""
+        run = attributes.Halving(event.law())
+        tree = self.tree_variance(grid, event)
+        return attributes.totals(grid, tree, lambda top, last: run, people)
 
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
         """What the clamp takes from an occupied half beside an empty one, at one node."""
