@@ -257,8 +257,8 @@ class Release:
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
         ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
-        no standard errors. ``expected_error.isolated_cell`` is null for methods without one,
-        ``.attributes`` also where there are none.
+        no standard errors. ``expected_error.isolated_cell`` and ``isolated_block``
+        are null for methods without one, ``attributes`` also where there are none.
         """
         method = self.method
         kind = "whole numbers" if method.whole else "real numbers"
@@ -325,7 +325,7 @@ class Release:
             )
             if alone is not None:
                 holds += "; isolated cells are pulled down"
-        about = "a populous cell in an empty region, which the clamp pulls down"
+        about = "one lone populous cell in an empty region, which the clamp pulls down"
         return {
             "meaning": meaning,
             "holds": holds,
@@ -333,6 +333,7 @@ class Release:
             "areas": self._area_errors(),
             "floor": self._floor(),
             "isolated_cell": None if alone is None else {"meaning": about, **alone},
+            "isolated_block": method.isolated_block(self.grid, self.event),
             "attributes": described(method, self.grid, self.event, self.people),
         }
 

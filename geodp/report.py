@@ -168,7 +168,6 @@ def markdown(card: Mapping[str, Any]) -> str:
     title = f"# Privacy card: {_plain(card['name'])}, release {card['release_id']}"
     if not card["private"]:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
-    alone = error["isolated_cell"]
     lines = [
         [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
         for row in error["blocks"] or ()
@@ -212,12 +211,10 @@ def markdown(card: Mapping[str, Any]) -> str:
         else "",
         _floor_in_words(error["floor"]),
         *(
-            [
-                f"{_sentence(alone['meaning'])} Bias {alone['bias']:g}, root-mean-square error "
-                f"{alone['rmse']:g}."
-            ]
-            if alone
-            else []
+            f"{_sentence(lone['meaning'])} Bias {lone['bias']:g}, root-mean-square error "
+            f"{lone['rmse']:g}."
+            for lone in (error["isolated_cell"], error.get("isolated_block"))
+            if lone
         ),
         _labels_in_words(error.get("attributes")),
         "## Post-processing and bias",

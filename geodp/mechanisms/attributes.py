@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 from math import log2, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid import Grid
-from geodp.mechanisms.descent import Descent, descended
-from geodp.mechanisms.refinement import Noise, refine
-from geodp.noise import Law, NodeNoise
+from geodp.mechanisms.made_up import Halving, Sharing
 from geodp.order import Order
-from geodp.randomness import NoiseKey, Stream
+from geodp.randomness import NoiseKey
 from geodp.regions import RegionOrder
 from geodp.table import CountTable
 from geodp.variance import TreeVariance
@@ -71,42 +68,6 @@ CURE = (
 )
 
 Rows = list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """Some levels of a pyramid; parameters are those of :class:`Descent`."""
-
-    fanouts: tuple[int, ...]
-    laws: tuple[Law, ...]
-    least: tuple[float, ...]
-    passes: int
-
-    def __call__(
-        self, table: CountTable, trees: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Cells above 0 and their counts, in trees side by side."""
-        above = tuple(accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1))
-        descent = Descent(self.fanouts, above[::-1], self.laws, self.least, self.passes)
-        roots = np.arange(trees, dtype=np.uint64)
-        cells, counts, _ = descended(table, descent, NoiseKey(bytes(32)), roots, threads=1)
-        return cells, counts
-
-
-@dataclass(frozen=True)
-class Halving:
-    """Some levels of ``topdown``, with its noise; the trees stand under more of its levels."""
-
-    law: Law
-
-    def __call__(
-        self, table: CountTable, trees: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Cells above 0 and their counts."""
-        key, streams = NoiseKey(bytes(32)), (Stream.TOPDOWN_TOTAL, Stream.TOPDOWN_DETAIL)
-        noise = Noise(*(NodeNoise(key, stream, self.law) for stream in streams))
-        cells, counts, _ = refine(table, noise, threads=1)
-        return cells, counts
 
 
 Levels = Callable[[int, int], Sharing | Halving]
@@ -285,7 +246,11 @@ def _bias(window: Window, run: Sharing | Halving, others: float) -> tuple[float,
         upto = np.floor(each * np.arange(leaves.size + 1) + i * GOLDEN % 1)
         count[leaves] = np.diff(upto).astype(np.int64)
     key = np.flatnonzero(count)
-    cells, counts = run(CountTable.from_keys(grid, key.astype(np.uint64), count[key]), window.trees)
+    cells, counts = run(
+        CountTable.from_keys(grid, key.astype(np.uint64), count[key]),
+        window.trees,
+        NoiseKey(bytes(32)),
+    )
     count *= -1
     count[cells.astype(np.int64)] += counts
     error = count[small].reshape(window.trees, -1).sum(axis=1) * window.apart / window.cells[0]

@@ -230,7 +230,11 @@ class Mechanism(ABC):
         return block_variances(tree, block, stride, grid)
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float] | None:
-        """``bias`` and ``rmse`` of a populous cell in an empty region, if the method has one."""
+        """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""
+        return None
+
+    def isolated_block(self, grid: Grid, event: Event) -> dict[str, Any] | None:
+        """The same of the sum of a lone settlement of several cells."""
         return None
 
     def label_totals(
