@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from geodp.mechanisms.base import Mechanism
 
 SMALL = 0.1
-"""People of the label that is looked at, to those of every other one."""
+"""People of a label that is looked at, to those of every other one."""
+
+APART = 16
+"""Every so many labels there is one that is looked at."""
 
 KEYS = 1 << 14
 """A tree has more levels than those that split labels up to so many leaves."""
@@ -158,7 +161,12 @@ class Window:
     def others(self, people: float) -> float:
         """People of a leaf of every other label, with so many people in a cell of the map."""
         count = self.sizes[self.axis - 1]
-        return people * self.cells[1] / self.labels * count / (count - 1 + SMALL)
+        return people * self.cells[1] / self.labels * count / (count - (1 - SMALL) * self.small)
+
+    @property
+    def small(self) -> int:
+        """Labels that are looked at: those that APART divides."""
+        return -(-self.sizes[self.axis - 1] // APART)
 
 
 def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | None) -> Rows | None:
@@ -236,15 +244,13 @@ def warnings_of(
 
 @lru_cache(maxsize=256)
 def _bias(window: Window, run: Sharing | Halving, others: float) -> tuple[float, float]:
-    """Bias of label 0 in a cell of the map, and its standard error; the others have so many."""
-    grid, small, label = _leaves(window)
-    count = np.zeros(label.size, np.int64)
-    most = min(others, MOST_PEOPLE)
-    for i in range(window.sizes[window.axis - 1]):
-        leaves = np.flatnonzero(label == i)
-        each = most * (1.0 if i else SMALL)
-        upto = np.floor(each * np.arange(leaves.size + 1) + i * GOLDEN % 1)
-        count[leaves] = np.diff(upto).astype(np.int64)
+    """Bias of a small label in a cell of the map, and its standard error; others have so many."""
+    grid, label, rank = _leaves(window)
+    small = (label % APART == 0) & (label >= 0)
+    each = min(others, MOST_PEOPLE) * np.where(small, SMALL, 1.0)
+    phase = label * GOLDEN % 1
+    count = (np.floor(each * (rank + 1) + phase) - np.floor(each * rank + phase)).astype(np.int64)
+    count[label < 0] = 0
     key = np.flatnonzero(count)
     cells, counts = run(
         CountTable.from_keys(grid, key.astype(np.uint64), count[key]),
@@ -253,17 +259,22 @@ def _bias(window: Window, run: Sharing | Halving, others: float) -> tuple[float,
     )
     count *= -1
     count[cells.astype(np.int64)] += counts
-    error = count[small].reshape(window.trees, -1).sum(axis=1) * window.apart / window.cells[0]
+    error = count[small].reshape(window.trees, -1).sum(axis=1) * window.apart
+    error = error / (window.cells[0] * window.small)
     return float(error.mean()), float(error.std(ddof=1) / sqrt(error.size))
 
 
 @lru_cache(maxsize=4)
 def _leaves(window: Window) -> tuple[Grid, NDArray[np.int64], NDArray[np.int64]]:
-    """The grid, the leaves of label 0, and every key's label; -1 outside the domain."""
+    """The grid, every key's label, -1 outside the domain, and its number among that label's."""
     grid = window.grid()
     key = np.arange(prod(grid.order.radices), dtype=np.uint64)
     label = np.where(grid.contains_keys(key), grid.decode(key)[window.axis], -1)
-    return grid, np.flatnonzero(label == 0), label
+    order = np.argsort(label, kind="stable")
+    first = np.searchsorted(label[order], np.arange(-1, window.sizes[window.axis - 1]))
+    rank = np.empty(label.size, np.int64)
+    rank[order] = np.arange(label.size) - first[label[order] + 1]
+    return grid, label, rank
 
 
 def _variance(grid: Grid, tree: TreeVariance, ends: list[int], axis: int) -> float:

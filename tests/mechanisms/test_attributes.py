@@ -179,6 +179,14 @@ def test_a_wide_node_and_many_labels_are_simulated_as_far_as_can_be():
     assert row["bias"] > row["standard_error"]
 
 
+@pytest.mark.parametrize("method", ["pyramid", "topdown"])
+def test_among_thousands_of_labels_many_small_ones_are_looked_at(method):
+    grid = labelled((64, 64), 3000)
+    (row,) = rows_of(grid, method)
+    assert row["bias"] > 10 * row["simulation_error"]
+    assert not row["holds"]
+
+
 def test_the_simulation_is_made_once(monkeypatch):
     grid = labelled((32, 16), 3)
     first = rows_of(grid, people=7e4)
