@@ -245,7 +245,7 @@ def _errors(grid: geodp.Grid, spec: str, **budget: str) -> Floats:
 
 
 def dominance(folder: Path | None, trials: int) -> Rows:
-    """Pyramids made to be nowhere worse than another method: planned, and measured on Kanto."""
+    """Pyramids made so that no aligned block is worse: planned, and measured on Kanto."""
     table = public.load("kanto", folder)
     rows = []
     for bits, others in OTHERS.items():

@@ -133,7 +133,7 @@ def least_ratio(
     orders: Sequence[int] = (8, 64, 256),
     radices: Radices | None = None,
 ) -> Shares:
-    """Shares of a chain with the least largest ratio of standard error to a target.
+    """Shares of a chain with the least largest ratio of an aligned block's error to a target.
 
     Parameters
     ----------
@@ -149,7 +149,8 @@ def least_ratio(
     Returns
     -------
     Shares
-        ``value`` is the largest ratio: at most 1 where the chain dominates the targets.
+        ``value`` is the largest ratio: at most 1 where the chain dominates the targets, that is,
+        for aligned blocks; the ratio of another set of cells can be larger.
     """
     wanted = np.asarray(targets, np.float64) ** 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ from geodp.identity import release_digest
 from geodp.ledger import Charge, Ledger
 from geodp.loss import ZeroConcentratedDP
 from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.attributes import warnings_of
 from geodp.randomness import NoiseKey
 from geodp.reading import require_rows
 from geodp.release import Release
@@ -94,6 +96,12 @@ def publish(
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
 
+    Warns
+    -----
+    UserWarning
+        Before the charge, where totals of small labels of an attribute are biased by more than
+        their stated error.
+
     Notes
     -----
     The guarantee is that of the method (``METHODS[method].guarantee``); it holds for this
@@ -110,7 +118,7 @@ def publish(
     >>> round(release.standard_error(64), 1)
     8.4
     """
-    return prepare(
+    prepared = prepare(
         table,
         method=method,
         epsilon=epsilon,
@@ -124,7 +132,9 @@ def publish(
         key=key,
         ledger=ledger,
         dataset=dataset,
-    ).release()
+    )
+    warn_of(prepared.outline)
+    return prepared.release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +211,12 @@ def outline(
     for _ in found.areas():
         pass
     return found
+
+
+def warn_of(nobody: Release) -> None:
+    """Warn of what must be known before a release is published, on behalf of who publishes."""
+    for words in warnings_of(nobody.method, nobody.grid, nobody.event, nobody.people):
+        warnings.warn(words, UserWarning, stacklevel=3)
 
 
 def agreed(

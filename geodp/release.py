@@ -32,6 +32,7 @@ from geodp.io.staging import SCHEMA
 from geodp.io.uncertainty import Errors, Intervals
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.attributes import described
 from geodp.randomness import NOISE_FORMAT
 from geodp.region import Labels, Region
 from geodp.table import ReleasedTable
@@ -259,7 +260,8 @@ class Release:
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
         ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
-        no standard errors. ``expected_error.isolated_cell`` is null for methods without one.
+        no standard errors. ``expected_error.isolated_cell`` and ``isolated_block``
+        are null for methods without one, ``attributes`` also where there are none.
         """
         method = self.method
         kind = "whole numbers" if method.whole else "real numbers"
@@ -326,7 +328,7 @@ class Release:
             )
             if alone is not None:
                 holds += "; isolated cells are pulled down"
-        about = "a populous cell in an empty region, which the clamp pulls down"
+        about = "one lone populous cell in an empty region, which the clamp pulls down"
         return {
             "meaning": meaning,
             "holds": holds,
@@ -335,6 +337,8 @@ class Release:
             "map": self._pixel_errors,
             "floor": self._floor(),
             "isolated_cell": None if alone is None else {"meaning": about, **alone},
+            "isolated_block": method.isolated_block(self.grid, self.event),
+            "attributes": described(method, self.grid, self.event, self.people),
         }
 
     def _kept_key(self) -> list[str]:
@@ -346,10 +350,7 @@ class Release:
         ]
 
     def areas(self) -> Iterator[Areas]:
-        """Sums of every level of official areas or regions, with the error of each area.
-
-        On a grid in the order of such areas; none elsewhere. See :mod:`geodp.areas`.
-        """
+        """Sums of every level of official areas or regions, with errors; see :mod:`geodp.areas`."""
         return areas_of(self.table, self._variances)
 
     def write(

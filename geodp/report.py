@@ -168,7 +168,6 @@ def markdown(card: Mapping[str, Any]) -> str:
     title = f"# Privacy card: {_plain(card['name'])}, release {card['release_id']}"
     if not card["private"]:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
-    alone = error["isolated_cell"]
     lines = [
         [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
         for row in error["blocks"] or ()
@@ -212,13 +211,12 @@ def markdown(card: Mapping[str, Any]) -> str:
         else "",
         _floor_in_words(error["floor"]),
         *(
-            [
-                f"{_sentence(alone['meaning'])} Bias {alone['bias']:g}, root-mean-square error "
-                f"{alone['rmse']:g}."
-            ]
-            if alone
-            else []
+            f"{_sentence(lone['meaning'])} Bias {lone['bias']:g}, root-mean-square error "
+            f"{lone['rmse']:g}."
+            for lone in (error["isolated_cell"], error.get("isolated_block"))
+            if lone
         ),
+        _labels_in_words(error.get("attributes")),
         "## Post-processing and bias",
         _bullets(card["post_processing"]),
         "## Limits and hazards",
@@ -239,6 +237,24 @@ def markdown(card: Mapping[str, Any]) -> str:
     software = card["software"]
     parts.append(f"Made by {software['name']} {software['version']}.")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _labels_in_words(said: Mapping[str, Any] | None) -> str:
+    """The bias of small labels' totals, if there are attributes."""
+    if said is None:
+        return ""
+    columns = ["attribute", "people in a cell", "bias of the total", "standard error", "holds"]
+    rows = [
+        [
+            _plain(row["attribute"]),
+            f"{row['people_per_cell']:g} ({row['people_from']})",
+            f"{row['bias']:+,.0f}",
+            f"{row['standard_error']:,.0f}",
+            "yes" if row["holds"] else "**no**",
+        ]
+        for row in said["labels"]
+    ]
+    return f"{_sentence(said['meaning'])}\n\n{_table(columns, rows)}"
 
 
 def _floor_in_words(floor: dict[str, Any] | None) -> str:

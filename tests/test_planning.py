@@ -262,6 +262,34 @@ def test_dominance(method, most):
         assert found.ratios[own.cells] == own.standard_error / other.standard_error
 
 
+def test_dominance_is_that_of_aligned_blocks_only():
+    """Rectangles, and every second block of a size, have a larger ratio than any block has."""
+    grid = Grid.regular((64, 64))
+    found, theirs = dominate(grid, "topdown", epsilon=1), plan(grid, "topdown", epsilon=1)
+    assert found.largest == pytest.approx(0.787, abs=1e-3)
+    own, other = (one.method.tree_variance(grid, one.event) for one in (found.plan, theirs))
+    key = np.arange(4096, dtype=np.uint64)
+    row, col = grid.decode(key)
+
+    def ratio(inside):
+        return float(np.sqrt(own.region(key[inside]) / other.region(key[inside])))
+
+    assert all(ratio(key < 1 << size) <= found.largest + 1e-9 for size in range(13))
+    combs = [ratio(key >> np.uint64(size) & np.uint64(1) == 0) for size in range(12)]
+    assert max(combs) == pytest.approx(0.861, abs=1e-3)
+    edges = np.random.default_rng(0).integers(0, 65, (200, 4)).tolist()
+    sides = [(*sorted(edge[:2]), *sorted(edge[2:])) for edge in edges]
+    inside = [(row >= a) & (row < b) & (col >= c) & (col < d) for a, b, c, d in sides]
+    assert found.largest < 0.82 < max(ratio(some) for some in inside if some.any()) < 0.845
+
+
+def test_a_row_binds_the_sizes_that_it_has():
+    found = dominate(Grid.regular((64, 64)), [5.0] * 7, epsilon=1)
+    assert found.largest == pytest.approx(1.60, abs=0.01)
+    between = max(block.standard_error / 5 for block in found.plan.blocks[1::2])
+    assert between == pytest.approx(1.96, abs=0.01)
+
+
 def test_dominance_of_a_row():
     row = [30.0, 60, 90, 90, 90, 90, 120]
     found = dominate(GRID, row, epsilon=0.2)

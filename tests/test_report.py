@@ -204,7 +204,8 @@ def test_the_card_for_people_says_every_number_of_the_guarantee(card):
         assert isinstance(number, bool) or repr(number) in text
     for key in ("in_words", "epsilon", "noise_scale", "unit", "neighbours", "noise_key"):
         assert str(card["guarantee"][key]) in text
-    assert "A populous cell in an empty region" in text
+    assert "One lone populous cell in an empty region" in text
+    assert "The sum of a lone settlement of " in text
     for row in card["expected_error"]["blocks"]:
         assert f"| {row['cells']:,} | {row['standard_error']:g} | ±{row['margin_95']:g} |" in text
     for heading in (

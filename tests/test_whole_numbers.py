@@ -33,6 +33,7 @@ DRAWING = {
     "refinement.py",  # into a kernel, and a Python integer
     "sparsefilter.py",  # to the table's counts
     "isolated.py",  # of made-up counts
+    "made_up.py",  # the same
 }
 """Sources that draw noise themselves; every other method calls ``add_noise``."""
 

@@ -68,8 +68,9 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
 )
 @click.option(
     "--dominate",
-    help="The same for an error that nowhere exceeds that of a METHOD, or of a row of standard "
-    "errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,...",
+    help="The same for planned errors of aligned blocks that exceed those of a METHOD at no size, "
+    "or a row of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,...; other areas, "
+    "and sizes that the row leaves out, may be worse.",
 )
 @click.option("--chain", default="", help="With these: own levels, such as 2-4-4-4-4.")
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
@@ -120,6 +121,8 @@ def plan(**options: Any) -> None:
         picture = io.BytesIO()
         plot_plans(every, picture, options["plot"].suffix[1:].lower())
         write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
+    for words in main.warnings:
+        click.echo(f"Warning: {words}", err=True)
     if options["as_json"]:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
     else:
@@ -228,7 +231,10 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
         last = len(columns) if ratios else -1
         _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
     if found is not None:
-        click.echo(f"\nLargest ratio to what is to be dominated: {found.largest:.3f}.")
+        click.echo(
+            f"\nLargest ratio to what is to be dominated: {found.largest:.3f}, of aligned blocks; "
+            "other areas can have a larger one."
+        )
     click.echo()
     for one in every.plans:
         for words in _said(one, smallest):

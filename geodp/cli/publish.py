@@ -176,6 +176,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             if plan is not None:
                 plan.require_bound(table)
             prepared = _prepared(table, key, ledger, options)
+        for words in _warnings(prepared.outline):
+            click.echo(f"Warning: {words}", err=True)
     with (
         _told_if_kept(options["output"]),
         stage_release(released, options["output"], **where, resume=options["resume"]) as place,
@@ -274,10 +276,18 @@ def _said(release: Release, written: dict[str, list[str]], options: dict[str, An
             "delta": None if event.delta is None else str(event.delta),
             "method": event.mechanism,
             "private": event.is_private,
+            "warnings": _warnings(release),
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
     return f"Published in {public}; for the operator only: {restricted}\n{release.event.words}"
+
+
+def _warnings(release: Release) -> list[str]:
+    """What must be known of it before it is published."""
+    from geodp.mechanisms.attributes import warnings_of
+
+    return [*warnings_of(release.method, release.grid, release.event, release.people)]
 
 
 def _once_said() -> Callable[[str], None]:

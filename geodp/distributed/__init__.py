@@ -25,7 +25,7 @@ from geodp.io.mosaic import Tiling, why_no_mosaic
 from geodp.io.parts import about, check_parts, part_path, write_parts
 from geodp.ledger import Ledger
 from geodp.mechanisms.apart import cut_of
-from geodp.publisher import agreed, outline
+from geodp.publisher import agreed, outline, warn_of
 from geodp.randomness import NoiseKey
 from geodp.release import Release
 from geodp.table import ReleasedTable
@@ -97,7 +97,7 @@ def publish(
     run = _run(client, partitions, parts, key, progress, terms)
     if not trust_cluster:
         require_trusted(client)
-    outline(partitions.grid, run.cut.event, guess)
+    warn_of(outline(partitions.grid, run.cut.event, guess))
     found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
@@ -158,6 +158,7 @@ def write(
     why = why_no_mosaic(partitions.grid, mosaic.SIDE) if raster else "it was not asked for"
     tiling = Tiling(partitions.grid.places[0], mosaic.SIDE) if why is None else None
     nobody = outline(partitions.grid, run.cut.event, guess)
+    warn_of(nobody)
     with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
 
         def last(number: int) -> tuple[Any, ...]:

@@ -230,7 +230,17 @@ class Mechanism(ABC):
         return block_variances(tree, block, stride, grid)
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float] | None:
-        """``bias`` and ``rmse`` of a populous cell in an empty region, if the method has one."""
+        """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""
+        return None
+
+    def isolated_block(self, grid: Grid, event: Event) -> dict[str, Any] | None:
+        """The same of the sum of a lone settlement of several cells."""
+        return None
+
+    def label_totals(
+        self, grid: Grid, event: Event, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Of small labels' totals, see :mod:`geodp.mechanisms.attributes`; None: no such bias."""
         return None
 
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]] | None:

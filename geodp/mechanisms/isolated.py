@@ -1,6 +1,7 @@
-"""What the pyramid's clamp does to a populous cell in an empty region.
+"""What the clamp does to one lone populous cell, or settlement, in an empty region.
 
-The mechanism itself, run on many trees that each have one occupied cell. They stand side by side
+The sum of a settlement loses more than a cell, as it is cut by more nodes. Here is the
+mechanism itself, run on many trees that each have one of them. They stand side by side
 under one key that everybody knows, so the figures are the same everywhere, and public.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,11 @@ from numpy.typing import NDArray
 from geodp.grid import Grid
 from geodp.kernels import pyramid as kernels
 from geodp.mechanisms.descent import Descent, descended, variance_of
+from geodp.mechanisms.made_up import Halving, Sharing
 from geodp.noise import Law, NodeNoise
 from geodp.order import KEY_BITS, Order
-from geodp.randomness import NoiseKey
+from geodp.randomness import NoiseKey, Stream, blocks
+from geodp.regions import RegionOrder
 from geodp.table import CountTable
 
 PEOPLE = 1 << 32
@@ -30,6 +34,13 @@ MOST_NODES = 1 << 18
 """No further trees are tried beyond so many nodes."""
 
 MOST_TREES = 1 << 10
+
+SIDE = 4
+"""Cells on a side of a lone settlement."""
+
+SETTLEMENTS = 1 << 9
+
+MOST_ROUNDS = 1 << 5
 
 SPLITS = 1 << 11
 """Nodes that are split to see what one split takes."""
@@ -71,6 +82,62 @@ def _errors(
         found.append(error)
         visited += nodes
     return np.concatenate(found)
+
+
+def block(run: Sharing | Halving, grid: Grid) -> dict[str, Any] | None:
+    """``meaning``, ``cells``, ``bias`` and ``rmse`` of the sum of a lone settlement, in counts.
+
+    None in an order of regions, where nothing tells which cells lie side by side.
+    """
+    if isinstance(grid.order, RegionOrder):
+        return None
+    sides = _sides(grid.shape)
+    error = _losses(run, grid.order, grid.shape)
+    cells = " x ".join(map(str, sides))
+    return {
+        "meaning": f"the sum of a lone settlement of {cells} populous cells in an empty region",
+        "cells": prod(sides),
+        "bias": float(f"{error.mean():.4g}"),
+        "rmse": float(f"{np.sqrt((error**2).mean()):.4g}"),
+    }
+
+
+def _sides(shape: tuple[int, ...]) -> list[int]:
+    """Of a settlement on the first axes."""
+    wanted = (SIDE, SIDE) if len(shape) > 1 else (SIDE**2,)
+    return [min(side, size) for side, size in zip(wanted, shape, strict=False)]
+
+
+@lru_cache(maxsize=256)
+def _losses(run: Sharing | Halving, order: Order, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Released minus true sums of settlements at many places: float64[n]."""
+    bits = max(0, min(TREES.bit_length() - 1, KEY_BITS - 1 - order.bits))
+    trees, keys = 1 << bits, prod(order.radices)
+    digits = (*(2,) * bits, *order.radices)
+    grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
+    found: list[NDArray[np.int64]] = []
+    for n in range(min(MOST_ROUNDS, SETTLEMENTS >> bits)):
+        places = _settled(order, shape, np.arange(n * trees, (n + 1) * trees))
+        places += np.arange(trees, dtype=np.uint64)[:, None] * np.uint64(keys)
+        key = np.sort(places.reshape(-1))
+        table = CountTable.from_keys(grid, key, np.full(key.size, PEOPLE))
+        cells, counts = run(table, trees, NoiseKey(n.to_bytes(32, "little")))
+        error = np.full(trees, -places.shape[1] * PEOPLE)
+        inside = np.isin(cells, key)
+        np.add.at(error, (cells[inside] // np.uint64(keys)).astype(np.int64), counts[inside])
+        found.append(error)
+    return np.concatenate(found).astype(np.float64)
+
+
+def _settled(order: Order, shape: tuple[int, ...], number: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Keys of the cells of numbered settlements, anywhere on a map: uint64[n, cells]."""
+    sides = (*_sides(shape), *(1,) * len(shape))[: len(shape)]
+    cell = np.indices(sides).reshape(len(shape), -1)
+    words = blocks(NoiseKey(bytes(32)), Stream.CONTINUOUS, number.astype(np.uint64))
+    room = [size - side + 1 for size, side in zip(shape, sides, strict=True)]
+    corner = np.array([words[i % len(words)] % np.uint64(n) for i, n in enumerate(room)], np.int64)
+    index = corner[:, :, None] + cell[:, None, :]
+    return order.encode(index.reshape(len(shape), -1)).reshape(number.size, -1)
 
 
 @lru_cache(maxsize=512)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accounting import Event, Guarantee
 from geodp.grid import Grid
-from geodp.mechanisms import refinement
+from geodp.mechanisms import attributes, isolated, made_up, refinement
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.mechanisms.refinement import Noise, binary, refine
 from geodp.randomness import NoiseKey, Stream
@@ -89,7 +89,7 @@ class TopDown(Mechanism):
         )
 
     def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:
-        """Bias and root-mean-square error of a populous cell in an empty region, in counts.
+        """Bias and root-mean-square error of one lone cell in an empty region, in counts.
 
         With E the error of a block that holds all people of its surroundings, in noise scales:
         E has the noise's law at the root, and becomes ``min(E, (E + N) / 2)`` on every level, N of
@@ -98,6 +98,18 @@ class TopDown(Mechanism):
         scale, gaussian = event.width(), event.rho is not None
         bias, rmse = _isolated(self.sensitivity(grid) - 1, gaussian)
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
+
+    def isolated_block(self, grid: Grid, event: Event) -> dict[str, Any] | None:
+        """The same of a lone settlement's sum: within about 5 % for trees up to 2**40 cells."""
+        return isolated.block(made_up.Halving(event.law()), grid)
+
+    def label_totals(
+        self, grid: Grid, event: Event, people: float | None
+    ) -> attributes.Rows | None:
+        """What the clamp adds to the total of a small label of every attribute."""
+        run = made_up.Halving(event.law())
+        tree = self.tree_variance(grid, event)
+        return attributes.totals(grid, tree, lambda top, last: run, people)
 
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
         """What the clamp takes from an occupied half beside an empty one, at one node."""

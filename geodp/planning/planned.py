@@ -18,6 +18,7 @@ from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import Z
 from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.attributes import warnings_of
 from geodp.planning.areas import Planned, nodes_of
 from geodp.planning.written import Settings, digest_of
 from geodp.region import Region
@@ -208,6 +209,11 @@ class Plan:
         """Whether it prunes: the methods that visit every cell have other values, too."""
         return self.method.whole and self.method.nonnegative
 
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Where a release would not have the errors that it states: a sentence each."""
+        return warnings_of(self.method, self.grid, self.event, self.people)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be known to read the numbers: a sentence each."""
@@ -275,6 +281,7 @@ class Plan:
             "output_cells": self.output_cells,
             "seconds": self.seconds,
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
         }
 
     def toml(self) -> str:
@@ -285,7 +292,7 @@ class Plan:
             for area in (*self.blocks[::2], *self.areas)
             if area.standard_error is not None
         ]
-        return self.settings.toml([*self.notes, *lines])
+        return self.settings.toml([*self.warnings, *self.notes, *lines])
 
 
 def _keys_of_mask(mask: Mask, random: np.random.Generator) -> NDArray[np.uint64]:
@@ -322,7 +329,8 @@ def plan(
         The most that one person adds to the sum of all counts. Default: 1, if the input's source
         says so when it is published.
     people : float, optional
-        A public guess of the sum of all counts; for the resolution floor and the output's size.
+        A public guess of the sum of all counts; for the resolution floor, the output's size and
+        the bias of small labels.
     regions : mapping, optional
         Names of rectangles (west, south, east, north), polygons or codes of areas.
 

@@ -38,7 +38,7 @@ class Dominance:
 
     @property
     def largest(self) -> float:
-        """At most 1 where it is nowhere worse."""
+        """At most 1 where no aligned block has a larger planned error; other areas may."""
         return max(self.ratios.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,14 +98,17 @@ def optimise(
 def dominate(
     grid: Grid, other: str | Sequence[float], *, chain: str = "", **given: Any
 ) -> Dominance:
-    """A pyramid whose planned error is nowhere above that of a method, or nearly so.
+    """A pyramid whose planned errors of aligned blocks exceed those of a method at no size.
+
+    Or nearly so, see :attr:`Dominance.largest`. Of areas that are no aligned blocks the ratio can
+    be larger, and so it can where counts are clamped.
 
     Parameters
     ----------
     grid : Grid
     other : str or sequence of float
         A method with a closed form; or standard errors of blocks of 1, 2, 4 ... cells, or of
-        1, 4, 16 ... cells.
+        1, 4, 16 ... cells, which leave the sizes between to any error.
     chain : str, optional
     given
         As for :func:`geodp.plan`, without a method.

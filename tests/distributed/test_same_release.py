@@ -197,7 +197,7 @@ def labelled(sizes, attributes):
 
 
 @pytest.mark.parametrize("attributes", ["below", "above"])
-def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attributes):
+def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attributes, recwarn):
     grid, dense = labelled(9, attributes)
     total = split(geodp.CountTable.from_dense(dense, grid), tmp_path / "total", 3)
     with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum"):
@@ -208,6 +208,8 @@ def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attribute
     table = geodp.CountTable.from_dense(dense, grid)
     release = publish(cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE)
     assert release.card() == geodp.publish(table, key=kept(), **ONCE).card()
+    said = [w.filename for w in recwarn if "small labels" in str(w.message)]
+    assert said == ([__file__] * 3 if attributes == "below" else [])  # once for every call
     assert SUMS in release.public_facts
 
 

@@ -299,7 +299,7 @@ def test_reports_say_what_the_values_are(written, method):
         assert ("Counts, sums and noise are integers" in document) == row.whole
     assert ("Sum areas with them" in text) == (not row.nonnegative)
     assert ("| cells in the block |" in text) == bool(release.expected_error())
-    assert ("A populous cell" in text) == (method == "topdown")
+    assert ("One lone populous cell" in text) == (method == "topdown")
 
 
 def test_pictures_colour_negative_values_of_methods_that_have_them(written, tmp_path, monkeypatch):
