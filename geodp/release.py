@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,29 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp import __version__
 from geodp.accounting import Event
 from geodp.areas import (
     Areas,
     BlockError,
     areas_of,
     cell_errors,
-    levels_above,
-    resolution_floor,
 )
+from geodp.card import card_of
 from geodp.cell_interval import cell_intervals
-from geodp.domain import vouched
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import LAPLACE_Z, Estimate, Tops, Z, reach, strength
-from geodp.io.frame import pixel_errors
+from geodp.io import frame
 from geodp.io.staged_release import StagedRelease, stage_release
-from geodp.io.staging import SCHEMA
 from geodp.io.uncertainty import Errors, Intervals
 from geodp.ledger import Charge
 from geodp.mechanisms import Mechanism, mechanism
-from geodp.mechanisms.attributes import described
-from geodp.randomness import NOISE_FORMAT
 from geodp.region import Labels, Region
 from geodp.table import ReleasedTable
 from geodp.variance import TreeVariance
@@ -162,7 +156,7 @@ class Release:
         named = isinstance(cells, list) and cells and isinstance(cells[0], str)
         if named or isinstance(cells, str | tuple | Region) or hasattr(cells, "geom_type"):
             return self._region_error(Region.of(self.grid, cells))
-        errors = self._block_errors
+        errors = self.block_errors
         if errors is None:
             raise UsageError(
                 f"{self.event.mechanism} has no closed form of its standard error: the error "
@@ -190,51 +184,32 @@ class Release:
         In an order of official areas, of blocks that share digits. Empty for a method whose error
         depends on the data.
         """
-        errors = list(reversed(self._block_errors or ()))
+        errors = list(reversed(self.block_errors or ()))
         if self.grid.order.is_binary:
             errors = errors[:-1:2] + errors[-1:]
         return [error.describe() for error in errors]
 
     @cached_property
-    def _block_errors(self) -> tuple[BlockError, ...] | None:
+    def block_errors(self) -> tuple[BlockError, ...] | None:
+        """Errors of blocks whose keys share their first i digits, at index i; perhaps none."""
         return self.method.block_errors(self.grid, self.event)
 
-    def _area_errors(self) -> list[dict[str, Any]]:
-        """Errors of every level of official areas or regions, the coarsest first."""
-        errors = self._block_errors
-        if errors is None:
-            return []
-        return [{"level": at, **errors[n].describe()} for at, n in levels_above(self.grid)]
-
     @cached_property
-    def _pixel_errors(self) -> list[dict[str, Any]]:
+    def pixel_errors(self) -> list[dict[str, Any]]:
         """Errors of what a pixel of each map sums."""
-        return pixel_errors(self.grid, self._pixel_error)
+        return frame.pixel_errors(self.grid, self._pixel_error)
 
     def _pixel_error(self, key: NDArray[np.uint64]) -> float | None:
-        if self._block_errors is None:
+        if self.block_errors is None:
             return None
         if key.size == 1:
-            return self._block_errors[-1].standard_error
+            return self.block_errors[-1].standard_error
         tree = self.method.tree_variance(self.grid, self.event)
         return None if tree is None else self._region_error(Region(self.grid, key))
 
-    def _floor(self) -> dict[str, Any] | None:
-        """The resolution floor, if somebody guessed the people."""
-        errors = self._block_errors
-        if self.people is None or errors is None:
-            return None
-        return {
-            "meaning": "smallest block whose standard error is at most the people expected in it, "
-            "by a public guess of all people; below it, on average, the release carries no more "
-            "signal than zeros would",
-            "people": self.people,
-            "cells": resolution_floor(errors, self.people, self.grid.size),
-        }
-
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Standard error of every released cell, one number where all have the same."""
-        errors = self._block_errors
+        errors = self.block_errors
         if errors is None:
             return None
         cell = errors[-1].describe()
@@ -263,91 +238,7 @@ class Release:
         no standard errors. ``expected_error.isolated_cell`` and ``isolated_block``
         are null for methods without one, ``attributes`` also where there are none.
         """
-        method = self.method
-        kind = "whole numbers" if method.whole else "real numbers"
-        sign = "none negative" if method.nonnegative else "negative ones among them"
-        return {
-            "schema": SCHEMA,
-            "software": {"name": "geodp", "version": __version__},
-            "private": self.event.is_private,
-            "guarantee": {
-                "in_words": self.event.words,
-                "variant": self.event.variant,
-                "precondition": method.guarantee.precondition + vouched(self.grid),
-                "source": method.guarantee.source,
-                "sensitivity_counts": method.sensitivity_words(self.grid, self.event),
-                "not_protected": [
-                    "the domain, the grid and every value of this card: public by construction",
-                    "other releases about the same people: their budgets add to this one",
-                    "groups: k people together are protected with k times epsilon"
-                    if self.event.rho is None
-                    else "groups: k people together are protected with k squared times rho",
-                    *self._kept_key(),
-                    *self.public_facts,
-                ],
-                **self.event.describe(),
-            },
-            "budget": None if self.charge is None else self.charge.describe(),
-            "domain": self.grid.describe(),
-            "mechanism": {
-                "name": method.name,
-                "version": method.version,
-                "title": method.title,
-                "citation": method.citation,
-                "spec": method.spec,
-                "settings": {f.name: _plain(getattr(method, f.name)) for f in fields(method)},
-                "noise": method.noise
-                if self.event.rho is None
-                else "discrete Gaussian on integers, sampled exactly",
-                "noise_format": NOISE_FORMAT,
-                "values": f"{kind}, {sign}",
-                "whole": method.whole,
-                "nonnegative": method.nonnegative,
-            },
-            "expected_error": self._error(),
-            "post_processing": list(method.postprocessing),
-        }
-
-    def _error(self) -> dict[str, Any]:
-        """What is known of the error before looking at any data."""
-        method = self.method
-        blocks, alone = self.expected_error(), method.isolated_cell(self.grid, self.event)
-        if not blocks:
-            holds = None
-            meaning = (
-                "no closed form: the error of this method depends on the data, or is not worked "
-                "out on so many cells, so there are no standard errors here or in the files; "
-                "post_processing says what is done to the noisy values"
-            )
-        else:
-            holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
-            meaning = (
-                f"closed form for an aligned block of cells {holds}; independent of the data; "
-                "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the "
-                "domain too, with a mask a bound"
-            )
-            if alone is not None:
-                holds += "; isolated cells are pulled down"
-        about = "one lone populous cell in an empty region, which the clamp pulls down"
-        return {
-            "meaning": meaning,
-            "holds": holds,
-            "blocks": blocks or None,
-            "areas": self._area_errors(),
-            "map": self._pixel_errors,
-            "floor": self._floor(),
-            "isolated_cell": None if alone is None else {"meaning": about, **alone},
-            "isolated_block": method.isolated_block(self.grid, self.event),
-            "attributes": described(method, self.grid, self.event, self.people),
-        }
-
-    def _kept_key(self) -> list[str]:
-        if self.event.key_origin == "entropy":
-            return []
-        return [
-            "whether two releases with the same kept key and parameters come from exactly the same "
-            "input: they are then identical, so use a new key for every new state of the data"
-        ]
+        return card_of(self)
 
     def areas(self) -> Iterator[Areas]:
         """Sums of every level of official areas or regions, with errors; see :mod:`geodp.areas`."""
@@ -400,8 +291,3 @@ class Release:
 def intervals_of(table: ReleasedTable) -> Intervals:
     """95 % intervals of the single cells of a release, as :meth:`Release.estimate` gives them."""
     return cell_intervals(mechanism(table.event.mechanism), table)
-
-
-def _plain(setting: Any) -> bool | int | str:
-    """A setting as JSON has it; a fraction as text, which is exact."""
-    return setting if isinstance(setting, bool | int) else str(setting)

@@ -50,7 +50,10 @@ FLOORS = [
         ),
     ),
     ("rooms", ("io", "mechanisms")),
-    ("sentence", ("distributed", "evaluation", "identity", "planning", "publisher", "release")),
+    (
+        "sentence",
+        ("card", "distributed", "evaluation", "identity", "planning", "publisher", "release"),
+    ),
     ("doors", ("__init__", "__main__", "cli", "plot", "plot_plan", "report")),
 ]
 FLOOR = {name: number for number, (_, names) in enumerate(FLOORS) for name in names}

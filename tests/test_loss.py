@@ -232,6 +232,16 @@ def test_conversions_round_to_the_safe_side_of_each_other(rho, delta):
         assert 1 - F(1, 10**10) <= rho_for(epsilon, delta) / rho <= 1 + F(1, 10**10)
 
 
+@pytest.mark.parametrize("rho", [F(723347347957, 10**11), F("0.0123456789012"), F("1.5")])
+@pytest.mark.parametrize("delta", [F(1, 10**5), F(1, 10**9)])
+def test_a_rho_whose_epsilon_is_rounded_over_the_given_one_gives_way(rho, delta):
+    """An epsilon of more digits than are stated lies between the exact one and the stated."""
+    epsilon = epsilon_for(rho, delta) * (1 - F(1, 10**17))
+    found = rho_for(epsilon, delta)
+    assert epsilon_for(found, delta) <= epsilon < epsilon_for(rho, delta)
+    assert rho * (1 - F(1, 10**11)) < found < rho
+
+
 @given(amounts, deltas)
 def test_the_largest_rho_stays_within_epsilon_and_a_larger_one_does_not(epsilon, delta):
     rho = rho_for(epsilon, delta)
