@@ -16,6 +16,7 @@ from geodp.areas import Areas, levels_above
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import tables
+from geodp.io.csvs import write_rows
 
 
 def file_names(grid: Grid, name: str) -> dict[str, str]:
@@ -68,7 +69,7 @@ def write_areas(
     if error is not None:
         rows = rows.append_column(tables.ERROR, pa.array(error))
     texts = "".join(text for column in areas.texts.values() for text in set(column))
-    tables.write_rows([rows], rows.schema, csv, texts=texts)
+    write_rows([rows], rows.schema, csv, texts=texts)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     pa.parquet.write_table(rows.replace_schema_metadata(extra), parquet, compression="zstd")
     return rows.schema.names, False

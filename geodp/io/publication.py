@@ -16,6 +16,7 @@ from geodp.areas import Areas
 from geodp.grid import Grid
 from geodp.io import cog, style, tables
 from geodp.io.arealevels import file_names, write_areas
+from geodp.io.csvs import is_marked
 from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
@@ -44,6 +45,8 @@ class _Files:
 
     def add(self, name: str, media_type: str, what: str, **more: Any) -> None:
         digest = sha256(self.folder / name)
+        if media_type.startswith("text/csv") and is_marked(self.folder / name):
+            what += "; begins with the byte order mark of UTF-8"
         entry = {"name": name, "media_type": media_type, "what": what, **more, "sha256": digest}
         self.listed.append(entry)
 

@@ -125,8 +125,8 @@ def test_tables_hold_the_exact_values(tmp_path, method, thirds):
     schema = pyarrow.parquet.read_schema(folder / "population.parquet")
     assert str(schema.field("population").type) == ("int64" if whole else "double")
     types = (folder / "population.csvt").read_text().strip().split(",")
-    error = [] if method == "laplace-nonnegative" else ['"Real"']
-    assert types == ['"String"', '"Integer64"' if whole else '"Real"', *error]
+    error = [] if method == "laplace-nonnegative" else ['"real"']
+    assert types == ['"string"', '"integer"' if whole else '"real"', *error]
     assert (tables.ERROR in schema.names) == bool(error)
 
 
