@@ -244,7 +244,7 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     close = [folded[near] for near in get_close_matches(_fold(wanted), folded, 6, 0.4)]
     hint = "" if any(table.labels) else " The file has no labels, only codes of columns."
     raise InputError(
-        f"No column of values is named {wanted!r}; there are "
+        f"No column of values is named '{wanted}'; there are "
         f"{_listing(table, close or candidates)}.{hint}",
         file=table.name,
     )
