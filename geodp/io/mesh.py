@@ -182,7 +182,10 @@ def _domain(
     else:
         public = grid_of_primaries(grid, primary)
     if len(public.places) != 1 or not isinstance(public.places[0].system, JISMesh):
-        raise UsageError('The grid must be a map of JIS meshes, such as "jis:half".')
+        raise UsageError(
+            'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
+            "grid is read by its columns of codes or of places (read_table)."
+        )
     if public.attributes:
         if values is None or len(values) != prod(_labels(public)):
             raise UsageError(
