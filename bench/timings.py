@@ -329,8 +329,9 @@ def _numpy(one: Refinement) -> refining.Cells:
 
 def np_sort() -> str:
     """Which code np.sort runs for 64-bit keys on this processor."""
-    features: dict[str, bool] = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
-    for names, code in ((("AVX512_SKX", "X86_V4"), "AVX-512"), (("AVX2", "X86_V3"), "AVX2")):
-        if any(features.get(name) for name in names):
+    there = np.show_config(mode="dicts")["SIMD Extensions"]
+    features = {*there["baseline"], *there.get("found", ())}
+    for names, code in (({"AVX512_SKX", "X86_V4"}, "AVX-512"), ({"AVX2", "X86_V3"}, "AVX2")):
+        if names & features:
             return f"NumPy {np.__version__} with {code}"
     return f"NumPy {np.__version__} without AVX2 or AVX-512"

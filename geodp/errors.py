@@ -81,6 +81,10 @@ class BudgetError(GeodpError):
     exit_code = 4
 
 
+class LettersWarning(UserWarning):
+    """A name that no installed font has all letters of."""
+
+
 def printable(text: str) -> str:
     """A text that somebody else chose, without what steers a terminal or turns lines around.
 

@@ -123,7 +123,7 @@ def test_a_terminated_run_leaves_nothing(tmp_path, wait):
     time.sleep(wait)
     run.send_signal(signal.SIGTERM)
     run.communicate(timeout=60)
-    if run.returncode == 143:
+    if run.returncode in (143, -signal.SIGTERM):  # the latter before Python could take it
         assert list(tmp_path.iterdir()) == []
     else:
         assert run.returncode == 0

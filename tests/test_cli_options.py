@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from geodp.accounting import NEIGHBOURS
-from geodp.cli.inputs import GRIDS, KINDS, grid_of, named, require_known
+from geodp.cli.inputs import GRIDS, KINDS, grid_of, kind_of_input, named, require_known
 from geodp.cli.options import NEIGHBOURS as RELATIONS
 from geodp.cli.publish import publish
 from geodp.errors import UsageError
@@ -62,6 +62,26 @@ def test_defaults_are_no_options(call: list[str]) -> None:
 def test_y_alone_is_a_table() -> None:
     with pytest.raises(UsageError, match="a table: --attribute"):
         require_known(context(*MESH, "--y", "y", "--attribute", "a"))
+
+
+@pytest.mark.parametrize("grid", ["inspire:1km", "regular:3x4", "like:b.tif"])
+def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
+    call = ["a.csv", "--grid", grid, "--value", "n"]
+    assert kind_of_input(context(*call).params) == "a table"
+    assert kind_of_input(context("a.csv", "--grid", "jis:half").params) == "official mesh files"
+    for option, value in (("--attribute", "a"), ("--suppressed", "zero")):
+        with pytest.raises(UsageError, match=f"Not for a table: {option}.*--code"):
+            require_known(context(*call, option, value))
+    require_known(context(*call, "--missing", "-1"))
+
+
+def test_a_european_table_is_asked_for_its_codes(tmp_path) -> None:
+    path = tmp_path / "grid.csv"
+    path.write_text("GRD_ID,T\n1kmN2599E4695,3\n")
+    call = [str(path), "--grid", "inspire:1km", "--value", "T", "--epsilon", "1"]
+    done = CliRunner().invoke(publish, [*call, "--output", str(tmp_path / "o")])
+    assert "--code, --x and --y" in str(done.exception)
+    assert "JIS" not in str(done.exception)
 
 
 def test_a_name_is_given_once() -> None:

@@ -20,6 +20,7 @@ from geodp import chain
 from geodp.errors import BudgetError, OutputError, UsageError
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
+from tests.apart import exit_code
 from tests.ledgers import charge, fingerprint, small_ledger
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
@@ -287,21 +288,27 @@ def anyones_folder():
     shutil.rmtree(folder)
 
 
-def as_a_reader(function):
-    """Run in a process without the rights of root; return its exit code."""
-    child = os.fork()
-    if child == 0:
-        code = 99
-        try:
-            if os.getuid() == 0:
-                os.setuid(65534)
-            function()
-            code = 0
-        except BaseException as error:
-            code = getattr(error, "exit_code", 98)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def as_a_reader(function, path):
+    """The function in a process without the rights of root, which ends with its exit code."""
+    code = 99
+    try:
+        if os.getuid() == 0:
+            os.setuid(65534)
+        function(path)
+        code = 0
+    except BaseException as error:
+        code = getattr(error, "exit_code", 98)
+    finally:
+        os._exit(code)
+
+
+def look(path):
+    assert Ledger.open(path).spent("census") == PureDP(F(1, 5))
+    Ledger.open(path).check()
+
+
+def spend(path):
+    charge(Ledger.open(path), number=2)
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o777])
@@ -310,20 +317,9 @@ def test_who_may_only_read_can_look_but_not_charge(anyones_folder, mode):
     charge(ledger)
     ledger.path.chmod(0o444)
     anyones_folder.chmod(mode)
-
-    def look():
-        assert Ledger.open(ledger.path).spent("census") == PureDP(F(1, 5))
-        Ledger.open(ledger.path).check()
-
-    def spend():
-        charge(ledger, number=2)
-
-    def hidden():
-        Ledger.open(ledger.path)
-
-    assert as_a_reader(look) == 0
-    assert as_a_reader(spend) == OutputError.exit_code
+    assert exit_code(as_a_reader, look, ledger.path) == 0
+    assert exit_code(as_a_reader, spend, ledger.path) == OutputError.exit_code
     ledger.path.chmod(0o000)
-    assert as_a_reader(hidden) == OutputError.exit_code
+    assert exit_code(as_a_reader, Ledger.open, ledger.path) == OutputError.exit_code
     anyones_folder.chmod(0o755)
     assert ledger.check().sequence == 2

@@ -1,7 +1,6 @@
 """A run that is told to stop says so and has published nothing, or has published and says that."""
 
 import io
-import multiprocessing
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from geodp.io import publication, staging, tabular
 from geodp.io.verification import verify
 from geodp.ledger import Ledger
 from geodp.loss import PureDP
+from tests.apart import exit_code
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -114,18 +114,12 @@ FILES = {
 }
 ARMS = {**FREE, **KEPT, **DONE, **FILES}
 
-# Not forked from here: what other threads hold just then would be held for ever.
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload([__name__])
-
 
 def run(arguments, folder, point=None, number=0):
     """Exit code, standard output and error of a command in a process of its own."""
     told = [folder / name for name in ("stdout", "stderr")]
-    child = SERVER.Process(target=begin, args=(arguments, told, point, number))
-    child.start()
-    child.join()
-    return child.exitcode, *(path.read_text() for path in told)
+    code = exit_code(begin, arguments, told, point, number)
+    return code, *(path.read_text() for path in told)
 
 
 def begin(arguments, told, point, number):

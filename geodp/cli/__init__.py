@@ -9,8 +9,9 @@ import os
 import signal
 import time
 import traceback
+import warnings
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -24,7 +25,7 @@ from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
 from geodp.cli.publish import publish
 from geodp.cli.report import report
 from geodp.cli.warmup import warmup
-from geodp.errors import GeodpError, printable
+from geodp.errors import GeodpError, LettersWarning, printable
 from geodp.stopping import ask, begin
 
 
@@ -91,6 +92,19 @@ class _Signals:
             ask(KeyboardInterrupt())
 
 
+def _as_sentences() -> None:
+    """Tell what is meant for people as a sentence, without the line of code that it comes from."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, LettersWarning):
+            click.echo(f"Note: {printable(str(message))}", err=True)
+        else:
+            shown(message, category, *where, **more)
+
+    warnings.showwarning = show
+
+
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
@@ -98,6 +112,7 @@ def main() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.interrupted)
     lean()
+    _as_sentences()
     try:
         code = geodp.main(standalone_mode=False)
     except SystemExit as end:

@@ -58,8 +58,9 @@ def kind_of_input(options: Mapping[str, Any]) -> str:
         return "points"
     if any(path.suffix.lower() in (".tif", ".tiff") for path in options["inputs"]):
         return "a raster"
-    table = any(options[name] for name in ("code", "x", "y", "columns"))
-    return "a table" if table else "official mesh files"
+    if any(options[name] for name in ("code", "x", "y", "columns")):
+        return "a table"
+    return "official mesh files" if options["spec"].startswith("jis:") else "a table"
 
 
 def require_known(context: click.Context) -> None:

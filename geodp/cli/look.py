@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.output import write_file
+from geodp.cli.output import pasted, write_file
 from geodp.errors import InputError, OutputError, UsageError, VerificationError, printable
 from geodp.stopping import complete_with_commit
 
@@ -94,30 +94,42 @@ def methods(as_json: bool) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--encoding", help="Of a text, such as cp1252; default: found.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def inspect(file: Path, as_json: bool) -> None:
-    """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts."""
+def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
+    """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
+
+    Names, labels and delimiters are written as a shell takes them.
+    """
     from geodp.io.inspection import inspect as run
 
-    found = run(file)
+    found = run(file, encoding=encoding)
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
-    for name, value in found.items():
-        if isinstance(value, list):
-            click.echo(f"{name}:")
-            for item in value:
-                if "columns" in item and item["columns"] is None:
-                    item["columns"] = "the first row looks like data; names are not shown"
-                click.echo(f"  {_line(item)}")
-        else:
-            click.echo(f"{name}: {_line(value)}")
+    click.echo(f"format: {found['format']}")
+    if "raster" in found:
+        click.echo(f"raster: {_line(found['raster'])}")
+    for table in found.get("tables", ()):
+        name, columns = table.pop("name"), table.pop("columns")
+        click.echo(f"table: {printable(name)}")
+        click.echo(f"  {_line(table)}")
+        if columns is None:
+            click.echo("  columns: the first row looks like data; names are not shown")
+            continue
+        click.echo("  columns:")
+        for column in columns:
+            label, kind = column.get("label", ""), column.get("type", "")
+            more = pasted(label) if label else printable(kind)
+            click.echo(f"    {pasted(column['name'])}  {more}".rstrip())
 
 
-def _line(value: Any) -> str:
-    if isinstance(value, dict):
-        return "  ".join(f"{k}={v}" for k, v in value.items() if v not in (None, ""))
-    return str(value)
+def _line(values: dict[str, Any]) -> str:
+    return "  ".join(
+        f"{name}={pasted(value) if isinstance(value, str) else value}"
+        for name, value in values.items()
+        if value not in (None, "")
+    )
 
 
 @click.group()

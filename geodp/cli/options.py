@@ -105,7 +105,9 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
     click.option("--allow-ballpark", is_flag=True, help="Accept an inexact change of datum."),
     click.option("--where", multiple=True, help="COLUMN=VALUE that rows must have; repeatable."),
     click.option(
-        "--missing", multiple=True, help="Value that means nobody, such as -1; repeatable."
+        "--missing",
+        multiple=True,
+        help="Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
     ),
     click.option("--raster-unit", type=float, default=1.0, help="Raster value of one person."),
     click.option("--band", type=int, help="Of a raster with several, counted from 1."),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
-from geodp.errors import OutputError, UsageError
+from geodp.errors import OutputError, UsageError, printable
 from geodp.stopping import commits
 
 
@@ -47,3 +48,25 @@ def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     finally:
         if partial is not None:
             os.unlink(partial)
+
+
+def pasted(text: str) -> str:
+    """A text as a word of a shell's command line, with what steers a terminal in octal digits.
+
+    Examples
+    --------
+    >>> print(pasted("population"), pasted("人口　男"), pasted("\\t"))
+    population '人口　男' $'\\t'
+    """
+    if printable(text) == text:
+        return shlex.quote(text)
+    escapes = {"\\": "\\\\", "'": "\\'", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+    marks = (
+        escapes.get(mark) or (mark if printable(mark) == mark else _octal(mark)) for mark in text
+    )
+    return f"$'{''.join(marks)}'"
+
+
+def _octal(mark: str) -> str:
+    """The bytes of a character, as every shell that knows ``$'...'`` takes them."""
+    return "".join(f"\\{byte:03o}" for byte in mark.encode("utf-8", "surrogateescape"))

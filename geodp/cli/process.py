@@ -28,7 +28,7 @@ class _Lean:
 
     Arrow imports pandas, if it is there, to tell its series from arrays; Numba imports SciPy's
     linear algebra for the products of matrices in kernels, of which there are none here; and
-    Matplotlib writes documentation for every class of things that are drawn.
+    Matplotlib lists for every class of things that are drawn what can be set.
     """
 
     def find_spec(
@@ -49,9 +49,9 @@ class _Artist(SourceFileLoader):
     """Loads the class of all things that are drawn, so that it writes no documentation."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Load it, and make its method for that do nothing."""
+        """Load it, and let the list of what can be set, which is most of it, be empty."""
         super().exec_module(module)
-        module.Artist._update_set_signature_and_docstring = lambda: None
+        module.kwdoc = lambda artist: ""  # type: ignore[attr-defined]
 
 
 def _starting(name: str) -> bool:

@@ -88,10 +88,10 @@ class Evaluation:
             (``mae_se`` ...; None for one trial), ``worst`` (the largest absolute error of a
             block, mean over trials) and ``closed_form`` (the RMSE that theory gives, at most).
             Then ``negative``, ``nonzero`` (cells), ``density``, ``total_variation``,
-            ``visited``, ``seconds`` (of the mechanism alone), all means over trials; ``classes``
-            by true count; ``hot_spots``: by cells of a block and by k, the part of the k most
-            populous true blocks that the release's k most populous hit; ``rectangles`` and
-            ``polygons`` where they were asked for.
+            ``visited``, ``seconds`` (of the mechanism alone, compiled and loaded before), all
+            means over trials; ``classes`` by true count; ``hot_spots``: by cells of a block and by
+            k, the part of the k most populous true blocks that the release's k most populous hit;
+            ``rectangles`` and ``polygons`` where they were asked for.
         """
         head = {} if self.notice is None else {"notice": self.notice}
         return {

@@ -14,6 +14,7 @@ from geodp.areas import Areas, levels_above
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.io import tables
+from geodp.io.csvs import write_rows
 from geodp.io.uncertainty import ERROR, Errors, names_of, six_digits
 
 
@@ -67,7 +68,7 @@ def write_areas(
     if areas.standard_error is not None:
         rows = rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))
     texts = "".join(text for column in areas.texts.values() for text in set(column))
-    tables.write_rows([rows], rows.schema, csv, texts=texts)
+    write_rows([rows], rows.schema, csv, texts=texts)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     pa.parquet.write_table(rows.replace_schema_metadata(extra), parquet, compression="zstd")
     return rows.schema.names, False

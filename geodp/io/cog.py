@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import rasterio
 import rasterio.shutil
-from rasterio._err import CPLE_BaseError  # no public name
 from rasterio.crs import CRS
-from rasterio.errors import NotGeoreferencedWarning, RasterioError
+from rasterio.errors import NotGeoreferencedWarning
 from rasterio.windows import Window
 
 from geodp import progress
@@ -233,10 +232,15 @@ def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, ba
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """GDAL's errors, which know no errno, as an OSError."""
+    """GDAL's errors, which know no errno, as an OSError.
+
+    Those that GDAL itself numbers have no public class in rasterio: they are told by where it is.
+    """
     try:
         yield
-    except (RasterioError, CPLE_BaseError) as error:
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "rasterio":
+            raise
         raise OSError(errno.EIO, FAILED) from error
 
 

@@ -252,7 +252,7 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"Several columns are named {wanted!r}.", file=table.name, row=1)
+            raise InputError(f"Several columns are named '{wanted}'.", file=table.name, row=1)
     there = {name.casefold() for name in table.columns}
     if not all(map(is_name, table.columns)):
         rule = "the first row looks like data, and a header with names is needed."
@@ -267,4 +267,4 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
         shown = [name for name in table.columns if name][:MOST_NAMES]
         more = len(table.columns) > len(shown)
         rule = f"there are {', '.join(shown)}{' and others' if more else ''}."
-    raise InputError(f"No column is named {wanted!r}; {rule}", file=table.name, row=1)
+    raise InputError(f"No column is named '{wanted}'; {rule}", file=table.name, row=1)

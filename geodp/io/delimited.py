@@ -66,7 +66,8 @@ class TextTable:
                 return stream.read(HEAD)
 
         head = guard(source.name, start)
-        encoding = encoding or _encoding(head, source.name)
+        if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
+            encoding = _encoding(head, source.name)
         text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
         line = text.lstrip("\r\n").partition("\n")[0]
         unbroken = "\n" not in text and len(head) == HEAD

@@ -26,11 +26,14 @@ MARK = (
     "(--missing, missing=), otherwise complete the data."
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _TOO_LONG = 18  # digits that always fit int64
+NAN = "nan"
+"""How a value that means nobody is often written."""
 
 
 def counts(
-    column: pa.Array, *, missing: Sequence[str | int] = (), mark: str = MARK
+    column: pa.Array, *, missing: Sequence[str | float] = (), mark: str = MARK
 ) -> NDArray[np.int64]:
     """Counts of people: whole, not negative, below 2**60; int64[n].
 
@@ -39,8 +42,10 @@ def counts(
     column : string, integer, floating or decimal[n]
         Numbers may be written with a fraction of zeros or an exponent, not with separators. They
         are read digit by digit; floats from 2**53 on are refused, as they may have lost some.
-    missing : sequence of str or int
-        Values that count 0; ``""`` also stands for null and NaN.
+    missing : sequence of str or number
+        Values that count 0, as they are written or as numbers: -1 is -1.0 too. ``""`` stands for
+        blanks, null and NaN; ``nan`` for NaN, in letters or as a float, and for null among
+        numbers.
     mark : str
         The rule for a value without any digit that is not among them.
 
@@ -50,46 +55,66 @@ def counts(
     array([ 3, 12,  0])
     """
     plain = _plain(column, decimals=True)
-    if pa.types.is_string(plain.type) and plain.null_count == 0 and _short_digits(plain):
-        return whole_counts(plain.cast(pa.int64()).to_numpy())
     tokens = [str(token).strip() for token in missing]
+    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
     if pa.types.is_string(plain.type):
-        plain = pc.fill_null(pc.utf8_trim_whitespace(plain), "")
-        plain = pc.if_else(pc.is_in(plain, pa.array(tokens, pa.string())), "0", plain)
-        numbers = pc.match_substring_regex(plain, _NUMBER)
-        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
+        if digits or plain.null_count or not _short_digits(plain):
+            plain = _without(pc.fill_null(pc.utf8_trim_whitespace(plain), ""), tokens, amounts)
         if _short_digits(plain):
             return whole_counts(plain.cast(pa.int64()).to_numpy())
+        numbers = pc.match_substring_regex(plain, _NUMBER)
+        _require(plain, numbers, lambda text: _diagnose(text, mark))
         return _exact(plain)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
-    absent = _numbers([token for token in tokens if re.fullmatch(_NUMBER, token)], plain.type)
-    if len(absent):
-        plain = pc.if_else(pc.is_in(plain, absent), nobody, plain)
-    if "" in tokens:
+    absent = _held([amount for amount in amounts if isinstance(amount, Decimal)], kind)
+    if absent:
+        plain = pc.if_else(pc.is_in(plain, pa.array(absent, plain.type)), nobody, plain)
+    if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, nobody)
     _require(plain, pc.is_valid(plain), lambda _: mark)
     if pa.types.is_decimal(plain.type):
         return _exact(plain.cast(pa.string()))
     numbers = plain.to_numpy(zero_copy_only=False)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_floating(kind):
         numbers = numbers.astype(kind.to_pandas_dtype())  # how many digits it can have kept
     return whole_counts(numbers)
 
 
-def _numbers(tokens: Sequence[str], kind: Any) -> pa.Array:
-    """Those of some numbers that a column of a type can hold, exactly."""
-    found = []
-    for token in tokens:
-        number = Decimal(token)
-        with contextlib.suppress(pa.ArrowInvalid, OverflowError):  # beyond the type
-            if pa.types.is_integer(kind) and abs(number) < 1 << 64 and number == int(number):
-                found.append(pa.scalar(int(number), kind))
-            elif pa.types.is_decimal(kind):
-                found.append(pa.scalar(number, kind))
+def _amount(text: str) -> Decimal | str | None:
+    """What a text means as a number: its value, `NAN`, or None where it is no number."""
+    if re.fullmatch(_NUMBER, text) or re.fullmatch(_INFINITE, text):
+        with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
+            return Decimal(text)
+    return NAN if text.lower().lstrip("+-") == NAN else None
+
+
+def _without(texts: pa.Array, tokens: Sequence[str], amounts: set[Decimal | str]) -> pa.Array:
+    """Trimmed texts, with "0" for those that are among tokens, or mean a number that is."""
+    if tokens:
+        texts = pc.if_else(pc.is_in(texts, pa.array(tokens, pa.string())), "0", texts)
+    if not amounts:
+        return texts
+    coded = texts.dictionary_encode()
+    words = coded.dictionary.to_pylist()
+    words = ["0" if _amount(word) in amounts else word for word in words]
+    return pa.array(words, pa.string()).take(coded.indices)
+
+
+def _held(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
+    """Those of some numbers that a column of a type can hold, as it holds them."""
+    found: list[Any] = []
+    for amount in amounts:
+        # Beyond the type, or more digits than it has.
+        with contextlib.suppress(pa.ArrowInvalid, OverflowError):
+            if pa.types.is_integer(kind) and abs(amount) < 1 << 64 and amount == int(amount):
+                found.append(pa.scalar(int(amount), kind).as_py())
+            elif pa.types.is_decimal(kind) and amount.is_finite():
+                found.append(pa.scalar(amount, kind).as_py())
             elif pa.types.is_floating(kind):
-                found.append(pa.scalar(float(number), kind))
-    return pa.array([value.as_py() for value in found], kind)
+                found.append(float(kind.to_pandas_dtype()(float(amount))))
+    return found
 
 
 def _exact(texts: pa.Array) -> NDArray[np.int64]:
@@ -202,8 +227,8 @@ def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
 
 def _diagnose(text: str, mark: str) -> str:
     """What is wrong with a text that is no number, without saying the text."""
-    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        return "a count must be a finite number."
+    if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
+        return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
     if not any(letter.isdecimal() for letter in text):
         return mark
     if not text.isascii() and text.isdecimal():

@@ -27,7 +27,7 @@ SAMPLE = 1000
 """Codes whose form is looked at."""
 
 
-def inspect(path: FilePath) -> dict[str, Any]:
+def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
     """Describe a file by its header.
 
     No count, no number of rows, no code and no extent of rows is said. Of the rows, only the
@@ -36,6 +36,8 @@ def inspect(path: FilePath) -> dict[str, Any]:
     Parameters
     ----------
     path : path
+    encoding : str, optional
+        Of a text. Default: as found in the header; UTF-8 or CP932.
 
     Returns
     -------
@@ -49,13 +51,17 @@ def inspect(path: FilePath) -> dict[str, Any]:
 
     Raises
     ------
+    UsageError
+        An encoding that is unknown or does not keep ASCII, or of a file that is no text.
     InputError
         A file that is none of these, or damaged.
     """
     kind = kind_of(path)
+    if encoding is not None and kind in ("tiff", "parquet"):
+        raise UsageError("Only a text has an encoding (--encoding, encoding=).")
     if kind == "tiff":
         return {"format": "raster", "raster": _raster(path)}
-    tables = [_table(table) for table in open_tables(path, labelled=True)]
+    tables = [_table(table) for table in open_tables(path, encoding=encoding, labelled=True)]
     return {"format": kind, "tables": tables}
 
 

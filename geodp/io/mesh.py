@@ -182,7 +182,10 @@ def _domain(
     else:
         public = grid_of_primaries(grid, primary)
     if len(public.places) != 1 or not isinstance(public.places[0].system, JISMesh):
-        raise UsageError('The grid must be a map of JIS meshes, such as "jis:half".')
+        raise UsageError(
+            'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
+            "grid is read by its columns of codes or of places (read_table)."
+        )
     if public.attributes:
         if values is None or len(values) != prod(_labels(public)):
             raise UsageError(
@@ -244,7 +247,7 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     close = [folded[near] for near in get_close_matches(_fold(wanted), folded, 6, 0.4)]
     hint = "" if any(table.labels) else " The file has no labels, only codes of columns."
     raise InputError(
-        f"No column of values is named {wanted!r}; there are "
+        f"No column of values is named '{wanted}'; there are "
         f"{_listing(table, close or candidates)}.{hint}",
         file=table.name,
     )

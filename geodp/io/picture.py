@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
+from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid import Grid
 from geodp.interval import Z
+from geodp.io.fonts import OWN, families, without_notes
 from geodp.io.frame import Frame
 from geodp.io.tables import chunks, counted, require_released
 from geodp.table import ReleasedTable
@@ -31,6 +33,9 @@ EDGE, HEAD, GAP, FOOT = 36, 96, 28, 142
 """Pixels around and between the maps."""
 
 DPI = 100
+WIDEST = 40
+"""Latin letters of a name that are drawn."""
+
 BELOW = "#0e4a4c"
 """Of negative values, in pictures of methods that release them: dark, and of none of the hues."""
 
@@ -85,7 +90,7 @@ def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
 
     panels = [Panel.of(nobody, number) for number in range(len(nobody.grid.places))]
     width = _size(panels)[0]
-    _drawable("")
+    families("ε")
     _colours(panels[0])
     _scale_bar(panels[0], width - 2 * EDGE, signed=not card["mechanism"]["nonnegative"])
     _margin(card)
@@ -106,7 +111,8 @@ def write_png(
         On a grid with places.
     path : Path or binary file
     name : str
-        Of the count, for the title; left out where the font lacks its letters.
+        Of the count, for the title. Letters that Matplotlib's font lacks are drawn by an installed
+        one; where none has them, the name is left out, with a LettersWarning.
     card : dict
         The release card.
 
@@ -128,7 +134,10 @@ def write_png(
     width, height = _size(panels)
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
-    with mpl.rc_context({**defaults, "font.family": "DejaVu Sans", "text.color": INK}):
+    fonts = families(name)
+    shown = name if fonts else None
+    style = {**defaults, "font.family": [*(fonts or (OWN,))], "text.color": INK}
+    with without_notes(), mpl.rc_context(style):
         figure = Figure((_inches(width), _inches(height)), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
         sheet = _Sheet(figure, width, height)
@@ -136,8 +145,8 @@ def write_png(
         for panel in panels:
             sheet.draw(panel, left, FOOT, signed=signed)
             left += panel.frame.size[0] + GAP
-        sheet.words(table, card, panels, name, EDGE)
-        sheet.legend(panels[0], counted(name, table.event.unit), EDGE, signed=signed)
+        sheet.words(table, card, panels, shown, EDGE)
+        sheet.legend(panels[0], shown and counted(shown, table.event.unit), EDGE, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
         figure.savefig(
             path,
@@ -194,7 +203,7 @@ class _Sheet:
         table: ReleasedTable,
         card: dict[str, Any],
         panels: list[Panel],
-        name: str,
+        name: str | None,
         edge: float,
     ) -> None:
         """Title, subtitle and footer."""
@@ -202,8 +211,8 @@ class _Sheet:
         symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
         budget = ", ".join(f"{s} = {_short(n)}" for s, n in symbols.items() if n is not None)
         title = [budget, event.mechanism]
-        if _drawable(name):
-            title.insert(0, name if len(name) <= 40 else name[:39] + "…")
+        if name is not None:
+            title.insert(0, _cut(name))
         self.text(edge, self.height - 46, " · ".join(title), fontsize=17, weight="bold")
         place, block = panels[0].frame.place, panels[0].frame.block
         grid = [f"{place.rows:,} × {place.cols:,} cells"]
@@ -231,7 +240,7 @@ class _Sheet:
         for number, line in enumerate(lines):
             self.text(edge, 48 - 17 * number, line, fontsize=9, color=SOFT)
 
-    def legend(self, panel: Panel, what: str, edge: float, *, signed: bool) -> None:
+    def legend(self, panel: Panel, what: str | None, edge: float, *, signed: bool) -> None:
         """Colour bar on the left, scale bar on the right; ``what`` is counted."""
         from matplotlib.colorbar import ColorbarBase
         from matplotlib.ticker import StrMethodFormatter
@@ -250,7 +259,7 @@ class _Sheet:
         bar.ax.minorticks_off()
         bar.ax.tick_params(colors=SOFT, labelsize=9, length=3)
         bar.outline.set_visible(False)
-        what = what if _drawable(what) else "counts"
+        what = "counts" if what is None else _cut(what)
         unit = f"{what} per {'km²' if known else 'cell'}"
         outside = ", grey: outside the domain" if np.isnan(panel.value).any() else ""
         self.text(edge, 114, f"{unit}   (black: 0{outside})", fontsize=9.5)
@@ -324,12 +333,14 @@ def _colours(panel: Panel) -> tuple[Any, Any]:
     return colours, LogNorm(low, high)
 
 
-def _drawable(text: str) -> bool:
-    """Whether the font that matplotlib brings along has every letter."""
-    from matplotlib.font_manager import findfont, get_font
-
-    font = get_font(findfont("DejaVu Sans"))
-    return all(font.get_char_index(ord(char)) for char in text)
+def _cut(name: str) -> str:
+    """A name that is not wider than `WIDEST` Latin letters; Chinese ones are two wide."""
+    room = WIDEST
+    for place, letter in enumerate(name):
+        room -= 2 if east_asian_width(letter) in "WF" else 1
+        if room < (place + 1 < len(name)):
+            return f"{name[:place]}…"
+    return name
 
 
 def _short(amount: Fraction) -> str:

@@ -16,6 +16,8 @@ from geodp.areas import Areas
 from geodp.grid import Grid
 from geodp.io import cog, style, tables
 from geodp.io.arealevels import file_names, write_areas
+from geodp.io.csvs import is_marked
+from geodp.io.fonts import families
 from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
@@ -47,6 +49,8 @@ class _Files:
 
     def add(self, name: str, media_type: str, what: str, **more: Any) -> None:
         digest = sha256(self.folder / name)
+        if media_type.startswith("text/csv") and is_marked(self.folder / name):
+            what += "; begins with the byte order mark of UTF-8"
         entry = {"name": name, "media_type": media_type, "what": what, **more, "sha256": digest}
         self.listed.append(entry)
 
@@ -86,7 +90,10 @@ def write_public(
     if reason is None:
         progress.begin("Drawing the map")
         write_png(table, folder / f"{name}.png", name=name, card=card)
-        files.add(f"{name}.png", "image/png", "the map as a picture, colours on a fixed scale")
+        what = "the map as a picture, colours on a fixed scale"
+        if families(name) is None:
+            what += "; without the name, as no font was there with all of its letters"
+        files.add(f"{name}.png", "image/png", what)
     else:
         files.left_out.append({"name": f"{name}.png", "why": reason})
     added = (name, identity, files.listed, files.left_out)

@@ -17,6 +17,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid import Grid
 from geodp.io import fields
 from geodp.io.columns import Rows, Table, batches, find_column, open_tables
+from geodp.io.csvs import encoding_for
 from geodp.io.opening import texts_of
 from geodp.io.sources import FilePath
 from geodp.io.tables import parse_codes
@@ -222,7 +223,8 @@ def write_regions(regions: Regions, grid: Grid, path: str | Path) -> None:
     """
     levels = regions.levels[::-1]
     columns = [grid.places[0].format(*regions.cell), *(regions.labels(level) for level in levels)]
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    texts = "".join([*levels, *(code for codes in regions.codes for code in codes)])
+    with open(path, "w", encoding=encoding_for(texts), newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([CELL, *levels])
         rows.writerows(zip(*(column.tolist() for column in columns), strict=True))

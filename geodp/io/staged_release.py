@@ -17,6 +17,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid import Grid
 from geodp.io import tables
 from geodp.io.arealevels import file_names
+from geodp.io.fonts import families
 from geodp.io.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.picture import require_drawable, why_no_picture
 from geodp.io.publication import RUN, json_text, said_of, write_public, write_restricted
@@ -180,7 +181,8 @@ def write_publication(
 def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
     """Raise UsageError where a release could not be written; before any noise is drawn.
 
-    Parameters are those of `write_publication`.
+    Parameters are those of `write_publication`. A LettersWarning says that the map will lack the
+    name.
     """
     if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
@@ -193,6 +195,8 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
         tables.projjson(place.crs)
     require_free(path, overwrite=overwrite)
     require_own(path)
+    if why_no_picture(grid) is None:
+        families(name)
 
 
 def listed_at_most(grid: Grid, cells: int) -> int:

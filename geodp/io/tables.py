@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.errors import CodeError, UsageError
 from geodp.grid import Grid
+from geodp.io.csvs import write_rows
 from geodp.io.uncertainty import BESIDE, Errors, names_of
 from geodp.lattice import Lattice
 from geodp.table import Counts, ReleasedTable
@@ -127,7 +125,8 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
 
     The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
-    decimals that are read back as the same float64.
+    decimals that are read back as the same float64. `encoding_for` says when the file begins with
+    a byte order mark.
 
     Parameters
     ----------
@@ -153,25 +152,6 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     )
     empty = _columns(table, *_nothing(table), name, errors)
     write_rows(rows, empty.schema, path, texts=labels)
-
-
-def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> None:
-    """Write Arrow tables of a schema as one CSV file, with its ``.csvt``.
-
-    ``texts``: all characters of the columns of texts that may hold anything.
-    """
-    # Arrow quotes either every string or none.
-    style = "needed" if set(texts) & set('",\r\n') else "none"
-    options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
-    header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(schema.names)
-    with path.open("wb") as file:
-        file.write(header.getvalue().encode())
-        for piece in rows:
-            pa.csv.write_csv(piece, file, options)
-    types = {"string": "String", "int64": "Integer64", "double": "Real"}
-    fields = [types[str(field.type)] for field in schema]
-    path.with_suffix(".csvt").write_text(",".join(f'"{field}"' for field in fields) + "\n")
 
 
 def write_parquet(

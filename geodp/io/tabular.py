@@ -36,7 +36,7 @@ def read_table(
     anchor: Anchor = "centre",
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str | int] | None = None,
-    missing: Sequence[str | int] = (),
+    missing: Sequence[str | float] = (),
     duplicates: Duplicates = "error",
     outside: Outside | None = None,
     delimiter: str | None = None,
@@ -68,8 +68,9 @@ def read_table(
         "origin" and "destination": columns of codes.
     where : mapping, optional
         Only rows whose columns have these values; text is compared as it is written.
-    missing : sequence of str or int, optional
-        Values that mean nobody, such as -1; ``""`` stands for blanks, nulls and NaN.
+    missing : sequence of str or number, optional
+        Values that mean nobody, such as -1, as they are written or as numbers; ``"nan"`` stands
+        for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     duplicates : {"error", "sum"}
         For a cell that is there several times, in one file or in several. With "sum" the table
         has no bound: what adds up may be other dates, and a person in each of them.

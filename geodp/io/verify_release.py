@@ -197,7 +197,7 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
 def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:
     """Rows of a CSV as dicts."""
     csv.field_size_limit(MOST_FIELD)
-    with open(os.path.join(folder, file), encoding="utf-8", newline="") as stream:
+    with open(os.path.join(folder, file), encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, strict=True)
         header = next(rows, [])
         require(columns in (None, header), f"{file} has other columns than the card says.")

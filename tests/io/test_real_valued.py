@@ -1,6 +1,7 @@
 """Releases of real and of negative numbers, with and without standard errors, in every file."""
 
 import csv
+import errno
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 import rasterio
+import rasterio.shutil
 
 import geodp
 from geodp.errors import UsageError, VerificationError
@@ -126,8 +128,8 @@ def test_tables_hold_the_exact_values(tmp_path, method, thirds):
     schema = pyarrow.parquet.read_schema(folder / "population.parquet")
     assert str(schema.field("population").type) == ("int64" if whole else "double")
     types = (folder / "population.csvt").read_text().strip().split(",")
-    error = [] if method == "laplace-nonnegative" else ['"Real"'] * 3
-    assert types == ['"String"', '"Integer64"' if whole else '"Real"', *error]
+    error = [] if method == "laplace-nonnegative" else ['"real"'] * 3
+    assert types == ['"string"', '"integer"' if whole else '"real"', *error]
     assert (set(BESIDE) & set(schema.names)) == (set(BESIDE) if error else set())
 
 
@@ -188,6 +190,24 @@ def test_a_raster_that_lost_digits_is_noticed(tmp_path, monkeypatch, thirds):
     release = released(KANTO, "thirds")
     with pytest.raises(OSError, match="could not write"):
         cog.write_cog(release.table, tmp_path / "a.tif", name="n", errors=None, tags={})
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.0], ["", -1]])
+def test_errors_of_others_are_not_explained_as_those_of_gdal(values):
+    with pytest.raises((ZeroDivisionError, TypeError)), cog.written():
+        values[0] / values[1]
+
+
+def test_errors_of_gdal_are_explained(tmp_path):
+    """Both of rasterio's public ones, and of those that GDAL numbers."""
+    absent = tmp_path / "absent.tif"
+    for call in (
+        lambda: rasterio.open(absent),
+        lambda: rasterio.shutil.copy(absent, tmp_path / "copy.tif", driver="COG"),
+    ):
+        with pytest.raises(OSError, match="could not write") as caught, cog.written():
+            call()
+        assert caught.value.errno == errno.EIO
 
 
 def test_without_a_closed_form_nothing_states_an_error(written):

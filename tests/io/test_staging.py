@@ -10,6 +10,7 @@ import pytest
 from geodp.errors import OutputError, UsageError
 from geodp.io.manifest import sha256, sums_text
 from geodp.io.staging import SCHEMA, is_release, staged
+from tests.apart import exit_code
 
 
 def fill(folder, text):
@@ -28,15 +29,22 @@ def text_of(target):
     return json.loads((target / "public" / "release.json").read_text())["text"]
 
 
-def dies(action):
-    """Run ``action`` in a process of its own, which must be killed by it."""
-    child = os.fork()
-    if child == 0:
-        try:
-            action()
-        finally:
-            os._exit(0)
-    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+def killed_between_the_renames(target):
+    rename = os.rename
+
+    def kill_after(source, destination):
+        rename(source, destination)
+        if ".replaced-" in str(destination):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    os.rename = kill_after
+    put(target, "killed", overwrite=True)
+
+
+def killed_while_it_writes(target):
+    with staged(target) as folder:
+        fill(folder, "half")
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_the_folder_appears_complete(tmp_path):
@@ -204,19 +212,10 @@ def test_the_old_release_comes_back_if_the_new_one_cannot_take_its_place(tmp_pat
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, monkeypatch, overwrite):
+def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, overwrite):
     target = tmp_path / "out"
     put(target, "old")
-    rename = os.rename
-
-    def kill_after(source, destination):
-        rename(source, destination)
-        if ".replaced-" in str(destination):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "rename", kill_after)
-        dies(lambda: put(target, "killed", overwrite=True))
+    assert exit_code(killed_between_the_renames, target) == -signal.SIGKILL
     assert not target.exists()
     if overwrite:
         put(target, "new", overwrite=True)
@@ -230,13 +229,7 @@ def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, monkeypatch
 
 def test_what_killed_runs_left_is_removed(tmp_path):
     target = tmp_path / "a[b]*"  # characters of a pattern
-
-    def killed():
-        with staged(target) as folder:
-            fill(folder, "half")
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    dies(killed)
+    assert exit_code(killed_while_it_writes, target) == -signal.SIGKILL
     assert len(os.listdir(tmp_path)) == 1
     put(target, "new")
     assert os.listdir(tmp_path) == [target.name]

@@ -207,8 +207,8 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     assert errors == {cell["standard_error"]} or cell["largest"] > cell["standard_error"]
     assert b"\r" not in (folder / "population.csv").read_bytes()
     types = (folder / "population.csvt").read_text()
-    before = '"String",' + '"Real",' * len(centre) + '"String",' * len(labels)
-    assert types == before + '"Integer64","Real","Real","Real"\n'
+    before = '"string",' + '"real",' * len(centre) + '"string",' * len(labels)
+    assert types == before + '"integer","real","real","real"\n'
 
 
 @pytest.mark.parametrize("name", ["south", "unnamed"])

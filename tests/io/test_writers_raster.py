@@ -165,11 +165,6 @@ def test_colours_do_not_depend_on_the_data():
     assert {(norm.vmin, norm.vmax) for norm in norms} == {picture.DENSITY_LIMITS}
 
 
-def test_a_name_without_glyphs_is_left_out_of_the_title():
-    assert picture._drawable("population ε")
-    assert not picture._drawable("人口")
-
-
 def test_the_picture_says_where_its_margin_holds(tmp_path, monkeypatch):
     words = []
     monkeypatch.setattr(picture._Sheet, "text", lambda *given, **_: words.append(given[3]))

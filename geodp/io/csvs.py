@@ -1,0 +1,70 @@
+"""CSV files that spreadsheets and maps open as they are meant: their encoding, and their types."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+
+def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> None:
+    """Write Arrow tables of a schema as one CSV file, with its ``.csvt``.
+
+    ``texts``: all characters of the columns of texts that may hold anything.
+    """
+    # Arrow quotes either every string or none.
+    style = "needed" if set(texts) & set('",\r\n') else "none"
+    options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(schema.names)
+    first = header.getvalue()
+    wide: set[str] = set()
+    with path.open("wb") as file:
+        file.write(first.encode(encoding_for(first + texts)))
+        for piece in rows:
+            pa.csv.write_csv(piece, file, options)
+            wide.update(name for name in piece.schema.names if _is_wide(piece[name]))
+    fields = ",".join(f'"{_csvt_type(field, wide)}"' for field in schema)
+    path.with_suffix(".csvt").write_text(fields + "\n", encoding="ascii")
+
+
+def encoding_for(text: str) -> str:
+    """UTF-8, with a byte order mark where some of a CSV file's text is not ASCII.
+
+    Excel and LibreOffice take a file without the mark for one in the code page of the machine.
+    GDAL, QGIS, pandas and Arrow pass over it; a file of ASCII does without.
+    """
+    return "utf-8" if text.isascii() else "utf-8-sig"
+
+
+def is_marked(path: Path) -> bool:
+    """Whether a file begins with the byte order mark of UTF-8."""
+    with path.open("rb") as file:
+        return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+
+
+def _is_wide(column: Any) -> bool:
+    """Whether a column has whole numbers of more than 32 bits."""
+    if not pa.types.is_integer(column.type) or not len(column):
+        return False
+    ends = pc.min_max(column).as_py()
+    return bool(ends["min"] < -(1 << 31) or ends["max"] >= 1 << 31)
+
+
+def _csvt_type(field: Any, wide: set[str]) -> str:
+    """Type of a column for GDAL and QGIS, which read nothing of a file with an unknown type.
+
+    QGIS 3.22 knows no ``integer64``, and GDAL no ``longlong``; ``integer`` has 32 bits in both, so
+    columns beyond are ``real``, exact up to 2**53. QGIS 3.20 to 3.22.1 wants lower case, which
+    GDAL takes too.
+    """
+    if pa.types.is_string(field.type):
+        return "string"
+    return "integer" if pa.types.is_integer(field.type) and field.name not in wide else "real"

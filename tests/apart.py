@@ -1,0 +1,19 @@
+"""Processes of their own, for what kills them or takes their rights.
+
+They are not forked from here: what other threads hold just then would be held for ever.
+"""
+
+import multiprocessing
+
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(
+    ["tests.test_stopping", "tests.test_ledger_crash", "tests.io.test_staging"]
+)
+
+
+def exit_code(function, *arguments):
+    """Call a function of a module in a process of its own; minus the signal that killed it."""
+    child = SERVER.Process(target=function, args=arguments)
+    child.start()
+    child.join()
+    return child.exitcode

@@ -1,0 +1,98 @@
+"""What ``geodp inspect`` prints can be given to ``geodp publish`` as it stands."""
+
+import os
+import shlex
+import subprocess
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from geodp.cli.look import inspect
+from geodp.cli.output import pasted
+from tests.io.files import tiff
+
+STRANGE = [
+    "人口（総数）\u3000男",
+    "it's",
+    "a b",
+    "$HOME `id` \\n",
+    "\t",
+    "x\ny",
+    "",
+    "-",
+    "|",
+    "e\u202egnp.x",
+    "\x1b[2J",
+    "naïve",
+    "a'\t\\b",
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(inspect, [*map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_what_is_pasted_is_the_text(text):
+    """In bash, ksh, zsh and what else knows ``$'...'``."""
+    written = pasted(text)
+    command = ["bash", "-c", f"printf %s {written}"]
+    found = subprocess.run(command, capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    assert (found.stdout.decode(), found.stderr) == (text, b"")
+    assert not {"\x1b", "\u202e", "\n", "\t"} & {*written}
+    for letter in "人（\u3000ï":
+        assert (letter in written) == (letter in text)
+
+
+@pytest.mark.parametrize(("delimiter", "shown"), [("\t", "$'\\t'"), (";", "';'"), (",", ",")])
+def test_names_labels_and_delimiters_are_printed_to_be_pasted(tmp_path, delimiter, shown):
+    path = tmp_path / "t.txt"
+    rows = [
+        ["KEY_CODE", "T001", "T002"],
+        ["", "人口（総数）", "人口（総数）\u3000男"],
+        ["533900001", "1", "1"],
+    ]
+    path.write_text("".join(delimiter.join(row) + "\n" for row in rows), encoding="utf-8")
+    printed = run(path).output
+    assert "\\u" not in printed
+    words = shlex.split(printed.replace("$'\\t'", "TAB"))
+    assert "人口（総数）\u3000男" in words
+    assert "人口（総数）" in words
+    assert f"delimiter={shown}" in printed.split()
+    assert "'人口（総数）\u3000男'" in printed
+
+
+def test_the_encoding_can_be_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("code,Bevölkerung,Männer\n1kmN2599E4695,3,1\n".encode("cp1252"))
+    found = CliRunner().invoke(inspect, [str(path)])
+    assert "--encoding" in str(found.exception)
+    printed = run(path, "--encoding", "cp1252").output
+    assert "'Bevölkerung'" in printed
+    assert "encoding=cp1252" in printed
+    assert "grid=inspire:1km" in printed
+    wrong = CliRunner().invoke(inspect, [str(path), "--encoding", "utf-16"])
+    assert "keeps ASCII" in str(wrong.exception)
+
+
+def test_an_encoding_of_what_is_no_text_is_refused(tmp_path):
+    parquet = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"code": ["1kmN2599E4695"]}), parquet)
+    for path in (parquet, tiff([[1, 2]])(tmp_path)):
+        found = CliRunner().invoke(inspect, [str(path), "--encoding", "utf-8"])
+        assert found.exit_code != 0
+        assert "--encoding" in str(found.exception)
+
+
+def test_parquet_and_rasters_are_described(tmp_path):
+    parquet = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"code": ["1kmN2599E4695"], "n\x1bc": [1]}), parquet)
+    printed = run(parquet).output
+    assert "code  string" in printed
+    assert "$'n\\033c'  int64" in printed
+    assert "crs=EPSG:3035" in run(tiff([[1, 2]])(tmp_path)).output
+    raw = tmp_path / "raw.csv"
+    raw.write_text("533900001,7\n")
+    assert "the first row looks like data; names are not shown" in run(raw).output
