@@ -134,9 +134,11 @@ def write_png(
     width, height = _size(panels)
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
-    fonts = families(name)
-    shown = name if fonts else None
-    style = {**defaults, "font.family": [*(fonts or (OWN,))], "text.color": INK}
+    texts = name, counted(name, table.event.unit)
+    fonts = [families(text) for text in texts]
+    shown, what = (text if found else None for text, found in zip(texts, fonts, strict=True))
+    every = dict.fromkeys([OWN, *(family for found in fonts for family in found or ())])
+    style = {**defaults, "font.family": [*every], "text.color": INK}
     with without_notes(), mpl.rc_context(style):
         figure = Figure((_inches(width), _inches(height)), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(figure)
@@ -146,7 +148,7 @@ def write_png(
             sheet.draw(panel, left, FOOT, signed=signed)
             left += panel.frame.size[0] + GAP
         sheet.words(table, card, panels, shown, EDGE)
-        sheet.legend(panels[0], shown and counted(shown, table.event.unit), EDGE, signed=signed)
+        sheet.legend(panels[0], what, EDGE, signed=signed)
         software = f"{card['software']['name']} {card['software']['version']}"
         figure.savefig(
             path,
