@@ -59,6 +59,23 @@ def least_epsilon(rho, delta):
         return bound(low)
 
 
+def least_delta(rho, epsilon):
+    """The bound of the same source for delta, minimised by ternary search with 100 digits."""
+    with localcontext(prec=100):
+        rho, epsilon = (D(x.numerator) / D(x.denominator) for x in (rho, epsilon))
+
+        def bound(t):
+            alpha = 1 + t.exp()
+            spent = (alpha - 1) * (alpha * rho - epsilon)
+            return spent + (alpha - 1) * (1 - 1 / alpha).ln() - alpha.ln()
+
+        low, high = D(-40), D(80)
+        for _ in range(220):
+            a, b = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (low, b) if bound(a) < bound(b) else (a, high)
+        return bound(low).exp()
+
+
 # -- values
 
 
@@ -214,6 +231,15 @@ def test_epsilon_is_the_least_over_all_orders_and_never_rounded_below_it(rho, de
     least = F(max(D(0), least_epsilon(rho, delta)))
     found = epsilon_for(rho, delta)
     assert least <= found <= least * (1 + F(1, 10**14))
+
+
+@pytest.mark.parametrize("rho", [F(1, 7), F("0.013"), F(3), F(1, 1000)])
+@pytest.mark.parametrize("epsilon", [F(1, 3), F(1), F("2.7"), F(10)])
+def test_the_least_delta_is_stated_rounded_up_to_its_digits(rho, epsilon):
+    least = F(min(D(1), least_delta(rho, epsilon)))
+    found = delta_for(rho, epsilon)
+    assert least <= found
+    assert found <= max(least * (1 + F(1, 10**14)), F(1, 10**299))
 
 
 @given(above_zero, deltas)

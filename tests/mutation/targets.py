@@ -57,7 +57,7 @@ TARGETS = (
         "geodp.neighbours",
         ("tests/test_accounting.py", "tests/test_ledger_attacks.py", "-k", "unit or relations"),
     ),
-    Target("geodp.contribution", ("tests/test_contribution.py",)),
+    Target("geodp.contribution", ("tests/test_contribution.py", "tests/test_totals.py")),
     # How much noise.
     Target(
         "geodp.accounting",
