@@ -151,11 +151,11 @@ def pixel_cells(grid: Grid, number: int) -> tuple[int, NDArray[np.uint64] | None
     block = Frame.of(grid, number).block
     middle = grid.domain.keys_of_ranks(np.array([grid.size // 2]))
     at = grid.decode(middle)[:, 0]
-    sides = [np.arange(size) for size in grid.shape]
+    sides = [range(size) for size in grid.shape]
     for axis in (2 * number, 2 * number + 1):
         first = int(at[axis]) // block * block
-        sides[axis] = np.arange(first, min(first + block, grid.shape[axis]))
-    cells = math.prod(side.size for side in sides)
+        sides[axis] = range(first, min(first + block, grid.shape[axis]))
+    cells = math.prod(map(len, sides))
     if cells > MOST_SUMMED:
         return cells, None
     index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)

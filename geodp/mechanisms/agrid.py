@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import exp, expm1, floor, isqrt, prod
 from typing import ClassVar
 
 import numpy as np
@@ -27,10 +27,11 @@ from geodp.mechanisms.ugrid import (
     counted,
     noisy_total,
     plane_refusal,
-    split,
 )
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
+
+Reals = NDArray[np.float64]
 
 
 def root_up(square: Fraction) -> int:
@@ -49,12 +50,21 @@ def root_up(square: Fraction) -> int:
 class AGrid(Mechanism):
     """Qardaji, Yang, Li (2013), AG: a coarse grid, and a finer one inside each of its blocks.
 
-    First ``m1 x m1`` blocks, ``m1 = max(10, sqrt(N epsilon / c1) / 4)`` rounded up, whose counts
-    get the share alpha of the budget; then each block with the noisy count N' is cut into
-    ``m2 x m2``, ``m2 = sqrt(N' (1 - alpha) epsilon / c2)`` rounded up, at least 1 and at most the
-    block's cells per axis; the parts' counts get the rest. Both levels are made consistent: a
-    block's count becomes the average of its two estimates, weighted by their variances, and what
-    that changes is shared out evenly over its parts, which is the least-squares estimate.
+    About ``m1 x m1`` blocks come first, ``m1 = max(10, sqrt(N epsilon / c1) / 4)`` rounded up,
+    whose counts get the share alpha of the budget; then each block with the noisy count N' is cut
+    into about ``m2 x m2`` parts, ``m2 = sqrt(N' (1 - alpha) epsilon / c2)`` rounded up, at least
+    1, and their counts get the rest. Blocks and parts are squares of whole cells, narrower at the
+    far edges: the side is the root of ``cells / m**2`` rounded down, and at least 1, as in the
+    code of DPBench (Hay et al. 2016).
+
+    Both levels are made consistent: a block's count becomes the average of its two estimates,
+    weighted by ``w = a**2 K / ((1 - a)**2 + a**2 K)`` with ``a = alpha`` and ``K = m2**2``, the
+    block's cells at most, and what that changes is shared out evenly over its parts.
+
+    *Bias.* K follows from the noisy count N' that it weighs, so the paper's average is biased: by
+    ``E[w(N') z]``, z the noise of N'. Of discrete Laplace noise of scale s this is the mean of
+    a known function of N', see :func:`excess`, which is taken off. So the count of every block,
+    and the total, is unbiased.
 
     The paper takes the number of people N as public. Here a small share of the budget buys a
     noisy N, and epsilon in the formulas is what is left. Parts without any cell of the
@@ -78,7 +88,7 @@ class AGrid(Mechanism):
     c2: Fraction = Fraction(5)
 
     name: ClassVar[str] = "agrid"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     title: ClassVar[str] = "adaptive grid of noisy block counts (Qardaji et al. 2013)"
     citation: ClassVar[str] = (
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
@@ -91,9 +101,10 @@ class AGrid(Mechanism):
         "add up to epsilon",
     )
     postprocessing: ClassVar[tuple[str, ...]] = (
-        "Consistency: the two levels' counts are combined by least squares; unbiased.",
+        "Consistency: each block's two estimates are averaged, and the average's expected error, "
+        "which its weight causes, is taken off; unbiased for whole blocks and the total.",
         "Uniformity: the cells of a part share its count evenly, which evens out what differs "
-        "inside; unbiased for whole parts, biased within them.",
+        "inside; biased within blocks.",
         "Negative counts stay as they are.",
     )
 
@@ -145,37 +156,59 @@ class AGrid(Mechanism):
         parts = [max(1, root_up(people * each)) for people in different.tolist()]
         return np.array(parts, np.int64)[place]
 
+    @property
+    def ratio(self) -> float:
+        """Variance of a part's count over that of a block's."""
+        return float((self.alpha / (1 - self.alpha)) ** 2)
+
     def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain, evenly within each part."""
         grid = table.grid
-        rows, cols = grid.shape
         _, upper, lower = self.shares
         m1 = self.blocks_per_axis(noisy_total(table, event, key, self.share), event)
-        tall, wide = min(m1, rows), min(m1, cols)
-        row, col = split(rows, tall), split(cols, wide)
-        block = row[:, None] * wide + col
-        coarse = add_noise(counted(table, block, tall * wide), key, 1, event.scale / upper)
-        part, first = cut(row, col, self.parts_per_axis(coarse, event))
+        row, col = squares(grid.shape, m1)
+        blocks = int((row[-1] + 1) * (col[-1] + 1))
+        block = row[:, None] * (col[-1] + 1) + col
+        coarse = add_noise(counted(table, block, blocks), key, 1, event.scale / upper)
+        parts = self.parts_per_axis(coarse, event)
+        part, first = cut(row, col, parts)
         fine = add_noise(counted(table, part, int(first[-1])), key, 2, event.scale / lower)
         inside = grid.domain.to_dense()
+        held = np.bincount(block[inside], minlength=blocks)
         cells = np.bincount(part[inside], minlength=fine.size)
-        owner = np.repeat(np.arange(coarse.size), np.diff(first))
-        each = consistent(coarse, fine, owner, cells > 0, float(upper**2 / lower**2))
+        owner = np.repeat(np.arange(blocks), np.diff(first))
+        weight = weights(parts, held, self.ratio)
+        step = self.c2 * event.scale / lower
+        less = excess(coarse, held, event.scale / upper, step, self.ratio)
+        each = consistent(coarse, fine, owner, cells > 0, weight, less)
         each /= np.maximum(cells, 1)
         return released_dense(np.where(inside, each[part], 0), grid, event)
+
+
+def squares(shape: tuple[int, ...], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Block of every row and of every column, from 0: about m x m squares of whole cells.
+
+    Examples
+    --------
+    >>> squares((5, 4), 2)
+    (array([0, 0, 1, 1, 2]), array([0, 0, 1, 1]))
+    """
+    side = max(1, isqrt(prod(shape) // m**2))
+    row, col = (np.arange(size) // side for size in shape)
+    return row, col
 
 
 def cut(
     row: NDArray[np.int64], col: NDArray[np.int64], parts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cut every block of a grid into parts, as equal as can be.
+    """Cut every block of a grid into squares of whole cells, narrower at its far edges.
 
     Parameters
     ----------
     row, col : int64[rows], int64[cols]
-        Block of every row and column, from 0.
+        Block of every row and column, from 0, as :func:`squares` makes them.
     parts : int64[blocks]
-        Parts per axis of every block, row by row; at most one per cell is made.
+        About how many squares per axis every block is cut into, row by row; at least 1.
 
     Returns
     -------
@@ -185,16 +218,72 @@ def cut(
         The first part of every block, and how many there are.
     """
     height, width = np.bincount(row), np.bincount(col)
-    wanted = parts.reshape(height.size, width.size)
-    tall, wide = np.minimum(wanted, height[:, None]), np.minimum(wanted, width)
+    area = np.multiply.outer(height, width)
+    # More parts than cells make none smaller; so the squares fit into 63 bits.
+    wanted = np.minimum(parts.reshape(area.shape), area)
+    side = np.maximum(np.sqrt(area // wanted**2).astype(np.int64), 1)
+    tall, wide = -(-height[:, None] // side), -(-width // side)
     first = np.append(0, np.cumsum(tall * wide))
     inner_row = np.arange(row.size) - np.searchsorted(row, row)
     inner_col = np.arange(col.size) - np.searchsorted(col, col)
     at = np.ix_(row, col)
-    down = ((inner_row[:, None] + 1) * tall[at] - 1) // height[row][:, None]
-    along = ((inner_col + 1) * wide[at] - 1) // width[col]
-    start = first[:-1].reshape(wanted.shape)
-    return start[at] + down * wide[at] + along, first
+    down, along = inner_row[:, None] // side[at], inner_col // side[at]
+    return first[:-1].reshape(area.shape)[at] + down * wide[at] + along, first
+
+
+def weights(parts: NDArray[np.int64], cells: NDArray[np.int64], ratio: float) -> Reals:
+    """How much of a block's average its own count is, in 0 to 1: float64[blocks].
+
+    Parameters
+    ----------
+    parts : int64[blocks]
+        Parts per axis that its noisy count asks for.
+    cells : int64[blocks]
+        Its cells in the domain; there are no more parts than these.
+    ratio : float
+        Variance of a part's count over that of a block's.
+    """
+    share = ratio * np.minimum(parts.astype(np.float64) ** 2, cells)
+    return np.asarray(share / (share + 1))
+
+
+def excess(
+    noisy: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    scale: Fraction,
+    step: Fraction,
+    ratio: float,
+) -> Reals:
+    """What the weights add to the averages in the mean, without bias: float64[blocks].
+
+    For noise z with ``P(z) = (1 - a) / (1 + a) a**|z|``, ``a = exp(-1 / scale)``, any bounded w
+    and any count x, ``E[z w(x + z)]`` is the mean over z of the sum over y of
+    ``a / (1 - a)**2 P(y) (w(x + z + y + 1) - w(x + z + y - 1))``, as ``z P(z)`` and P folded with
+    ``a / (1 - a)**2 (P(y - 1) - P(y + 1))`` have the same generating function. Here w is a step
+    function: it rises where the noisy count passes ``m**2 step``, and m + 1 parts per axis are
+    asked for.
+
+    Parameters
+    ----------
+    noisy, cells : int64[blocks]
+        Noisy counts of the blocks, and their cells in the domain.
+    scale : Fraction
+        Of the noise of the blocks' counts.
+    step : Fraction
+        Noisy count above which a block has 2 parts per axis.
+    ratio : float
+        As of :func:`weights`.
+    """
+    rate = float(1 / scale)
+    found, value = np.zeros(noisy.size), noisy.astype(np.float64)
+    m = 1
+    while (at := np.flatnonzero(cells > m * m)).size:
+        lower, upper = (weights(np.array([n]), cells[at], ratio) for n in (m, m + 1))
+        beyond = floor(m * m * step) + 1 - value[at]
+        near = np.exp(-rate * np.abs(beyond)) + np.exp(-rate * np.abs(beyond - 1))
+        found[at] += (upper - lower) * near
+        m += 1
+    return found * exp(-rate) / -expm1(-2 * rate)
 
 
 def consistent(
@@ -202,9 +291,10 @@ def consistent(
     fine: NDArray[np.int64],
     owner: NDArray[np.int64],
     counts: NDArray[np.bool_],
-    ratio: float,
-) -> NDArray[np.float64]:
-    """Counts of the parts that agree with both levels by least squares: float64[parts].
+    weight: Reals,
+    less: Reals,
+) -> Reals:
+    """Counts of the parts that add up to their blocks' averages: float64[parts].
 
     Parameters
     ----------
@@ -214,15 +304,14 @@ def consistent(
         Noisy counts of the parts, and their blocks.
     counts : bool[parts]
         Whether a part has any cell; the others are 0.
-    ratio : float
-        Variance of a fine count over that of a coarse one.
+    weight, less : float64[blocks]
+        Weight of a block's own count in its average, and what is taken off that.
     """
     blocks = coarse.size
     kept = np.where(counts, fine, 0).astype(np.float64)
     number = np.bincount(owner[counts], minlength=blocks)
     below = np.bincount(owner, kept, minlength=blocks)
-    weight = ratio * number / (ratio * number + 1)
-    change = weight * (coarse - below) / np.maximum(number, 1)
+    change = (weight * (coarse - below) - less) / np.maximum(number, 1)
     return np.where(counts, kept + change[owner], 0.0)
 
 

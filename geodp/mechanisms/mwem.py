@@ -22,7 +22,6 @@ from geodp.mechanisms.base import (
     released_vector,
     stage_query,
 )
-from geodp.mechanisms.dawa import nodes
 from geodp.randomness import NoiseKey
 from geodp.table import CountTable, ReleasedTable
 
@@ -178,6 +177,27 @@ def intervals(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     cells, query = nodes(grid)
     query[np.flatnonzero(query)[:1]] = False  # the whole domain, whose sum is the total
     return cells, query
+
+
+def nodes(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The binary tree over the keys: node i has the children 2 i and 2 i + 1, the root is 1.
+
+    Returns
+    -------
+    cells : int64[2 n]
+        Cells of the domain under every node; entry 0 is not used.
+    candidate : bool[2 n]
+        Cells of the domain, and nodes of which both halves have any: every set of cells once.
+    """
+    n = 1 << grid.bits
+    cells = np.zeros(2 * n, np.int64)
+    cells[n:] = 1 if grid.size == n else grid.contains_keys(np.arange(n, dtype=np.uint64))
+    candidate = cells > 0
+    for level in range(grid.bits - 1, -1, -1):
+        children = cells[2 << level : 4 << level].reshape(-1, 2)
+        cells[1 << level : 2 << level] = children.sum(axis=1)
+        candidate[1 << level : 2 << level] = (children > 0).all(axis=1)
+    return cells, candidate
 
 
 class Estimate:

@@ -16,6 +16,7 @@ from geodp.io import verify_release
 from geodp.io.masks import read_mask
 from geodp.io.regions import read_regions
 from geodp.io.tables import write_csv
+from geodp.io.uncertainty import Errors
 from geodp.io.tabular import read_table
 from geodp.io.verification import read_release_table, verify
 from geodp.regions import Regions
@@ -64,7 +65,7 @@ def test_counts_beyond_32_bits_are_real(tmp_path, largest, kind):
     count = table.count.copy()
     count[count.size // 2] = largest
     path = tmp_path / "population.csv"
-    write_csv(replace(table, count=count), path, name="population", standard_error=1.5)
+    write_csv(replace(table, count=count), path, name="population", errors=Errors(1.5))
     assert types(path) == ["string", kind, "real"]
     fields = pyogrio.raw.read(path)
     codes, counts, _ = fields[3]

@@ -110,6 +110,24 @@ def test_absurd_measurements_leave_numbers(measured):
     assert (found[[2, 6, 7]] == 0).all()
 
 
+@given(maps(longest=8))
+@settings(max_examples=30)
+def test_nodes_are_the_definition(drawn):
+    grid = drawn[0].grid
+    n = 1 << grid.bits
+    inside = grid.contains_keys(np.arange(n, dtype=np.uint64))
+    cells, candidate = module.nodes(grid)
+    sets = [()]
+    for node in range(1, 2 * n):
+        width = n >> (node.bit_length() - 1)
+        low = node * width - n
+        sets.append(tuple((np.flatnonzero(inside[low : low + width]) + low).tolist()))
+    assert cells.tolist() == [len(held) for held in sets]
+    taken = [held for held, is_taken in zip(sets, candidate, strict=True) if is_taken]
+    assert len(taken) == len(set(taken))
+    assert set(taken) == {held for held in sets if held}
+
+
 def test_nobody_and_a_single_cell():
     single = geodp.CountTable.from_dense(np.array([[900]]), geodp.Grid.regular((1, 1)))
     assert Mwem().release(single, spent(10**4), NoiseKey(bytes(32))).total == 900

@@ -112,7 +112,21 @@ TARGETS = (
         ("AGrid.shares",),
     ),
     Target(
-        "geodp.mechanisms.dawa", ("tests/mechanisms/test_dawa.py",), ("Dawa.shares", "Dawa.release")
+        "geodp.mechanisms.dawa",
+        (
+            "tests/mechanisms/test_dawa.py",
+            "-k",
+            "reference or shares or budget or refusals or argument or least_squares or costs",
+        ),
+        (
+            "<module>",
+            "Dawa.shares",
+            "Dawa.level_shares",
+            "Dawa.costs",
+            "Dawa.release",
+            "Dawa.partition",
+            "Dawa.measured",
+        ),
     ),
     Target("geodp.mechanisms.mwem", ("tests/mechanisms/test_mwem.py",), ("Mwem.shares",)),
     Target(
