@@ -16,8 +16,8 @@ from geodp.io import verify_release
 from geodp.io.masks import read_mask
 from geodp.io.regions import read_regions
 from geodp.io.tables import write_csv
-from geodp.io.uncertainty import Errors
 from geodp.io.tabular import read_table
+from geodp.io.uncertainty import Errors
 from geodp.io.verification import read_release_table, verify
 from geodp.regions import Regions
 from geodp.release import Release
