@@ -119,7 +119,8 @@ def covered(
     }
 
 
-def _lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
     found = []
     for row in result["rows"]:
         line = {name: row[name] for name in ("map", "method", "epsilon")}
@@ -133,11 +134,11 @@ def _lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def show(result: dict[str, Any]) -> str:
     """Kinds of cells by maps, methods and budgets."""
-    return table(_lines(result))
+    return table(lines(result))
 
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(_lines(result)))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
     return result

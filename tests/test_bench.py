@@ -29,6 +29,7 @@ from bench import (
     rectangles,
     tables,
 )
+from bench.tables import markdown
 
 ROOT = Path(__file__).parents[1]
 NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
@@ -257,6 +258,15 @@ def test_the_document_shows_the_committed_rectangles():
     start, end = rectangles.MARKS
     kept = rectangles.section(saved("rectangles")).strip()
     assert text.split(start)[1].split(end)[0].strip() == kept
+
+
+def test_the_document_shows_the_committed_coverage():
+    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    start, end = coverage.MARKS
+    kept = markdown(coverage.lines(saved("coverage"))).strip()
+    assert text.split(start)[1].split(end)[0].strip() == kept
+    shares = [row[kind] for row in saved("coverage")["rows"] for kind in coverage.KINDS]
+    assert min(share["interval"] for share in shares if share["cells"]) > 0.94
 
 
 def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):

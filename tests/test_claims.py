@@ -201,6 +201,8 @@ def test_errors_that_the_readme_tells(method, bias, error):
     lone = release.card()["expected_error"]["isolated_cell"]
     assert (round(lone["bias"]), round(lone["rmse"])) == (bias, error)
     assert f"{bias} and an error of {error} people" in text or f"{bias} and {error})" in text
+    block = -round(release.card()["expected_error"]["isolated_block"]["bias"])
+    assert f"loses {block} (" in text or f"(`topdown`: {block})" in text
     if method == "pyramid":
         errors = [round(release.standard_error(4**level), -1) for level in range(10)]
         assert f"({min(errors):.0f} to {max(errors):.0f} people for 512 x 512 cells" in text
