@@ -162,6 +162,59 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
     assert SUMS not in both.card()["guarantee"]["not_protected"]
 
 
+def in_attributes(*labels: list[str]) -> geodp.Grid:
+    grid = GRID
+    for number, own in enumerate(labels):
+        grid = grid.with_attribute(f"a{number}", own)
+    return grid
+
+
+def test_every_total_beside_its_parts_doubles_what_is_asked_for() -> None:
+    labels = ["T", "M", "F"], ["総数", "0-14", "15-"], ["Total", "home", "away"]
+    grid = in_attributes(*labels)
+    table = geodp.CountTable.from_index(grid, np.array([[0], [0], [1], [1], [1]]), [5])
+    with pytest.raises(UsageError) as refused:
+        geodp.publish(table, epsilon=1, contribution=7)
+    assert str(refused.value).startswith("T (a0), 総数 (a1), Total (a2): the total stands beside")
+    assert "8 or more" in str(refused.value)
+    assert geodp.publish(table, epsilon=1, contribution=8).event.contribution == 8
+
+
+def test_every_sum_in_all_cells_does_so_too() -> None:
+    """Two attributes, or three, whose first label is the sum of the others in every cell."""
+    for number in (1, 2, 3):
+        grid = in_attributes(*(["x", "y", "z"] for _ in range(number)))
+        parts = np.array(list(np.ndindex((2,) * number))) + 1
+        count, index = [], []
+        for at in np.ndindex((3,) * number):
+            inside = [(part == here) | (here == 0) for part, here in zip(parts.T, at, strict=True)]
+            count.append(int((np.all(inside, axis=0) * (1 + np.arange(len(parts)))).sum()))
+            index.append((0, 0, *at))
+        table = geodp.CountTable.from_index(grid, np.array(index).T, count)
+        with pytest.raises(UsageError) as refused:
+            geodp.publish(table, epsilon=1, contribution=2**number - 1)
+        listed = ", ".join(f"x (a{i})" for i in range(number))
+        assert str(refused.value).startswith(f"{listed}: in every cell the sum of other labels")
+        assert f"vouch for {2**number} or more" in str(refused.value)
+        assert geodp.publish(table, epsilon=1, contribution=2**number).event is not None
+
+
+def test_a_bound_that_allows_for_one_sum_is_enough_for_one() -> None:
+    """And what three attributes would allow for is looked at below 8, and said."""
+    grid = in_attributes(["x", "y", "z"], ["u", "v"], ["r", "s"])
+    index = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 2], [0, 0, 1], [0, 1, 1]])
+    odd = geodp.CountTable.from_index(grid, index, [7, 3, 5])
+    for bound, stated in ((1, True), (6, True), (7, True), (8, False)):
+        said = geodp.publish(odd, epsilon=1, contribution=bound).public_facts
+        assert (SUMS in said) == stated
+    one = in_attributes(["x", "y", "z"], ["u", "v"])
+    index = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 2], [0, 0, 0]])
+    summed = geodp.CountTable.from_index(one, index, [7, 3, 4])
+    with pytest.raises(UsageError, match="2 or more"):
+        geodp.publish(summed, epsilon=1, contribution=1)
+    assert SUMS in geodp.publish(summed, epsilon=1, contribution=2).public_facts
+
+
 HEAD = """KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1,T2,T3
 ,,,,人口（総数）,人口（総数）　男,人口（総数）　女
 """
