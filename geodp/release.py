@@ -199,13 +199,19 @@ class Release:
         """Errors of what a pixel of each map sums."""
         return frame.pixel_errors(self.grid, self._pixel_error)
 
-    def _pixel_error(self, key: NDArray[np.uint64]) -> float | None:
+    def _pixel_error(self, pixel: frame.Pixel) -> float | None:
         if self.block_errors is None:
             return None
-        if key.size == 1:
+        if pixel.cells == 1:
             return self.block_errors[-1].standard_error
+        if pixel.run is not None:
+            number, keys = pixel.run
+            variance = self._variances(keys, np.array([number], np.uint64))
+            return None if variance is None else float(np.sqrt(variance[0]))
         tree = self.method.tree_variance(self.grid, self.event)
-        return None if tree is None else self._region_error(Region(self.grid, key))
+        if tree is None or pixel.keys is None:
+            return None
+        return self._region_error(Region(self.grid, pixel.keys))
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Standard error of every released cell, one number where all have the same."""

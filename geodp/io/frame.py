@@ -27,8 +27,8 @@ MOST_BLOCKS = 1600
 LONG_SIDE = 1100
 """Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
 
-MOST_SUMMED = 1 << 22
-"""Cells that a pixel sums at most for its error to be worked out."""
+MOST_SUMMED = 1 << 18
+"""Cells of a pixel that are looked at one by one."""
 
 MOST_PIXELS = 4096
 """Of the longer side of a map whose cells are much wider than high, or higher than wide."""
@@ -124,62 +124,72 @@ class Frame:
         return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
 
 
-def pixel_cells(grid: Grid, number: int) -> tuple[int, NDArray[np.uint64] | None]:
-    """The cells that a pixel sums which is drawn in the middle of the domain.
+@dataclass(frozen=True, eq=False)
+class Pixel:
+    """What a pixel sums: a block of cells of its place, all labels, all cells of another place.
 
-    A map shows one place: its pixel sums a block of cells, all labels and all cells of another
-    place.
-
-    Parameters
+    Attributes
     ----------
-    grid : Grid
-    number : int
-        Of the place.
-
-    Returns
-    -------
-    int
-        How many they are; of more than 2**22 those of the whole box.
-    uint64[n] or None
-        Their keys, in order; None for more than 2**22.
-
-    Examples
-    --------
-    >>> pixel_cells(Grid.regular((24, 20)).pairs(), 0)[0]
-    480
+    cells : int
+        How many they are.
+    keys : uint64[n] or None
+        In order; None for more than 2**18.
+    run : (int, int) or None
+        Where they are one aligned run of keys: its number, and how many keys it covers.
     """
-    block = Frame.of(grid, number).block
-    middle = grid.domain.keys_of_ranks(np.array([grid.size // 2]))
-    at = grid.decode(middle)[:, 0]
-    sides = [range(size) for size in grid.shape]
-    for axis in (2 * number, 2 * number + 1):
-        first = int(at[axis]) // block * block
-        sides[axis] = range(first, min(first + block, grid.shape[axis]))
-    cells = math.prod(map(len, sides))
-    if cells > MOST_SUMMED:
-        return cells, None
-    index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
-    key = np.sort(grid.encode(index[:, grid.contains(index)]))
-    return int(key.size), key
+
+    cells: int
+    keys: NDArray[np.uint64] | None
+    run: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, grid: Grid, number: int) -> Pixel:
+        """The one in the middle of the domain, on the map of a grid's place.
+
+        Examples
+        --------
+        >>> Pixel.of(Grid.regular((24, 20)).pairs(), 0).cells
+        480
+        >>> Pixel.of(Grid.regular((1 << 20, 1 << 20)), 0).run[1] == 1024**2
+        True
+        """
+        block, order = Frame.of(grid, number).block, grid.order
+        middle = grid.domain.keys_of_ranks(np.array([grid.size // 2]))
+        at, places = grid.decode(middle)[:, 0], (2 * number, 2 * number + 1)
+        sides = [range(size) for size in grid.shape]
+        for axis in places:
+            first = int(at[axis]) // block * block
+            sides[axis] = range(first, min(first + block, grid.shape[axis]))
+        cells = math.prod(map(len, sides))
+        if cells <= MOST_SUMMED:
+            index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
+            key = np.sort(grid.encode(index[:, grid.contains(index)]))
+            return cls(int(key.size), key)
+        wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
+        for digits in range(len(order.radices) * (grid.regions is None) * (not any(order.offset))):
+            found = order.sides(digits, len(wanted)).tolist()
+            exact = all(found[axis] == block for axis in places)
+            if exact and all(side >= size for side, size in zip(found, wanted, strict=True)):
+                keys = math.prod(order.radices[digits:])
+                return cls(cells, None, (int(middle[0]) // keys, keys))
+        return cls(cells, None)
 
 
-def pixel_errors(
-    grid: Grid, error_of: Callable[[NDArray[np.uint64]], float | None]
-) -> list[dict[str, Any]]:
+def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[dict[str, Any]]:
     """What a pixel of the map of each place sums, and the error of that: plain values.
 
     Parameters
     ----------
     grid : Grid
     error_of : callable
-        Closed-form standard error of the sum over cells with some keys; None where there is none.
+        Closed-form standard error of what a pixel sums; None where there is none.
     """
     found = []
     for number in range(len(grid.places)):
-        cells, key = pixel_cells(grid, number)
-        error = None if key is None else error_of(key)
+        pixel = Pixel.of(grid, number)
+        error = error_of(pixel)
         stated = None if error is None else float(f"{error:.6g}")
-        found.append({"cells": cells, "standard_error": stated})
+        found.append({"cells": pixel.cells, "standard_error": stated})
     return found
 
 

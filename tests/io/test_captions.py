@@ -87,3 +87,17 @@ def test_units_follow_whom_the_guarantee_protects(tmp_path):
     text = (tmp_path / "out/public/release.json").read_text()
     assert '"unit": "trips"' in text
     assert "persons" not in text
+
+
+@pytest.mark.parametrize("labels", [(), ("f", "m")])
+def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
+    """On large maps a pixel is a node of the tree, and its cells are not looked at one by one."""
+    grid = geodp.Grid.regular((1 << 20, 1 << 20))
+    if labels:
+        grid = grid.with_attribute("sex", labels)
+    table = geodp.CountTable.from_keys(grid, np.array([5], np.uint64), np.array([1000]))
+    release = geodp.publish(table, epsilon=1, contribution=1)
+    (pixel,) = release.card()["expected_error"]["map"]
+    assert pixel["cells"] == 1024**2 * max(len(labels), 1)
+    block = release.standard_error(pixel["cells"])
+    assert pixel["standard_error"] == pytest.approx(block, rel=1e-5)
