@@ -203,7 +203,8 @@ class ClampedIntervals:
         """What lies around nodes that cover ``stride`` keys each, under their parents."""
         above, place = np.unique(node // np.uint64(fanout), return_inverse=True)
         possible = self._possible(above, fanout, stride)
-        child, held = self.sums.occupied(stride)
+        around = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
+        child, held = self.sums.occupied(stride, *around)
         parent, weak = child // np.uint64(fanout), held < least
         chosen = np.searchsorted(above, parent)
         ours = chosen < above.size

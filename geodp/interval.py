@@ -338,9 +338,15 @@ class NodeSums:
         found: Floats = sums[ends[1]] - sums[ends[0]]
         return found
 
-    def occupied(self, stride: int) -> tuple[NDArray[np.uint64], Floats]:
-        """All nodes that cover ``stride`` keys each and hold somebody, and their sums."""
+    def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], Floats]:
+        """Nodes from ``start`` to before ``stop`` that hold somebody, and their sums.
+
+        They cover ``stride`` keys each.
+        """
         key, sums, stride = self._at(stride)
-        node = key // np.uint64(stride)
+        ends = np.array([start * stride, stop * stride - 1], np.uint64)
+        begin = int(np.searchsorted(key, ends[0], "left"))
+        end = int(np.searchsorted(key, ends[1], "right"))
+        node = key[begin:end] // np.uint64(stride)
         first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
-        return node[first], np.diff(sums[np.append(first, node.size)])
+        return node[first], np.diff(sums[begin + np.append(first, node.size)])

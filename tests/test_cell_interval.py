@@ -63,7 +63,7 @@ def test_a_part_of_a_release_has_the_intervals_of_the_whole():
     release = geodp.publish(table_of(grid, 30, 3), epsilon=1)
     key, count = release.table.key, release.table.count
     stride = 256
-    tops = (stride, *NodeSums(release.table).occupied(stride))
+    tops = (stride, *NodeSums(release.table).occupied(stride, 0, grid.size // stride))
     whole = intervals_of(release.table)
     for first in (0, 1024, 3072):
         here = (key >= first) & (key < first + 1024)
