@@ -201,7 +201,9 @@ class ClampedIntervals:
 
     def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
         """What lies around nodes that cover ``stride`` keys each, under their parents."""
-        above, place = np.unique(node // np.uint64(fanout), return_inverse=True)
+        own, back = np.unique(node, return_inverse=True)
+        above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
+        place = parents[back]
         possible = self._possible(above, fanout, stride)
         around = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
         child, held = self.sums.occupied(stride, *around)
@@ -215,7 +217,7 @@ class ClampedIntervals:
             found: Floats = np.bincount(chosen, weights, above.size)[place].astype(np.float64)
             return found
 
-        here = self.sums.of(node, stride)
+        here = self.sums.of(own, stride)[back]
         is_weak, empty = here < least, possible[place] - summed(None)
         return _Around(
             here,
