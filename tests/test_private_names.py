@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+import geodp
+
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted([*(ROOT / "geodp").rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
+PACKAGE = Path(geodp.__file__).parent
+SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
 
 PUBLIC = {"os._exit", "_replace", "_asdict", "_fields"}
 """Documented all the same: of ``os``, and of named tuples."""
