@@ -1,5 +1,6 @@
 import copy
 import gc
+import hashlib
 import pickle
 
 import numpy as np
@@ -166,6 +167,19 @@ def test_blocks_begin_with_the_first():
     assert (blocks(key, 7, address) == first).all()
     assert (first == line.reshape(5, 8).T).all()
     assert (first != blocks(key, 7, address, 1)).all()
+
+
+def test_a_digest_is_that_of_lengths_and_parts():
+    numbers = np.arange(6, dtype=np.uint32)
+    strided = np.arange(12, dtype=np.uint32)[::2]
+    words = [(3).to_bytes(8, "little"), b"abc", (24).to_bytes(8, "little")]
+    for part, data in (
+        (numbers, numbers.tobytes()),
+        (strided, strided.tobytes()),
+        ((24, [numbers[:4], numbers[4:]]), numbers.tobytes()),
+    ):
+        expected = hashlib.sha256(b"".join(words) + data)
+        assert digest(b"abc", part) == expected.digest()
 
 
 def test_digests_separate_their_parts():
