@@ -33,7 +33,7 @@ AT_ONCE = 1 << 18
 
 
 def cell_intervals(
-    method: Mechanism, table: ReleasedTable, tops: Tops | None = None
+    method: Mechanism, table: ReleasedTable, error: float | None, tops: Tops | None = None
 ) -> ClampedIntervals | PlainIntervals:
     """95 % intervals of the cells of a release, as :meth:`geodp.Release.estimate` gives them.
 
@@ -42,12 +42,14 @@ def cell_intervals(
     method : Mechanism
         With a closed form of the error of a cell.
     table : ReleasedTable
+    error : float, optional
+        Standard error of a cell, where all cells have the same.
     tops : Tops, optional
         As for :class:`geodp.interval.NodeSums`.
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
-        return PlainIntervals(table, partial(method.variances_of, grid, event))
+        return PlainIntervals(table, error, partial(method.variances_of, grid, event))
     tree = method.tree_variance(grid, event)
     assert tree is not None  # whoever clamps and has errors of cells works on a tree
     return ClampedIntervals(
@@ -68,11 +70,14 @@ class PlainIntervals:
     Attributes
     ----------
     table : ReleasedTable
+    error : float or None
+        Standard error of a cell, where all cells have the same.
     variances : callable
-        Closed-form variances of cells.
+        Closed-form variances of cells, where they have not.
     """
 
     table: ReleasedTable
+    error: float | None
     variances: Variances
 
     alike: ClassVar[int] = 1
@@ -83,7 +88,8 @@ class PlainIntervals:
         listed = np.isin(key, table.key)
         count[listed] = table.count[np.searchsorted(table.key, key[listed])]
         factor = LAPLACE_Z if table.event.rho is None else Z
-        margin = factor * cell_errors(self.variances, key)
+        error = cell_errors(self.variances, key) if self.error is None else self.error
+        margin = factor * error
         return count - margin, count + margin
 
 

@@ -230,7 +230,8 @@ class Release:
         """
         if (error := self.cell_errors()) is None:
             return None
-        return Errors(error, cell_intervals(self.method, self.table, tops))
+        alike = error if isinstance(error, float) else None
+        return Errors(error, cell_intervals(self.method, self.table, alike, tops))
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
@@ -295,5 +296,11 @@ class Release:
 
 
 def intervals_of(table: ReleasedTable) -> Intervals:
-    """95 % intervals of the single cells of a release, as :meth:`Release.estimate` gives them."""
-    return cell_intervals(mechanism(table.event.mechanism), table)
+    """95 % intervals of the single cells of a release, as :meth:`Release.estimate` gives them.
+
+    Raises UsageError where the error depends on the data.
+    """
+    found = Release(table).errors()
+    if found is None or found.intervals is None:
+        raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
+    return found.intervals

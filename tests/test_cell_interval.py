@@ -86,3 +86,16 @@ def test_files_hold_counts_between_their_ends(tmp_path):
     assert (low < high).all()
     expected = release.errors().intervals.of(release.table.key)
     np.testing.assert_allclose((low, high), expected, atol=0.001)
+
+
+@pytest.mark.parametrize("method", ["hay", "privelet", "privelet-2d", "laplace"])
+def test_more_cells_than_are_worked_out_one_by_one_have_intervals_too(method):
+    grid = geodp.Grid.regular((2048, 1024))
+    table = geodp.CountTable.from_index(grid, np.array([[5, 9], [7, 1]]), [900, 50])
+    release = geodp.publish(table, method=method, epsilon=1)
+    errors = release.errors()
+    key = np.array([0, 3, 1 << 20], np.uint64)
+    low, high = errors.intervals.of(key)
+    count = release.table.count[np.searchsorted(release.table.key, key)]
+    np.testing.assert_allclose((high + low) / 2, count, atol=1e-6)
+    np.testing.assert_allclose((high - low) / 2, 2.118 * errors.standard_error)

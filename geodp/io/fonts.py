@@ -44,7 +44,7 @@ def families(text: str) -> tuple[str, ...] | None:
             if all(_has(name, letter) for letter in missing):
                 return OWN, name
     warnings.warn(
-        f"No installed font has all letters of {text}, and the map leaves this name out; install "
+        f"No installed font has all letters of {text}, and the map leaves them out; install "
         "one that has them, such as Noto Sans CJK, before publishing, or draw the map again by "
         "geodp map.",
         LettersWarning,

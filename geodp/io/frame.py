@@ -30,6 +30,9 @@ LONG_SIDE = 1100
 MOST_SUMMED = 1 << 18
 """Cells of a pixel that are looked at one by one."""
 
+SEEN = 1 << 5
+"""Places in a masked domain that a pixel is looked for at, and cells along its side."""
+
 MOST_PIXELS = 4096
 """Of the longer side of a map whose cells are much wider than high, or higher than wide."""
 
@@ -144,7 +147,7 @@ class Pixel:
 
     @classmethod
     def of(cls, grid: Grid, number: int) -> Pixel:
-        """The one in the middle of the domain, on the map of a grid's place.
+        """One in the middle of the domain, and whole if there are such, on the map of a place.
 
         Examples
         --------
@@ -154,8 +157,8 @@ class Pixel:
         True
         """
         block, order = Frame.of(grid, number).block, grid.order
-        middle = grid.domain.keys_of_ranks(np.array([grid.size // 2]))
-        at, places = grid.decode(middle)[:, 0], (2 * number, 2 * number + 1)
+        places = (2 * number, 2 * number + 1)
+        at = _middle(grid, number, block)
         sides = [range(size) for size in grid.shape]
         for axis in places:
             first = int(at[axis]) // block * block
@@ -171,8 +174,26 @@ class Pixel:
             exact = all(found[axis] == block for axis in places)
             if exact and all(side >= size for side, size in zip(found, wanted, strict=True)):
                 keys = math.prod(order.radices[digits:])
-                return cls(cells, None, (int(middle[0]) // keys, keys))
+                return cls(cells, None, (int(order.encode(at[:, None])[0]) // keys, keys))
         return cls(cells, None)
+
+
+def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
+    """A cell whose block of the map holds the most cells of the domain: int64[d]."""
+    most = 1 if grid.mask is None and grid.regions is None else SEEN
+    parts = np.arange(1, 2 * most, 2) * grid.size // (2 * most)
+    nearest = np.argsort(np.abs(parts - grid.size // 2), kind="stable")
+    at = grid.decode(grid.domain.keys_of_ranks(parts[nearest]))
+    if most == 1:
+        return at[:, 0]
+    within = np.indices((block, block)).reshape(2, -1)
+    within = within[:, :: max(1, within.shape[1] // SEEN**2)]
+    held = []
+    for cell in at.T:
+        index = np.repeat(cell[:, None], within.shape[1], axis=1)
+        index[2 * number : 2 * number + 2] += within - index[2 * number : 2 * number + 2] % block
+        held.append(int(grid.contains(index).sum()))
+    return at[:, int(np.argmax(held))]
 
 
 def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[dict[str, Any]]:

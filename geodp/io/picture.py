@@ -172,7 +172,8 @@ class _Sheet:
         return self.figure.add_axes(box)
 
     def text(self, x: float, y: float, text: str, **style: Any) -> None:
-        self.figure.text(x / self.width, y / self.height, text, **style)
+        # Names and units are words, not mathematics.
+        self.figure.text(x / self.width, y / self.height, text, parse_math=False, **style)
 
     def draw(self, panel: Panel, x: float, y: float, *, signed: bool) -> None:
         """The map of a panel."""

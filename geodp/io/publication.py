@@ -91,8 +91,8 @@ def write_public(
         progress.begin("Drawing the map")
         write_png(table, folder / f"{name}.png", name=name, card=card)
         what = "the map as a picture, colours on a fixed scale"
-        if families(name) is None:
-            what += "; without the name, as no font was there with all of its letters"
+        if not all(map(families, (name, tables.counted(name, table.event.unit)))):
+            what += "; without words for which no font was there with all letters"
         files.add(f"{name}.png", "image/png", what)
     else:
         files.left_out.append({"name": f"{name}.png", "why": reason})

@@ -73,6 +73,7 @@ class StagedRelease:
         json_text(card)
         said_of(nobody.event, card, self.name, "")
         if why_no_picture(self.grid) is None:
+            families(tables.counted(self.name, nobody.event.unit))
             require_drawable(nobody, card)
         sparse = card["mechanism"]["nonnegative"] and card["mechanism"]["whole"]
         listed = listed_at_most(self.grid, cells) if sparse else self.grid.size

@@ -182,8 +182,8 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         else:
             error = 0 < float(row["standard_error"]) <= blocks[0]["largest"]
             require(error, f"Row {rows}: another standard error.")
-            inside = float(row["low"]) <= float(row[name]) <= float(row["high"])
-            require(inside, f"Row {rows}: a count outside its interval.")
+            inside = -math.inf < float(row["low"]) <= float(row[name]) <= float(row["high"])
+            require(inside and float(row["high"]) < math.inf, f"Row {rows}: another interval.")
         index = decode(row)
         sizes = domain["axes"].values()
         require(all(0 <= i < n for i, n in zip(index, sizes)), f"Row {rows} is outside the extent.")

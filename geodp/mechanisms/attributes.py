@@ -48,7 +48,10 @@ LEAVES = 1 << 17
 FEWEST_TREES = 1 << 4
 
 TRIED = (-2, 5)
-"""Powers of 2 of the noise that a label's people are tried at, where nobody guessed them."""
+"""Powers of 2 of the noise that a label's people are tried at, where nobody guessed them.
+
+Fewer people too, where a label has others below it.
+"""
 
 MOST_PEOPLE = 2.0**36
 """Of a leaf: more are no less above the noise."""
@@ -179,7 +182,8 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
         The closed form, of levels that split whole digits.
     mechanism : function
     people : float, optional
-        A public guess of all. Default: where the bias is largest.
+        A public guess of all. Default: of the numbers that are tried, powers of 2 around the
+        noise, that with the largest bias that is sure.
 
     Returns
     -------
@@ -198,11 +202,13 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
         if people is None:
             noise = log2(max(tree.variances[window.levels[1]], 1.0)) / 2
             middle = round(noise - log2(window.others(1.0)))
-            tried = [2.0 ** (middle + power) for power in range(*TRIED)]
+            # A label above others is worst off where it has as many people, not each combination.
+            below = (window.labels // window.sizes[window.axis - 1]).bit_length()
+            tried = [2.0 ** (middle + power) for power in range(TRIED[0] - below, TRIED[1])]
         else:
             tried = [people / cells]
         biases = {each: _bias(window, run, window.others(each)) for each in tried}
-        each = max(biases, key=lambda each: biases[each][0])
+        each = max(biases, key=lambda each: abs(biases[each][0]) - SURE * biases[each][1])
         bias, doubt = (figure * cells for figure in biases[each])
         error = sqrt(_variance(grid, tree, ends, axis))
         row = {"bias": bias, "simulation_error": doubt, "standard_error": error}

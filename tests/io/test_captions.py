@@ -6,6 +6,7 @@ import pytest
 import geodp
 from geodp.interval import Z
 from geodp.io import picture
+from geodp.io.frame import pixel_errors
 from geodp.io.tables import counted
 from tests.grids import half, masked
 
@@ -101,3 +102,18 @@ def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
     assert pixel["cells"] == 1024**2 * max(len(labels), 1)
     block = release.standard_error(pixel["cells"])
     assert pixel["standard_error"] == pytest.approx(block, rel=1e-5)
+
+
+def test_words_are_drawn_as_they_are_and_not_as_mathematics(tmp_path):
+    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
+    release = geodp.publish(table, epsilon=1, unit="a $\\frac$ of $x_{")
+    release.write(tmp_path / "out")
+    assert (tmp_path / "out" / "public" / "population.png").is_file()
+
+
+def test_under_a_mask_the_pixel_is_a_whole_one():
+    grid = geodp.Grid.regular((1700, 1700))
+    inside = np.zeros(grid.shape, bool)
+    inside[:700, :700] = inside[-700:, -700:] = inside[850, 850] = True
+    (pixel,) = pixel_errors(masked(grid, inside), lambda pixel: 1.0)
+    assert pixel["cells"] == 4  # drawn in blocks of 2 x 2 cells

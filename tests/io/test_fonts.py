@@ -140,7 +140,7 @@ def test_the_card_says_that_the_name_is_not_on_the_map(tmp_path):
     with pytest.warns(LettersWarning):
         released(KANTO).write(tmp_path / "out", name=NOBODYS)
     card = (tmp_path / "out" / "public" / "release.json").read_text(encoding="utf-8")
-    assert "without the name, as no font was there" in card
+    assert "without words for which no font was there" in card
 
 
 def test_the_command_line_says_it_once_and_plainly(tmp_path):

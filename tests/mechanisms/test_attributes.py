@@ -257,3 +257,14 @@ def test_the_command_line_warns_once_before_the_charge(tmp_path):
     done = CliRunner().invoke(plan_command, [*place, "--output", str(tmp_path / "plan.toml")])
     assert done.stderr.startswith("Warning: ")
     assert f"# {said}" in (tmp_path / "plan.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["pyramid", "topdown"])
+def test_the_worst_case_of_a_label_above_others_is_looked_at(method):
+    """It has as many people as the noise where each of its combinations has far fewer."""
+    grid = geodp.Grid.regular((64, 64)).with_attribute("a", list("01234567"))
+    grid = grid.with_attribute("b", [str(label) for label in range(64)])
+    (worst, _) = rows_of(grid, method, "0.5", None)
+    (known, _) = rows_of(grid, method, "0.5", 244.0 * 64 * 64)
+    assert not worst["holds"]
+    assert worst["bias"] > 0.8 * known["bias"] > 10_000
