@@ -5,6 +5,7 @@ import sys
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from geodp.errors import UsageError
 from geodp.kernels import noise as kernels
 from geodp.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, NodeNoise, node
 from geodp.noise.law import exp_interval
-from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream
+from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream, blocks
+from geodp.workspace import Workspace
 from tests.reference import additive
 from tests.reference import noise as reference
 from tests.strategies import secrets
@@ -207,6 +209,35 @@ def test_a_tie_is_decided_by_the_node_s_own_further_digits():
     assert set(drawn.tolist()) == {3, 4}
     backwards, _ = source.draw(words, group, slot, nodes[::-1].copy())
     assert backwards[::-1].tolist() == drawn.tolist()
+
+
+def test_further_digits_are_those_of_the_node_under_the_marked_stream():
+    key = NoiseKey(bytes(range(32)))
+    source = NodeNoise(key, 7, law_of("laplace", Fraction(5)))
+    found = list(islice(source._digits(np.uint64(9)), 24))
+    address = np.array([9], np.uint64)
+    expected = [blocks(key, 7 + 2**31, address, counter)[:, 0] for counter in range(3)]
+    assert found == np.concatenate(expected).tolist()
+    assert not {*found} & {*source.blocks(address)[:, 0].tolist()}  # none was taken before
+
+
+def test_ties_of_children_are_decided_by_the_children_s_own_further_digits(monkeypatch):
+    law, fanout = law_of("laplace", Fraction(5)), 5
+    source = NodeNoise(NoiseKey(bytes(32)), 7, law)
+    above = np.array([3, 4, 11, 12, 200, 201, 202, 999], np.uint64)
+
+    def ties(_key, _stream, _address, line):
+        line[:] = law.threshold[3]
+
+    monkeypatch.setattr(node, "lines", ties)
+    drawn, _ = source.children(above, fanout, Workspace())
+    assert set(drawn.tolist()) == {3, 4}
+    words = np.full((8, drawn.size), law.threshold[3], np.uint64)
+    child = (above[:, None] * np.uint64(fanout) + np.arange(fanout, dtype=np.uint64)).reshape(-1)
+    at = np.arange(drawn.size)
+    again, rounding = source.draw(words, at, at % 7, child)
+    assert (drawn == again).all()
+    assert drawn.dtype == again.dtype == rounding.dtype == np.int64
 
 
 @any_law

@@ -166,3 +166,20 @@ def test_standard_error_takes_numbers_and_arrays():
     for wrong in (0, 2000, -1, 1.5):
         with pytest.raises(UsageError, match="1 to 1024"):
             release.standard_error(wrong)
+
+
+def test_an_event_says_whom_it_protects_and_whether_the_bound_is_enforced():
+    grid = geodp.Grid.regular((4, 4))
+    key, count = np.arange(3, dtype=np.uint64), np.array([3, 4, 5])
+    plain = geodp.publish(geodp.CountTable.from_keys(grid, key, count), epsilon=1, contribution=2)
+    assert (plain.event.unit, plain.event.enforced) == ("person", False)
+    table = geodp.CountTable.from_keys(grid, key, count, bound=2, enforced=True)
+    bounded = geodp.publish(table, epsilon=1, unit="household").event
+    assert (bounded.unit, bounded.enforced, bounded.contribution) == ("household", True, 2)
+
+
+def test_what_a_method_does_not_take_is_refused_in_its_own_words():
+    line = geodp.CountTable.from_dense(np.ones(16, int), geodp.Grid.regular((16,)))
+    with pytest.raises(UsageError) as refused:
+        geodp.publish(line, method="ugrid", epsilon=1)
+    assert str(refused.value) == geodp.METHODS["ugrid"].refusal(line.grid)
