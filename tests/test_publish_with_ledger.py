@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import BudgetError, UsageError
 from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.mechanisms.pyramid import Pyramid
 from tests.keys import keep
 
@@ -106,3 +106,36 @@ def test_eight_publishers_at_once_against_a_cap_for_five(ledger):
     assert answers == ["published"] * 5 + ["refused"] * 3
     assert ledger.check()
     assert len(ledger.charges("census")) == 5
+
+
+def test_a_budget_in_rho_is_charged_as_the_cap_is_kept(tmp_path):
+    """Exactly where the cap is concentrated too; converted where it is not."""
+    tenth = Fraction(1, 10)
+    made = Ledger.create(tmp_path / "gaussian.ledger")
+    made.add_dataset("concentrated", ZeroConcentratedDP(Fraction(5)))
+    made.add_dataset("approximate", ApproximateDP(Fraction(9), Fraction(1, 10**6)))
+    geodp.publish(TABLE, rho=tenth, ledger=made, dataset="concentrated")
+    assert made.spent("concentrated").rho == tenth
+    converted = geodp.publish(
+        TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="concentrated"
+    )
+    assert made.spent("concentrated").rho == tenth + converted.event.rho
+    geodp.publish(TABLE, epsilon=tenth, ledger=made, dataset="concentrated")
+    assert made.spent("concentrated").rho == tenth + converted.event.rho + tenth**2 / 2
+    geodp.publish(TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="approximate")
+    spent = made.spent("approximate")
+    assert (spent.epsilon, spent.delta) == (1, Fraction(1, 10**9))
+
+
+def test_a_fresh_key_has_a_fingerprint_of_its_own(ledger):
+    for _ in range(2):
+        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
+    found = [charge.fingerprint for charge in ledger.charges("census")]
+    assert len(set(found)) == 2
+    assert {len(fingerprint) for fingerprint in found} == {64}
+
+
+def test_noise_too_wide_to_be_drawn_is_refused_before_the_charge(ledger):
+    with pytest.raises(UsageError):
+        geodp.publish(TABLE, epsilon=Fraction(1, 10**9), ledger=ledger, dataset="census")
+    assert ledger.spent("census").epsilon == 0
