@@ -220,7 +220,8 @@ def section(result: dict[str, Any]) -> str:
         "",
         f"Python {here['python']}, NumPy {here['numpy']}, {installed}; {here['processor']}. "
         + (
-            f"Not measured, for reasons that the run prints: {', '.join(missing)}. "
+            f"Not measured, for reasons that bench/results/{SAVED.name} tells: "
+            f"{', '.join(missing)}. "
             if missing
             else ""
         )
