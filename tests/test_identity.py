@@ -13,13 +13,13 @@ from geodp.accounting import NEIGHBOURS, Event, budget
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.grid import Grid
 from geodp.identity import components, encode, release_digest, streamed_digest
-from geodp.ledger import Ledger
 from geodp.loss import PureDP
 from geodp.mechanisms import pyramid
 from geodp.mechanisms.pyramid import Pyramid
 from geodp.order import Order
 from geodp.regions import Regions
 from tests.keys import keep
+from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) * 100, GRID)
@@ -27,9 +27,7 @@ TABLE = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) * 100, GRID)
 
 @pytest.fixture
 def ledger(tmp_path):
-    made = Ledger.create(tmp_path / "office.ledger")
-    made.add_dataset("census", PureDP(Fraction(1)))
-    return made
+    return small_ledger(tmp_path)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from geodp.ledger import Ledger
 from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.mechanisms.pyramid import Pyramid
 from tests.keys import keep
+from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
@@ -19,9 +20,7 @@ TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
 
 @pytest.fixture
 def ledger(tmp_path):
-    made = Ledger.create(tmp_path / "office.ledger")
-    made.add_dataset("census", PureDP(Fraction(1)))
-    return made
+    return small_ledger(tmp_path)
 
 
 @pytest.fixture
