@@ -168,8 +168,10 @@ class Pixel:
             index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
             key = np.sort(grid.encode(index[:, grid.contains(index)]))
             return cls(int(key.size), key)
+        if grid.regions is not None or any(order.offset):
+            return cls(cells, None)  # blocks of the map are no runs of keys
         wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
-        for digits in range(len(order.radices) * (grid.regions is None) * (not any(order.offset))):
+        for digits in range(len(order.radices)):
             found = order.sides(digits, len(wanted)).tolist()
             exact = all(found[axis] == block for axis in places)
             if exact and all(side >= size for side, size in zip(found, wanted, strict=True)):
@@ -186,8 +188,8 @@ def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
     at = grid.decode(grid.domain.keys_of_ranks(parts[nearest]))
     if most == 1:
         return at[:, 0]
-    within = np.indices((block, block)).reshape(2, -1)
-    within = within[:, :: max(1, within.shape[1] // SEEN**2)]
+    side = np.arange(0, block, max(1, block // SEEN))
+    within = np.array(np.meshgrid(side, side)).reshape(2, -1)
     held = []
     for cell in at.T:
         index = np.repeat(cell[:, None], within.shape[1], axis=1)
