@@ -215,23 +215,37 @@ class Release:
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Standard error of every released cell, one number where all have the same."""
-        errors = self.block_errors
-        if errors is None:
+        if self.block_errors is None:
             return None
-        cell = errors[-1].describe()
-        if cell["largest"] == cell["standard_error"]:
-            return errors[-1].standard_error
+        if self._alike is not None:
+            return self._alike
         return cell_errors(self._variances, self.table.key)
+
+    @property
+    def _alike(self) -> float | None:
+        """Standard error of a cell, where there is one and all cells have the same."""
+        if self.block_errors is None:
+            return None
+        cell = self.block_errors[-1].describe()
+        same = cell["largest"] == cell["standard_error"]
+        return self.block_errors[-1].standard_error if same else None
 
     def errors(self, tops: Tops | None = None) -> Errors | None:
         """What files say of the errors of cells; None where these depend on the data.
 
         ``tops``: as for :class:`geodp.interval.NodeSums`, where the table is a part of a release.
         """
-        if (error := self.cell_errors()) is None:
+        error, intervals = self.cell_errors(), self.intervals(tops)
+        return None if error is None else Errors(error, intervals)
+
+    def intervals(self, tops: Tops | None = None) -> Intervals | None:
+        """95 % intervals of single cells, as :meth:`estimate` gives them; None where errors has.
+
+        ``tops``: as for :meth:`errors`.
+        """
+        if self.block_errors is None:
             return None
-        alike = error if isinstance(error, float) else None
-        return Errors(error, cell_intervals(self.method, self.table, alike, tops))
+        return cell_intervals(self.method, self.table, self._alike, tops)
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
@@ -300,7 +314,7 @@ def intervals_of(table: ReleasedTable) -> Intervals:
 
     Raises UsageError where the error depends on the data.
     """
-    found = Release(table).errors()
-    if found is None or found.intervals is None:
+    found = Release(table).intervals()
+    if found is None:
         raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
-    return found.intervals
+    return found

@@ -13,6 +13,7 @@ from geodp.io.mosaic import Tiling, mosaic_bands, write_vrt
 from geodp.io.parts import PartsFolder
 from geodp.io.staging import CARD
 from geodp.io.tables import counted
+from geodp.io.uncertainty import standard_error_of
 
 EMPTY = "empty.tif"
 """One tile for all that hold nobody and lie inside the domain."""
@@ -41,8 +42,7 @@ def draw(
         What the card lists.
     """
     grid, name, event = run.cut.grid, folder.name, run.cut.event
-    blocks, software = card["expected_error"]["blocks"], card["software"]
-    error = None if blocks is None else blocks[0]["largest"]
+    error, software = standard_error_of(card), card["software"]
     dtype = "float32" if max(e["largest"] for e in entries) <= EXACT_FLOAT32 else "float64"
     tags = {
         "TIFFTAG_SOFTWARE": f"{software['name']} {software['version']}",

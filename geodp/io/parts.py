@@ -29,7 +29,7 @@ from geodp.io.publication import (
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staged_release import check_publication, listed_at_most, require_space
 from geodp.io.staging import CARD, PARTS_SCHEMA, staged
-from geodp.io.uncertainty import BESIDE, Errors
+from geodp.io.uncertainty import Errors, beside_of
 from geodp.table import ReleasedTable
 
 LAST_FILES = 5.0
@@ -145,9 +145,7 @@ class PartsFolder:
 
     def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
         located = tables.has_geometry(self.grid)
-        blocks = card["expected_error"]["blocks"]
-        beside = () if blocks is None else BESIDE
-        columns = [*tables.column_names(self.grid, self.name, beside)]
+        columns = [*tables.column_names(self.grid, self.name, beside_of(card))]
         listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
         return {
             "name": entry["name"],

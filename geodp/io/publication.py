@@ -22,7 +22,7 @@ from geodp.io.manifest import SUMS, sha256, sums_text
 from geodp.io.picture import why_no_picture, write_png
 from geodp.io.regions import regions_file, write_regions
 from geodp.io.staging import CARD
-from geodp.io.uncertainty import Errors, names_of
+from geodp.io.uncertainty import Errors, names_of, standard_error_of
 from geodp.table import ReleasedTable
 
 OWN = ("name", "release_id", "files", "left_out")
@@ -177,12 +177,9 @@ def _write_level(
     said = {
         "level": areas.level,
         "unit": tables.counted(name, areas.event.unit),
-        **_values_in_words(card),
+        "values": card["mechanism"]["values"],
     }
-    said.pop("low, high", None)
-    if areas.standard_error is None:
-        said.pop("standard_error", None)
-    else:
+    if areas.standard_error is not None:
         said["standard_error"] = f"of each area {card['expected_error']['holds']}"
     files.add(
         f"{stem}.csv",
@@ -243,8 +240,9 @@ def _write_raster(
         "GEODP_REPORT": CARD,
     }
     path = files.folder / f"{name}.tif"
-    if errors is not None:
-        errors = replace(errors, standard_error=card["expected_error"]["blocks"][0]["largest"])
+    largest = standard_error_of(card)
+    if errors is not None and largest is not None:
+        errors = replace(errors, standard_error=largest)
     cog.write_cog(table, path, name=name, errors=errors, tags=tags)
     files.add(
         path.name,

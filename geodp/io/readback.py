@@ -29,7 +29,7 @@ from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry
 from geodp.io.regions import read_regions, regions_file
 from geodp.io.staging import CARD, PARTS_SCHEMA, SCHEMA
 from geodp.io.tileset import read_tileset
-from geodp.io.uncertainty import BESIDE
+from geodp.io.uncertainty import beside_of
 from geodp.lattice import Lattice, crs_text
 from geodp.order import Order
 from geodp.regions import RegionOrder
@@ -229,18 +229,11 @@ def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:
 
 def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
     """The table of the Parquet file or its parts, without geometry."""
-    beside = () if standard_error_of(card) is None else BESIDE
-    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], beside))
+    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], beside_of(card)))
     files = parquet_files(folder, card)
     rows = [open_parquet(path).read(columns=columns) for path in files]
     require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
-
-
-def standard_error_of(card: dict[str, Any]) -> float | None:
-    """The standard error of a cell; None where the error depends on the data."""
-    blocks = card["expected_error"]["blocks"]
-    return None if blocks is None else float(blocks[0]["largest"])
 
 
 def kind_of(card: dict[str, Any]) -> tuple[bool, bool]:

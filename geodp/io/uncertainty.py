@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,17 @@ class Errors:
         each = np.broadcast_to(error if isinstance(error, float) else error[rows], key.shape)
         ends = () if self.intervals is None else widened(*self.intervals.of(key))
         return [six_digits(each), *ends]
+
+
+def standard_error_of(card: Mapping[str, Any]) -> float | None:
+    """The largest standard error of a cell on a card; None where it depends on the data."""
+    blocks = card["expected_error"]["blocks"]
+    return None if blocks is None else float(blocks[0]["largest"])
+
+
+def beside_of(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of the columns beside the count in the tables of a card's cells."""
+    return () if standard_error_of(card) is None else BESIDE
 
 
 def names_of(errors: Errors | None) -> tuple[str, ...]:

@@ -40,11 +40,10 @@ from geodp.io.readback import (
     read_release_table,
     read_table,
     require,
-    standard_error_of,
 )
 from geodp.io.staging import CARD
 from geodp.io.tileset import Tileset
-from geodp.io.uncertainty import ERROR, HIGH, LOW, Intervals
+from geodp.io.uncertainty import ERROR, HIGH, LOW, Intervals, standard_error_of
 from geodp.lattice import Lattice
 from geodp.table import ReleasedTable
 
