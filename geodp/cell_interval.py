@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geodp.areas import Variances, cell_errors
 from geodp.grid import Grid
-from geodp.interval import CORE, HULL, LAPLACE_Z, NodeSums, Reach, Tops, Z, strength
+from geodp.interval import CORE, HULL, LAPLACE_Z, NodeSums, Reach, Tops, Z, rounded_out, strength
 from geodp.table import ReleasedTable
 from geodp.variance import TreeVariance, possible_children
 
@@ -89,7 +89,7 @@ class PlainIntervals:
         count[listed] = table.count[np.searchsorted(table.key, key[listed])]
         factor = LAPLACE_Z if table.event.rho is None else Z
         error = cell_errors(self.variances, key) if self.error is None else self.error
-        margin = factor * error
+        margin = rounded_out(factor * error, count)
         return count - margin, count + margin
 
 

@@ -25,6 +25,7 @@ from geodp.variance import MOST_CHILDREN, TreeVariance
 PLAIN, HULL, CORE = range(3)
 
 Floats = NDArray[np.float64]
+Sums = NDArray[np.int64] | NDArray[np.float64]
 
 Tops = tuple[int, NDArray[np.uint64], NDArray[np.int64]]
 """Keys that a node of a level covers, and all its nodes that hold somebody, with their counts."""
@@ -114,6 +115,7 @@ class Reach:
         variance = np.maximum(self.variance, 1e-12)
         excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
         margin = (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
+        margin = rounded_out(margin, self.count)
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
         down = self.count[PLAIN] - self._moved(self.gaining, margin[PLAIN], None, losses)
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
@@ -138,6 +140,11 @@ class Reach:
             lost = np.sqrt(np.tensordot(spread**2, nodes, 1)) * SKEWED_Z
             found = np.minimum(found, np.tensordot(mean, nodes, 1) + np.hypot(margin, lost))
         return found
+
+
+def rounded_out(margin: Any, count: Any) -> Any:
+    """Return a margin that holds a whole count above 2^53, which the float ``count`` may miss."""
+    return margin + np.spacing(np.abs(count))
 
 
 def strength(tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool) -> float:
@@ -297,6 +304,8 @@ def _around(
 class NodeSums:
     """Released sums of nodes by prefix sums.
 
+    Whole counts are summed as whole numbers: beside one of 2^59, floats would lose its neighbours.
+
     Parameters
     ----------
     table : ReleasedTable
@@ -316,10 +325,10 @@ class NodeSums:
             self._layers.append(self._layer(*tops[1:]))
 
     @staticmethod
-    def _layer(key: NDArray[np.uint64], count: Any) -> tuple[NDArray[np.uint64], Floats]:
-        return key, np.concatenate([np.zeros(1), np.cumsum(count, dtype=np.float64)])
+    def _layer(key: NDArray[np.uint64], count: Any) -> tuple[NDArray[np.uint64], Sums]:
+        return key, np.concatenate([np.zeros(1, count.dtype), np.cumsum(count)])
 
-    def _at(self, stride: int) -> tuple[NDArray[np.uint64], Floats, int]:
+    def _at(self, stride: int) -> tuple[NDArray[np.uint64], Sums, int]:
         """Keys, prefix sums, and how many of these keys a node covers."""
         above = bool(self._from) and stride >= self._from
         return *self._layers[above], stride // self._from if above else stride
@@ -335,7 +344,7 @@ class NodeSums:
         first = prefix * np.uint64(stride)
         last = first + np.uint64(stride - 1)
         ends = np.searchsorted(key, first, "left"), np.searchsorted(key, last, "right")
-        found: Floats = sums[ends[1]] - sums[ends[0]]
+        found: Floats = (sums[ends[1]] - sums[ends[0]]).astype(np.float64)
         return found
 
     def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], Floats]:
@@ -349,4 +358,5 @@ class NodeSums:
         end = int(np.searchsorted(key, ends[1], "right"))
         node = key[begin:end] // np.uint64(stride)
         first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
-        return node[first], np.diff(sums[begin + np.append(first, node.size)])
+        held = np.diff(sums[begin + np.append(first, node.size)])
+        return node[first], held.astype(np.float64)

@@ -22,7 +22,7 @@ from geodp.card import card_of
 from geodp.cell_interval import cell_intervals
 from geodp.errors import UsageError
 from geodp.grid import Grid
-from geodp.interval import LAPLACE_Z, Estimate, Tops, Z, reach, strength
+from geodp.interval import LAPLACE_Z, Estimate, Tops, Z, reach, rounded_out, strength
 from geodp.io import frame
 from geodp.io.staged_release import StagedRelease, stage_release
 from geodp.io.uncertainty import Errors, Intervals
@@ -100,8 +100,9 @@ class Release:
         if not self.method.nonnegative:
             # The sum of a few Laplace noises has longer tails than that of many.
             tails = cells.cells if len(tree.fanouts) == 1 else 1
-            margin = (Z + (LAPLACE_Z - Z) / tails) * error
-            return Estimate(count, error, count - margin, count + margin, False)
+            middle = float(count)
+            margin = rounded_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
+            return Estimate(count, error, float(middle - margin), float(middle + margin), False)
         strong = strength(tree, cells.key, self.event.rho is not None)
         found = reach(tree, self.table, cells.key, strong, grid)
         alone = losses = None
