@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.machine import machine
+from bench.measure.machine import machine
 from bench.tables import kept
 from geodp.errors import GeodpError
 
@@ -21,9 +21,9 @@ BENCHMARKS = {
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
-"""Modules of this package. Each has ``TITLE``, ``measure(...)``, whose keywords are its options
-and which returns plain values, and ``show(result)``; ``options(parser)`` adds the options. Where a
-document shows the figures, ``SAVED`` is the kept file and ``fill_document()`` shows it."""
+"""Modules of :mod:`bench.suites`. Each has ``TITLE``, ``measure(...)``, whose keywords are its
+options and which returns plain values, and ``show(result)``; ``options(parser)`` adds the options.
+Where a document shows the figures, ``SAVED`` is the kept file and ``fill_document()`` shows it."""
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of geodp.")
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name, what in BENCHMARKS.items():
-        module = import_module(f"bench.{name}")
+        module = import_module(f"bench.suites.{name}")
         command = commands.add_parser(name, help=what, description=what.capitalize() + ".")
         command.add_argument("--json", type=Path, metavar="FILE", help="also write the figures")
         if hasattr(module, "SAVED"):
@@ -44,7 +44,7 @@ def main() -> None:
         module.options(command)
     chosen = vars(parser.parse_args())
     name, file, update = chosen.pop("name"), chosen.pop("json"), chosen.pop("update", False)
-    module = import_module(f"bench.{name}")
+    module = import_module(f"bench.suites.{name}")
     try:
         result: dict[str, Any] = module.measure(**chosen)
     except GeodpError as error:

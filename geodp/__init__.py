@@ -6,44 +6,44 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from geodp.accounting import Event as Event
+    from geodp.analysis.evaluate import Evaluation as Evaluation
+    from geodp.analysis.evaluate import evaluate as evaluate
+    from geodp.analysis.plan import Plan as Plan
+    from geodp.analysis.plan import plan as plan
     from geodp.errors import GeodpError as GeodpError
-    from geodp.evaluation import Evaluation as Evaluation
-    from geodp.evaluation import evaluate as evaluate
-    from geodp.grid import Grid as Grid
-    from geodp.io.mesh import read_mesh as read_mesh
-    from geodp.io.points import read_points as read_points
-    from geodp.io.raster import read_raster as read_raster
-    from geodp.io.tabular import read_table as read_table
+    from geodp.grid.grid import Grid as Grid
+    from geodp.io.read.mesh import read_mesh as read_mesh
+    from geodp.io.read.points import read_points as read_points
+    from geodp.io.read.raster import read_raster as read_raster
+    from geodp.io.read.table import read_table as read_table
     from geodp.mechanisms import METHODS as METHODS
-    from geodp.planning import Plan as Plan
-    from geodp.planning import plan as plan
-    from geodp.publisher import publish as publish
-    from geodp.randomness import NoiseKey as NoiseKey
-    from geodp.release import Release as Release
-    from geodp.table import CountTable as CountTable
-    from geodp.table import ReleasedTable as ReleasedTable
+    from geodp.privacy.event import Event as Event
+    from geodp.privacy.key import NoiseKey as NoiseKey
+    from geodp.release.publish import publish as publish
+    from geodp.release.release import Release as Release
+    from geodp.table.counts import CountTable as CountTable
+    from geodp.table.counts import ReleasedTable as ReleasedTable
 
 __version__ = "0.1.0"
 
 _HOME = {
     "METHODS": "geodp.mechanisms",
-    "CountTable": "geodp.table",
-    "Evaluation": "geodp.evaluation",
-    "Event": "geodp.accounting",
+    "CountTable": "geodp.table.counts",
+    "Evaluation": "geodp.analysis.evaluate",
+    "Event": "geodp.privacy.event",
     "GeodpError": "geodp.errors",
-    "Grid": "geodp.grid",
-    "NoiseKey": "geodp.randomness",
-    "Plan": "geodp.planning",
-    "Release": "geodp.release",
-    "ReleasedTable": "geodp.table",
-    "evaluate": "geodp.evaluation",
-    "plan": "geodp.planning",
-    "publish": "geodp.publisher",
-    "read_mesh": "geodp.io.mesh",
-    "read_points": "geodp.io.points",
-    "read_raster": "geodp.io.raster",
-    "read_table": "geodp.io.tabular",
+    "Grid": "geodp.grid.grid",
+    "NoiseKey": "geodp.privacy.key",
+    "Plan": "geodp.analysis.plan",
+    "Release": "geodp.release.release",
+    "ReleasedTable": "geodp.table.counts",
+    "evaluate": "geodp.analysis.evaluate",
+    "plan": "geodp.analysis.plan",
+    "publish": "geodp.release.publish",
+    "read_mesh": "geodp.io.read.mesh",
+    "read_points": "geodp.io.read.points",
+    "read_raster": "geodp.io.read.raster",
+    "read_table": "geodp.io.read.table",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.grid import Grid
-from geodp.order import Order
-from geodp.regions import Regions
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Regions
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
 
 SEX = ("sex", ["f", "m"])
 AGE = ("age", ["young", "middle", "old"])

@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import closing
 from fractions import Fraction as F
 
-from geodp.ledger import Ledger
-from geodp.loss import PureDP, ZeroConcentratedDP
-from geodp.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP, ZeroConcentratedDP
+from geodp.privacy.neighbours import ADD_REMOVE
 
 FIFTH = PureDP(F(1, 5))
 

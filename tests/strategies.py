@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from geodp.grid import Grid
-from geodp.table import CountTable
+from geodp.grid.grid import Grid
+from geodp.table.counts import CountTable
 
 secrets = st.binary(min_size=32, max_size=32)
 

@@ -5,7 +5,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from geodp.accounting import (
+from geodp.errors import UsageError
+from geodp.privacy.event import (
     ADD_REMOVE,
     CONCENTRATED,
     LONGEST,
@@ -17,9 +18,8 @@ from geodp.accounting import (
     event,
     rational,
 )
-from geodp.errors import UsageError
-from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP, epsilon_for, rho_for
-from geodp.noise import DiscreteGaussian, DiscreteLaplace
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, epsilon_for, rho_for
+from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace
 
 
 def spent(neighbours=ADD_REMOVE, contribution=1, sensitivity=1, rho=None, **changed):

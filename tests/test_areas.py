@@ -7,11 +7,11 @@ import pyarrow.parquet
 import pytest
 
 from geodp import CountTable, Grid, NoiseKey, publish
-from geodp.areas import areas_of, levels_above
+from geodp.accuracy.areas import areas_of, levels_above
 from geodp.errors import UsageError
-from geodp.io.arealevels import file_names
-from geodp.io.verification import verify
-from geodp.regions import Regions
+from geodp.grid.hierarchy import Regions
+from geodp.io.verify.verify import verify
+from geodp.io.write.areas import file_names
 from tests.reference.blocks import largest_variances
 
 EDGES = (139.0125, 35.0125, 139.40625, 35.3)

@@ -15,20 +15,12 @@ from geodp.errors import UsageError
 from geodp.mechanisms import mechanism
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
-from bench import (
-    accuracy,
-    contenders,
-    cost,
-    coverage,
-    data,
-    evidence,
-    methods,
-    peers,
-    public,
-    pyramid,
-    rectangles,
-    tables,
-)
+from bench import tables
+from bench.inputs import named, public
+from bench.measure import cost
+from bench.measure import errors as accuracy
+from bench.rivals import libraries
+from bench.suites import coverage, methods, peers, pyramid, pyramid_parts, rectangles
 from bench.tables import markdown
 
 ROOT = Path(__file__).parents[1]
@@ -121,16 +113,16 @@ def test_peers_measure_what_is_there():
 
 @pytest.mark.usefixtures("no_processes")
 def test_a_peer_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(contenders, "version", lambda package: package == "geodp" or None)
+    monkeypatch.setattr(libraries, "version", lambda package: package == "geodp" or None)
     found = peers.measure(["topdown"], ["diffprivlib histogramdd"], "clusters", 16, rounds=1)
     assert {"contender": "diffprivlib histogramdd", "reason": "not installed"} in found["missing"]
 
 
-@pytest.mark.parametrize("other", contenders.OTHERS, ids=lambda other: other.name)
+@pytest.mark.parametrize("other", libraries.OTHERS, ids=lambda other: other.name)
 def test_every_peer_releases_the_table(other):
-    if contenders.version(other.package) is None:
+    if libraries.version(other.package) is None:
         pytest.skip(f"{other.package} is not installed")
-    table = data.load("clusters", 16)
+    table = named.load("clusters", 16)
     run, vector = other.prepare(table, Fraction(10))
     released, truth = vector(run(0)), table.to_vector()
     assert released.shape == truth.shape
@@ -141,12 +133,12 @@ def test_every_peer_releases_the_table(other):
 @pytest.mark.parametrize("name", ["NumPy topdown (T2)", "PyWavelets Privelet"])
 def test_the_numpy_twins_have_the_error_of_the_methods(name):
     method = {"NumPy topdown (T2)": "topdown", "PyWavelets Privelet": "privelet"}[name]
-    if contenders.version(contenders.by_name(name).package) is None:
+    if libraries.version(libraries.by_name(name).package) is None:
         pytest.skip("it is not installed")
-    table = data.load("clusters", 32)
+    table = named.load("clusters", 32)
     truth = table.to_vector()
     errors = []
-    for contender in (contenders.by_name(name), contenders.of_method(method)):
+    for contender in (libraries.by_name(name), libraries.of_method(method)):
         run, vector = contender.prepare(table, Fraction(1, 10))
         trials = [accuracy.by_area(vector(run(trial)) - truth)[:5] for trial in range(30)]
         errors.append(np.mean(trials, axis=0))
@@ -185,9 +177,9 @@ def test_errors_by_area_and_of_rectangles_by_definition():
 
 
 def test_errors_by_area_agree_with_the_library():
-    table = data.load("clusters", 16)
+    table = named.load("clusters", 16)
     truth = table.to_vector()
-    run, vector = contenders.of_method("laplace").prepare(table, Fraction(1, 10))
+    run, vector = libraries.of_method("laplace").prepare(table, Fraction(1, 10))
     own = np.mean([accuracy.by_area(vector(run(t)) - truth) for t in range(100)], axis=0)
     found = geodp.evaluate(table, methods="laplace", epsilon="0.1", trials=100, public=True)
     assert own[:5:2] == pytest.approx(found.to_dict()["methods"]["laplace"]["mae"][:3], rel=0.1)
@@ -195,26 +187,26 @@ def test_errors_by_area_agree_with_the_library():
 
 @pytest.mark.parametrize("name", ["clusters", "uniform", "trips"])
 def test_data_are_the_same_every_time(name):
-    first = data.load(name, 8)
-    data.load.cache_clear()
-    again = data.load(name, 8)
+    first = named.load(name, 8)
+    named.load.cache_clear()
+    again = named.load(name, 8)
     assert (first.key == again.key).all()
     assert (first.count == again.count).all()
     assert set(first.grid.shape) == {8}
 
 
-@pytest.mark.parametrize("shape", data.SHAPES)
+@pytest.mark.parametrize("shape", named.SHAPES)
 def test_a_sample_has_exactly_its_scale(shape):
-    assert data.sample(shape, 16, 12_345).count.sum() == 12_345
+    assert named.sample(shape, 16, 12_345).count.sum() == 12_345
 
 
 def test_unknown_data_and_odd_sizes_are_refused():
     with pytest.raises(UsageError):
-        data.load("nowhere", 16)
+        named.load("nowhere", 16)
     with pytest.raises(UsageError):
-        data.load("clusters", 17)
+        named.load("clusters", 17)
     with pytest.raises(UsageError):
-        data.load("kanto-example", 1024)
+        named.load("kanto-example", 1024)
 
 
 def test_a_contender_that_fails_alone_gives_its_reason():
@@ -281,12 +273,12 @@ def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):
 
 
 def test_errors_beside_plans_are_measured():
-    for rows in (evidence.gaussian(2, side=8), evidence.planned(2, side=8)):
+    for rows in (pyramid_parts.gaussian(2, side=8), pyramid_parts.planned(2, side=8)):
         for row in rows:
             jsonschema.validate(row, {"required": list(AREAS), "properties": AREAS})
             assert row["ratio"][0] == pytest.approx(1, abs=0.6)
     for seed in range(50):
-        spec = evidence.random_plan(np.random.default_rng(seed), 18)
+        spec = pyramid_parts.random_plan(np.random.default_rng(seed), 18)
         chain = mechanism(spec).levels(geodp.Grid.regular((512, 512)))
         assert np.prod(chain.fanouts) == 2**18
         assert min(chain.shares) >= Fraction(2, 100)
@@ -295,7 +287,7 @@ def test_errors_beside_plans_are_measured():
 @pytest.mark.real
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not beside the project")
 def test_the_pyramid_beside_the_paper_on_a_small_table(monkeypatch):
-    monkeypatch.setattr(evidence, "TABLES", ("hiroshima-2020",))
+    monkeypatch.setattr(pyramid_parts, "TABLES", ("hiroshima-2020",))
     found = pyramid.measure(DATA, ["ratios", "gains"], trials=4)
     assert [row["epsilon"] for row in found["ratios"]] == ["0.1", "1"]
     for row in found["ratios"]:
@@ -325,10 +317,10 @@ def test_the_committed_figures_show_what_is_claimed():
     assert by_method["pyramid:setting=fine"]["mae"][0] <= 0.9 * by_method["laplace"]["mae"][0]
     for row in found["sizes"]:
         assert row["closed_ratio"] < 1
-        assert row["area"] > evidence.LARGEST_MEASURED or row["ratio"] < 1
+        assert row["area"] > pyramid_parts.LARGEST_MEASURED or row["ratio"] < 1
     assert all((row["largest"] < 1) == (row["bits"] > 1) for row in found["domains"])
     for row in found["ratios"] + found["large"]:
-        few = sum(cells <= evidence.LARGEST_MEASURED for cells in row["areas"])
+        few = sum(cells <= pyramid_parts.LARGEST_MEASURED for cells in row["areas"])
         assert max(row["ratio"][:few]) < 1
         assert max(row["closed_ratio"][few:], default=0) < 1
     for row in found["gaussian"] + found["planned"]:

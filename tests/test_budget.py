@@ -6,9 +6,9 @@ from fractions import Fraction as F
 import pytest
 from click.testing import CliRunner
 
-from geodp.cli.budget import budget
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.cli.commands.budget import budget
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 from tests.ledgers import charge, forge, small_ledger, used_ledger
 
 

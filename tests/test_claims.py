@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp import distributed, optimise, table
-from geodp.distributed import run
-from geodp.io import cog, mosaic, opening
-from geodp.mechanisms import apart
-from geodp.planning import planned
+from geodp.analysis.plan import plan, shares
+from geodp.io import opening
+from geodp.io.write import geotiff, tiles
+from geodp.mechanisms.central import partitioned
+from geodp.release import cluster
+from geodp.release.cluster import run
+from geodp.table import counts
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = Path(__file__).with_name("claims.txt")
@@ -149,14 +151,20 @@ def test_planted_claims_are_found():
 
 @pytest.mark.parametrize(
     "holder",
-    ["tests/test_gone.py", "tests/test_claims.py::test_gone", "bench.gone", "geodp.table", "words"],
+    [
+        "tests/test_gone.py",
+        "tests/test_claims.py::test_gone",
+        "bench.gone",
+        "geodp.table.counts",
+        "words",
+    ],
 )
 def test_what_does_not_exist_holds_nothing(holder):
     assert not is_there(holder)
 
 
 def test_what_exists_may_hold():
-    for holder in ("tests/test_claims.py::test_what_exists_may_hold", "bench.speed", STATED):
+    for holder in ("tests/test_claims.py::test_what_exists_may_hold", "bench.suites.speed", STATED):
         assert is_there(holder)
 
 
@@ -166,16 +174,16 @@ def test_what_exists_may_hold():
         ("docs/verify.md", "at most 64 MiB", opening.MOST_JSON >> 20),
         ("docs/verify.md", "64 brackets deep", opening.MOST_DEPTH),
         ("docs/verify.md", "more than 20 digits", opening.MOST_DIGITS),
-        ("docs/planning.md", "up to 16 places", planned.PLACES),
-        ("docs/planning.md", "more than 2^20 cells", planned.MOST_KEYS.bit_length() - 1),
-        ("docs/planning.md", "less than 2 %", optimise.LEAST * 100 // optimise.PARTS),
-        ("docs/distributed.md", "more than 64 combinations", cog.MOST_BANDS),
-        ("docs/distributed.md", "more than 4,096 tiles", mosaic.MOST_TILES),
-        ("docs/distributed.md", "at most 16,384 nodes", apart.MOST_ROOTS),
-        ("docs/distributed.md", "each of 16,384 nodes", apart.MOST_ROOTS),
-        ("docs/distributed.md", "`parts`, 64)", distributed.PARTS),
+        ("docs/planning.md", "up to 16 places", plan.PLACES),
+        ("docs/planning.md", "more than 2^20 cells", plan.MOST_KEYS.bit_length() - 1),
+        ("docs/planning.md", "less than 2 %", shares.LEAST * 100 // shares.PARTS),
+        ("docs/distributed.md", "more than 64 combinations", geotiff.MOST_BANDS),
+        ("docs/distributed.md", "more than 4,096 tiles", tiles.MOST_TILES),
+        ("docs/distributed.md", "at most 16,384 nodes", partitioned.MOST_ROOTS),
+        ("docs/distributed.md", "each of 16,384 nodes", partitioned.MOST_ROOTS),
+        ("docs/distributed.md", "`parts`, 64)", cluster.PARTS),
         ("docs/distributed.md", "at most 2^23 cells", run.AT_ONCE.bit_length() - 1),
-        ("docs/privacy.md", "more than 2^60 people", table.MOST_PEOPLE.bit_length() - 1),
+        ("docs/privacy.md", "more than 2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
     ],
 )
 def test_limits_in_the_documents_are_those_of_the_code(file, phrase, value):

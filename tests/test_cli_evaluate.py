@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from geodp.cli.evaluate import evaluate, split_specs
+from geodp.cli.commands.evaluate import evaluate, split_specs
 from geodp.errors import InputError, UsageError
 from tests.keys import keep
 

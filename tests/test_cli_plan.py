@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.plan import plan
-from geodp.cli.publish import publish
+from geodp.analysis.plan import read_plan
+from geodp.cli.commands.plan import plan
+from geodp.cli.commands.publish import publish
 from geodp.errors import GeodpError
-from geodp.planning import read_plan
 
 DATA = Path(__file__).parents[1] / "data" / "kanto"
 BOX = ["--bounds", "138", "35", "141.2", "37.1333333333"]
@@ -41,7 +41,7 @@ def document_of(*arguments):
 
 def test_the_help_imports_nothing_heavy_and_describes_every_option():
     code = (
-        "import sys; from geodp.cli.plan import plan;"
+        "import sys; from geodp.cli.commands.plan import plan;"
         "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
         "assert all(o.help for o in plan.params)"
     )

@@ -42,7 +42,7 @@ def test_help_imports_little(arguments):
     assert "click" in modules
     assert not HEAVY & modules
     ours = {name for name in modules if name.startswith("geodp.")}
-    assert ours <= {"geodp.errors", "geodp.progress", "geodp.stopping", "geodp.cli"} | {
+    assert ours <= {"geodp.errors", "geodp.progress", "geodp.io.folder.stopping", "geodp.cli"} | {
         n for n in ours if n.startswith("geodp.cli.")
     }
     assert len(modules) < 400

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.areas import levels_above
+from geodp.accuracy.areas import levels_above
 from geodp.errors import UsageError
+from geodp.grid.hierarchy import Regions
 from geodp.mechanisms import mechanism
-from geodp.randomness import NoiseKey
-from geodp.regions import Regions
+from geodp.privacy.key import NoiseKey
 
 PEOPLE = 1_000_000
 TRIALS, MOST = 200, 5

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geodp import CountTable, Grid
-from geodp.coarser import Coarsening
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
+from geodp.grid.coarsen import Coarsening
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 
 # Neither begins nor ends at an edge of a 10 km or 5 km mesh.
 EDGES = (139.0125, 35.0125, 139.40625, 35.3)

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import geodp
-from geodp.contribution import agreed_bound, truncate
 from geodp.errors import InputError, UsageError
-from geodp.randomness import NoiseKey, Stream, blocks, digest
+from geodp.privacy.key import NoiseKey, Stream, blocks, digest
+from geodp.table.contribution import agreed_bound, truncate
 
 records = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=40)
 bounds = st.integers(1, 4)

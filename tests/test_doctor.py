@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp import _jit
 from geodp.cli import geodp as command
-from geodp.cli.doctor import CHECKS, Finding
-from geodp.randomness import NOISE_FORMAT
+from geodp.cli.commands.doctor import CHECKS, Finding
+from geodp.kernels import jit
+from geodp.privacy.key import NOISE_FORMAT
 
 
 def doctor(*words, **environment):
@@ -36,8 +36,8 @@ def test_it_tells_versions_the_cache_and_the_noise_format():
     found = findings(doctor("--json"))
     for name in ("Python", "numpy", "numba", "GDAL", "PROJ", "threads"):
         assert found[name]["value"][0].isdigit()
-    assert found["kernel sources"]["value"] == _jit.CACHE.digest
-    assert found["kernel cache"]["value"] == str(_jit.CACHE.folder)
+    assert found["kernel sources"]["value"] == jit.CACHE.digest
+    assert found["kernel cache"]["value"] == str(jit.CACHE.folder)
     assert found["noise format"]["value"] == NOISE_FORMAT
     assert not any(row["wrong"] for row in found.values())
 
@@ -46,7 +46,7 @@ def test_it_says_whether_kernels_are_compiled(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert findings(doctor("--json", **place))["kernels compiled"]["value"].startswith("0 ")
     code = (
-        "import numpy as np; from geodp.order import Order\n"
+        "import numpy as np; from geodp.grid.order import Order\n"
         "Order.morton((2, 2)).encode(np.zeros((2, 1), int))"
     )
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **place}, check=True)
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_a_sentence_and_exit_code_1(environment, name, says):
 
 
 def test_a_library_that_is_missing_and_a_lost_database_are_told(monkeypatch):
-    module = sys.modules["geodp.cli.doctor"]  # the name is also that of the command
+    module = sys.modules["geodp.cli.commands.doctor"]  # the name is also that of the command
     monkeypatch.setattr(module, "LIBRARIES", ("no-such-library",))
     crs = pytest.importorskip("pyproj").CRS
 

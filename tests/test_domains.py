@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid import Grid
-from geodp.order import Order
-from geodp.region import Region
-from geodp.regions import Regions
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Regions
+from geodp.grid.order import Order
+from geodp.grid.region import Region
 from tests.grids import FORMS, cells_of, in_regions, masked
 from tests.strategies import shaped_tables
 

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.analysis.evaluate import blocks
+from geodp.analysis.evaluate.blocks import Truth, total_variation
+from geodp.analysis.evaluate.queries import Polygons, Rectangles
+from geodp.analysis.evaluate.result import summary
 from geodp.errors import UsageError
-from geodp.evaluation import blocks
-from geodp.evaluation.blocks import Truth, total_variation
-from geodp.evaluation.regions import Polygons, Rectangles
-from geodp.evaluation.result import summary
-from geodp.grid import Grid
-from geodp.order import Order
-from geodp.table import CountTable, ReleasedTable
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.privacy.event import event
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.grids import half, regions_of
 from tests.reference import evaluate as reference
 
@@ -124,7 +124,7 @@ def test_rectangles_are_summed_like_the_reference(name, whole, monkeypatch):
     ]
     _, key, error = Truth(table).errors(released)
     assert workload.sums(grid, key, error) == pytest.approx(expected)
-    monkeypatch.setattr("geodp.evaluation.regions.MOST_KEYS", 0)
+    monkeypatch.setattr("geodp.analysis.evaluate.queries.MOST_KEYS", 0)
     assert workload.sums(grid, key, error) == pytest.approx(expected)
     of = workload.errors(grid, key, error)
     assert of["rectangle_absolute"] == pytest.approx(np.mean(np.abs(expected)))
@@ -391,7 +391,7 @@ def test_calls_that_are_refused(options, words):
 
 
 def test_a_picture_is_drawn(tmp_path):
-    from geodp.plot import plot_errors
+    from geodp.analysis.evaluate.figure import plot_errors
 
     plot_errors(geodp.evaluate(small(), methods="pyramid", trials=2, rho=1), tmp_path / "a", "svg")
     assert "ρ = 1" in (tmp_path / "a").read_text(encoding="utf-8")

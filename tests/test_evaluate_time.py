@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.evaluation import trials
-from geodp.grid import Grid
-from geodp.table import CountTable
+from geodp.analysis.evaluate import trials
+from geodp.grid.grid import Grid
+from geodp.table.counts import CountTable
 
 TABLE = CountTable.from_dense(np.arange(16).reshape(4, 4), Grid.regular((4, 4)))
 
@@ -51,7 +51,7 @@ def test_what_is_done_once_is_not_timed(monkeypatch, first, kernels, runs, secon
 def test_what_a_process_compiles_is_counted_also_where_nothing_is_kept(tmp_path):
     code = (
         "import numpy as np, geodp\n"
-        "from geodp._jit import CACHE, compiled_kernels\n"
+        "from geodp.kernels.jit import CACHE, compiled_kernels\n"
         "grid = geodp.Grid.regular((4, 4))\n"
         "table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)\n"
         "print(CACHE.folder)\n"

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import GeodpError
-from geodp.gridcode import code_system, infer_jis_level
-from geodp.io.inspection import inspect
-from geodp.io.masks import read_mask
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
-from geodp.randomness import NoiseKey
+from geodp.grid.codes import code_system, infer_jis_level
+from geodp.io.read.inspect import inspect
+from geodp.io.read.mask import read_mask
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 
 SECRET = "987654321"
 MESH = (

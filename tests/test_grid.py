@@ -3,16 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp.domain import (
+from geodp.errors import CodeError, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.grid.mask import (
     blocks_of_array,
     blocks_of_codes,
     grid_of_primaries,
     mask_of_blocks,
 )
-from geodp.errors import CodeError, UsageError
-from geodp.grid import Grid
-from geodp.lattice import Lattice
-from geodp.order import Order
+from geodp.grid.order import Order
 from tests.strategies import shapes
 
 KANTO = (138.0, 35.0, 141.2, 37.1333333333)

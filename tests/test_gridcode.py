@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.gridcode import CodeSystem, InspireGrid, JISMesh, code_system, infer_jis_level
+from geodp.grid.codes import CodeSystem, InspireGrid, JISMesh, code_system, infer_jis_level
 from tests.reference import gridcode as reference
 
 LEVELS = {  # level: 125 m cells along a side

@@ -120,15 +120,15 @@ def test_imports_go_down_only(path):
 @pytest.mark.parametrize(
     ("room", "planted"),
     [
-        ("grid", "from geodp.publisher import publish"),
-        ("grid", "def f():\n    import geodp.mechanisms.topdown"),
-        ("kernels", "from geodp.table import CountTable"),
+        ("grid", "from geodp.release.publish import publish"),
+        ("grid", "def f():\n    import geodp.mechanisms.central.topdown"),
+        ("kernels", "from geodp.table.counts import CountTable"),
         ("io", "from geodp.mechanisms import METHODS"),
         ("mechanisms", "from geodp import release"),
         ("io", "from . import cog"),
         ("table", "from geodp.cellar import anything"),
         ("grid", "import geodp\ngeodp.publish"),
-        ("grid", "import importlib\nimportlib.import_module('geodp.publisher')"),
+        ("grid", "import importlib\nimportlib.import_module('geodp.release.publish')"),
     ],
 )
 def test_a_planted_upward_import_is_caught(room, planted):

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import geodp
-from geodp.accounting import NEIGHBOURS, Event, budget
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.grid import Grid
-from geodp.identity import components, encode, release_digest, streamed_digest
-from geodp.loss import PureDP
-from geodp.mechanisms import pyramid
-from geodp.mechanisms.pyramid import Pyramid
-from geodp.order import Order
-from geodp.regions import Regions
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Regions
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.mechanisms.central import pyramid
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import NEIGHBOURS, Event, budget
+from geodp.privacy.loss import PureDP
+from geodp.release.identity import components, encode, release_digest, streamed_digest
 from tests.keys import keep
 from tests.ledgers import small_ledger
 
@@ -77,7 +77,7 @@ BASE = (GRID, Pyramid(), use())
 
 
 def another_noise_format(patch):
-    patch.setattr("geodp.identity.NOISE_FORMAT", "another")
+    patch.setattr("geodp.release.identity.NOISE_FORMAT", "another")
     return BASE
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import geodp
-from geodp import _jit
+from geodp.kernels import jit
 
 PACKAGE = Path(geodp.__file__).parent
-PART = "from geodp._jit import inlined\n@inlined\ndef part(n):\n    return n + {}\n"
+PART = "from geodp.kernels.jit import inlined\n@inlined\ndef part(n):\n    return n + {}\n"
 WHOLE = (
-    "from geodp._jit import kernel\nfrom geodp.kernels.planted_part import part\n"
+    "from geodp.kernels.jit import kernel\nfrom geodp.kernels.planted_part import part\n"
     "@kernel\ndef whole(n):\n    return 10 * part(n)\n"
 )
 CALL = (
@@ -137,17 +137,17 @@ def test_who_can_replace_a_folder(reached):
     ]:
         outer.chmod(outer_mode)
         inner.chmod(inner_mode)
-        assert _jit.open_to_others(inner) == wrong, (oct(outer_mode), oct(inner_mode))
+        assert jit.open_to_others(inner) == wrong, (oct(outer_mode), oct(inner_mode))
 
 
 @posix
 def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
-    wrong = _jit.open_to_others(tmp_path)
+    wrong = jit.open_to_others(tmp_path)
     assert wrong is None if os.stat(tmp_path).st_uid == 0 else wrong is not None
     if os.getuid() == 0:
         os.chown(tmp_path, 1, 1)
-        assert _jit.open_to_others(tmp_path) == tmp_path
+        assert jit.open_to_others(tmp_path) == tmp_path
 
 
 def test_without_a_place_every_call_compiles_and_old_code_elsewhere_is_not_taken(copy):
@@ -165,18 +165,18 @@ def test_the_digest_is_of_every_source_and_of_what_compiles(tmp_path, monkeypatc
     one, two = tmp_path / "one.py", tmp_path / "two.py"
     one.write_text("1")
     two.write_text("2")
-    found = {_jit.digest_of([one, two])}
-    assert _jit.digest_of([two, one]) in found
-    found.add(_jit.digest_of([one]))
+    found = {jit.digest_of([one, two])}
+    assert jit.digest_of([two, one]) in found
+    found.add(jit.digest_of([one]))
     one.write_text("12")
-    found.add(_jit.digest_of([one, two]))
+    found.add(jit.digest_of([one, two]))
     two.rename(tmp_path / "three.py")
-    found.add(_jit.digest_of([one, tmp_path / "three.py"]))
+    found.add(jit.digest_of([one, tmp_path / "three.py"]))
     for place, name in [("numba", "__version__"), ("llvmlite", "__version__"), ("sys", "version")]:
         monkeypatch.setattr(f"{place}.{name}", "another")
-        found.add(_jit.digest_of([one, tmp_path / "three.py"]))
-    monkeypatch.setattr("geodp._jit.np.__version__", "another")
-    found.add(_jit.digest_of([one, tmp_path / "three.py"]))
+        found.add(jit.digest_of([one, tmp_path / "three.py"]))
+    monkeypatch.setattr("geodp.kernels.jit.np.__version__", "another")
+    found.add(jit.digest_of([one, tmp_path / "three.py"]))
     assert len(found) == 8
 
 
@@ -186,7 +186,7 @@ def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
         text = path.read_text(encoding="utf-8")
         if path.parent.name == "kernels":
             found = set(re.findall(r"^ *(?:from|import) (geodp\S*)", text, re.MULTILINE))
-            assert found <= {"geodp._jit", "geodp.kernels"} | {
+            assert found <= {"geodp.kernels.jit", "geodp.kernels"} | {
                 f"geodp.kernels.{other.stem}" for other in path.parent.glob("*.py")
             }
         elif path.name != "_jit.py":

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp import keyfile
-from geodp.distributed.secret import KeyFile
 from geodp.errors import InputError, UsageError
-from geodp.keyfile import read_key, write_key
-from geodp.randomness import NoiseKey
+from geodp.privacy import key_file
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.key_file import read_key, write_key
+from geodp.release.cluster.secret import KeyFile
 from tests.keys import keep, secret
 
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and permission bits of POSIX")
@@ -41,7 +41,7 @@ def test_what_is_written_is_read_back_and_overwritten(kept, monkeypatch):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 or os.name != "posix"
     held = []
     monkeypatch.setattr(
-        "geodp.randomness.read_key", lambda path: held.append(read_key(path)) or held[0]
+        "geodp.privacy.key.read_key", lambda path: held.append(read_key(path)) or held[0]
     )
     key = NoiseKey.from_file(kept)
     assert key.origin == "file"
@@ -80,7 +80,7 @@ def test_the_text_of_a_key_is_overwritten_and_has_been_copied_nowhere(tmp_path, 
         assert buffering == 0
         return Keeps(whole(handle, mode, buffering, closefd=closefd))
 
-    monkeypatch.setattr(keyfile.os, "fdopen", fdopen)
+    monkeypatch.setattr(key_file.os, "fdopen", fdopen)
     read_key(keep(tmp_path / "key"))
     assert len(held) == 2
     for text, was in held:
@@ -96,7 +96,7 @@ def test_a_poor_key_is_overwritten_before_it_is_refused(kept, monkeypatch):
             super().__init__(content)
             held.append(self)
 
-    monkeypatch.setattr(keyfile, "bytearray", Kept, raising=False)
+    monkeypatch.setattr(key_file, "bytearray", Kept, raising=False)
     kept.write_text("07" * 32)
     with pytest.raises(InputError, match="not drawn"):
         read_key(kept)
@@ -207,8 +207,8 @@ def test_the_owner_is_who_reads_it_or_root(kept, monkeypatch, owner, good):
         true = found(handle)
         return os.stat_result([*true[:4], owner, *true[5:10]])
 
-    monkeypatch.setattr(keyfile.os, "fstat", fstat)
-    monkeypatch.setattr(keyfile.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(key_file.os, "fstat", fstat)
+    monkeypatch.setattr(key_file.os, "geteuid", lambda: 1000)
     if good:
         assert read_key(kept) == secret("kept")
     else:
@@ -231,5 +231,5 @@ def test_links_pipes_and_folders_are_refused(kept, tmp_path):
 def test_a_link_that_is_put_in_its_place_is_not_followed(kept, tmp_path, monkeypatch):
     link = tmp_path / "link"
     link.symlink_to(kept)
-    monkeypatch.setattr(keyfile.os.path, "islink", lambda path: False)
+    monkeypatch.setattr(key_file.os.path, "islink", lambda path: False)
     refused(link, "cannot be read")

@@ -12,11 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from geodp import chain
 from geodp.errors import BudgetError, UsageError
-from geodp.ledger import Ledger
-from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP, to_approximate
-from geodp.neighbours import REPLACE
+from geodp.privacy import hash_chain
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, to_approximate
+from geodp.privacy.neighbours import REPLACE
 from tests.ledgers import charge, fingerprint, small_ledger
 
 
@@ -232,7 +232,7 @@ def test_a_data_set_that_does_not_fit_is_refused(ledger, changed):
 
 
 def test_every_connection_writes_through_to_the_disk(ledger):
-    with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)) as db:
+    with closing(hash_chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)) as db:
         pragmas = ["journal_mode", "synchronous", "wal_autocheckpoint", "fullfsync"]
         pragmas += ["trusted_schema", "busy_timeout"]
         found = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]

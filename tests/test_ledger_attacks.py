@@ -10,10 +10,10 @@ from fractions import Fraction as F
 
 import pytest
 
-from geodp import chain
 from geodp.errors import BudgetError, GeodpError, UsageError, VerificationError
-from geodp.ledger import Ledger
-from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+from geodp.privacy import hash_chain
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from tests.ledgers import charge, filled, forge, small_ledger
 
 
@@ -90,14 +90,14 @@ def test_a_file_with_two_names_is_refused(ledger, tmp_path):
 
 
 def test_a_name_that_appears_during_a_charge_is_refused(ledger, tmp_path, monkeypatch):
-    whole = chain._recognise
+    whole = hash_chain._recognise
 
     def link(db, path, new):
         whole(db, path, new)
         with suppress(FileExistsError):
             os.link(path, tmp_path / "other")
 
-    monkeypatch.setattr(chain, "_recognise", link)
+    monkeypatch.setattr(hash_chain, "_recognise", link)
     with pytest.raises(UsageError, match="hard link"):
         charge(ledger)
 
@@ -107,7 +107,7 @@ def test_a_symbolic_link_is_the_same_ledger(ledger, tmp_path):
     link.symlink_to(ledger.path)
     linked = Ledger.open(link)
     assert linked.path == ledger.path
-    with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)):
+    with closing(hash_chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)):
         assert linked.spent("census") == PureDP(0)
     for number in range(5):
         charge([ledger, linked][number % 2], number=number)
@@ -299,7 +299,7 @@ def test_a_page_that_is_older_than_the_rest_is_found(tmp_path):
 def steps(ledger, monkeypatch, use):
     """Instructions of SQLite's machine, and entries that were hashed."""
     counted = {"steps": 0, "hashes": 0}
-    whole, hashed = chain._connection, chain._hash
+    whole, hashed = hash_chain._connection, hash_chain._hash
 
     def connection(*arguments):
         db = whole(*arguments)
@@ -311,8 +311,8 @@ def steps(ledger, monkeypatch, use):
         return hashed(text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(chain, "_connection", connection)
-        patch.setattr(chain, "_hash", hash_)
+        patch.setattr(hash_chain, "_connection", connection)
+        patch.setattr(hash_chain, "_hash", hash_)
         use(Ledger.open(ledger.path))
     return counted
 

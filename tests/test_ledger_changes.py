@@ -10,8 +10,8 @@ from fractions import Fraction as F
 import pytest
 
 from geodp.errors import VerificationError
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 from tests.ledgers import charge, fingerprint, forge, used_ledger
 
 
@@ -263,7 +263,7 @@ def test_sums_that_are_wrong_are_found_even_with_new_hashes(busy, changed):
 
 def test_charges_above_a_cap_are_found_also_where_all_else_agrees(busy, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("geodp.accounts.within", lambda loss, cap: True)
+        patch.setattr("geodp.privacy.accounts.within", lambda loss, cap: True)
         charge(busy, PureDP(F(1)), number=9)
     with pytest.raises(VerificationError, match="census are above its cap"):
         busy.check()

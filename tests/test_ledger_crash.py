@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from geodp import chain
 from geodp.errors import BudgetError, OutputError, UsageError
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.privacy import hash_chain
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 from tests.ledgers import charge, fingerprint, small_ledger
 
@@ -29,8 +29,8 @@ START = """
 import sys, secrets
 from fractions import Fraction
 from geodp.errors import BudgetError, GeodpError
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 
 def charge(fingerprint):
     return Ledger.open(sys.argv[1]).charge(
@@ -150,8 +150,8 @@ def test_of_several_that_create_a_ledger_at_once_one_does(tmp_path):
 
 def test_a_ledger_that_others_hold_for_too_long_is_busy(tmp_path, monkeypatch):
     ledger = small_ledger(tmp_path)
-    monkeypatch.setattr(chain, "PATIENCE", 0.1)
-    with closing(chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)):
+    monkeypatch.setattr(hash_chain, "PATIENCE", 0.1)
+    with closing(hash_chain._connection(ledger.path, "rw", "BEGIN IMMEDIATE", False)):
         assert ledger.spent("census") == PureDP(F(0))  # readers do not wait
         with pytest.raises(OutputError, match="in use by others"):
             charge(ledger)
@@ -260,7 +260,7 @@ def test_a_full_database_gives_a_clear_error_and_keeps_the_ledger_whole(
     tmp_path, monkeypatch, spare
 ):
     ledger = small_ledger(tmp_path)
-    whole = chain._connection
+    whole = hash_chain._connection
 
     def full(*arguments):
         db = whole(*arguments)
@@ -269,7 +269,7 @@ def test_a_full_database_gives_a_clear_error_and_keeps_the_ledger_whole(
         return db
 
     with monkeypatch.context() as patch:
-        patch.setattr(chain, "_connection", full)
+        patch.setattr(hash_chain, "_connection", full)
         with pytest.raises(OutputError, match="disk is full; nothing was charged"):
             charge(ledger, details={"x": "y" * 4096 * 5})
     assert ledger.check().sequence == 1

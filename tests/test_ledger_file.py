@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 
-from geodp import chain
 from geodp.errors import OutputError, UsageError, VerificationError
-from geodp.ledger import Ledger
+from geodp.privacy import hash_chain
+from geodp.privacy.ledger import Ledger
 from tests.ledgers import charge, small_ledger
 
 
@@ -18,7 +18,7 @@ def ledger(tmp_path):
 
 def failing(monkeypatch, code, times):
     """Connections that fail so often, as SQLite does while the last user closes the file."""
-    whole, tries = chain._connection, []
+    whole, tries = hash_chain._connection, []
 
     def connection(*arguments):
         tries.append(arguments)
@@ -29,7 +29,7 @@ def failing(monkeypatch, code, times):
             raise error
         return whole(*arguments)
 
-    monkeypatch.setattr(chain, "_connection", connection)
+    monkeypatch.setattr(hash_chain, "_connection", connection)
     return tries
 
 
@@ -38,7 +38,7 @@ def test_a_file_that_is_being_closed_is_tried_again_for_a_while(ledger, monkeypa
     tries = failing(monkeypatch, code, 3)
     assert not charge(ledger).replay
     assert [mode for _, mode, _, _ in tries] == ["rw"] * 4
-    monkeypatch.setattr(chain, "PATIENCE", 0.05)
+    monkeypatch.setattr(hash_chain, "PATIENCE", 0.05)
     tries = failing(monkeypatch, code, 10**9)
     with pytest.raises(OutputError, match="in use by others"):
         charge(ledger, number=1)
@@ -53,7 +53,7 @@ CODES = [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY]
 @pytest.mark.parametrize("write", [False, True])
 def test_a_file_is_read_as_it_is_only_where_nobody_may_write(ledger, monkeypatch, code, log, write):
     """Without a log beside it and for reading: then it is complete."""
-    monkeypatch.setattr(chain, "PATIENCE", 0.05)
+    monkeypatch.setattr(hash_chain, "PATIENCE", 0.05)
     if log:
         ledger.path.with_name(f"{ledger.path.name}-wal").touch()
     tries = failing(monkeypatch, code, 1 if code in CODES else 10**9)
@@ -86,7 +86,7 @@ def test_a_file_is_read_as_it_is_only_where_nobody_may_write(ledger, monkeypatch
     ],
 )
 def test_every_error_of_the_file_is_a_sentence(ledger, monkeypatch, code, error, words):
-    monkeypatch.setattr(chain, "PATIENCE", 0.01)
+    monkeypatch.setattr(hash_chain, "PATIENCE", 0.01)
     failing(monkeypatch, code, 10**9)
     with pytest.raises(error, match=words) as caught:
         charge(ledger)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodp import loss
-from geodp.accounting import REPLACE, rational
 from geodp.errors import UsageError
-from geodp.loss import (
+from geodp.privacy import loss
+from geodp.privacy.event import REPLACE, rational
+from geodp.privacy.loss import (
     ApproximateDP,
     PureDP,
     ZeroConcentratedDP,

@@ -93,8 +93,8 @@ from tests.mutation import trial
 from tests.mutation.__main__ import mutants_of
 from tests.mutation.targets import Target
 
-good = Target("geodp.neighbours", ("tests/test_ledger_attacks.py", "-k", "unit"))
-idle = Target("geodp.neighbours", ("tests/test_house.py", "-k", "cellar"))
+good = Target("geodp.privacy.neighbours", ("tests/test_ledger_attacks.py", "-k", "unit"))
+idle = Target("geodp.privacy.neighbours", ("tests/test_house.py", "-k", "cellar"))
 mutant = next(m for m in mutants_of(good) if "casefold() != " in m.name)
 trial.prepare()
 rows = [(good, None, 99), (good, mutant, 99), (idle, mutant, 99), (good, None, 0)]

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from geodp.errors import UsageError
 from geodp.kernels import noise as kernels
-from geodp.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, NodeNoise, node
-from geodp.noise.law import exp_interval
-from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream, blocks
-from geodp.workspace import Workspace
+from geodp.kernels.workspace import Workspace
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks
+from geodp.privacy.noise import LARGEST_SCALE, DiscreteGaussian, DiscreteLaplace, NodeNoise, node
+from geodp.privacy.noise.law import exp_interval
 from tests.reference import additive
 from tests.reference import noise as reference
 from tests.strategies import secrets
@@ -282,8 +282,8 @@ DRAWS = """
 import json, sys
 from fractions import Fraction
 import numpy as np
-from geodp.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
-from geodp.randomness import NoiseKey
+from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
+from geodp.privacy.key import NoiseKey
 result = []
 for law in (DiscreteLaplace(Fraction(19)), DiscreteGaussian(Fraction(361))):
     noise = NodeNoise(NoiseKey(bytes(range(32))), 7, law)

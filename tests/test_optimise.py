@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.mechanisms import mechanism
-from geodp.optimise import (
+from geodp.analysis.plan.shares import (
     LEAST,
     PARTS,
     best_ratio,
@@ -15,6 +14,7 @@ from geodp.optimise import (
     least_ratio,
     least_sum,
 )
+from geodp.mechanisms import mechanism
 
 
 def simplex(levels, parts=60):

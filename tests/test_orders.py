@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.publish import publish
+from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
-from geodp.io.mesh import read_mesh
-from geodp.io.readback import read_release_table
-from geodp.io.regions import read_regions
-from geodp.io.tabular import read_table
-from geodp.io.verification import verify
+from geodp.grid.region import Region
+from geodp.io.read.hierarchy import read_regions
+from geodp.io.read.mesh import read_mesh
+from geodp.io.read.table import read_table
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from geodp.mechanisms import mechanism
-from geodp.region import Region
 from tests.mechanisms.test_pyramid import SECRET, compare
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command
 from geodp.errors import UsageError
-from geodp.io.manifest import foreign, remove_listed, sums_text
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.io.folder.manifest import foreign, remove_listed, sums_text
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 
 GRID = geodp.Grid.regular((4, 4))
 TABLE = geodp.CountTable.from_dense(np.full((4, 4), 30), GRID)

@@ -9,13 +9,13 @@ import pytest
 
 import geodp
 from geodp import CountTable, Grid, NoiseKey
-from geodp.coarser import Coarsening
-from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.analysis.plan import compare, dominate, optimise, plan, read_plan
 from geodp.errors import InputError, UsageError
-from geodp.mechanisms.levels import steps_of, weights_of
-from geodp.planning import compare, dominate, optimise, plan, read_plan
-from geodp.region import Region
-from geodp.regions import WIDEST, Regions
+from geodp.grid.coarsen import Coarsening
+from geodp.grid.hierarchy import WIDEST, Regions
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.region import Region
+from geodp.mechanisms.trees.levels import steps_of, weights_of
 
 GRID = Grid.regular((64, 64))
 BOX = (138.0, 35.0, 141.2, 37.1333333333)

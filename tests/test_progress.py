@@ -17,7 +17,7 @@ import pytest
 
 import geodp
 from geodp import progress
-from geodp.io.tabular import read_table
+from geodp.io.read.table import read_table
 from geodp.progress import Bar
 
 ROWS = 40_000

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from geodp.io.verification import verify
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 
 HERE = Path(__file__).parent
 MANY = 1 << 30

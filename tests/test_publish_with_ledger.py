@@ -8,9 +8,9 @@ import pytest
 
 import geodp
 from geodp.errors import BudgetError, UsageError
-from geodp.ledger import Ledger
-from geodp.loss import ApproximateDP, PureDP, ZeroConcentratedDP
-from geodp.mechanisms.pyramid import Pyramid
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from tests.keys import keep
 from tests.ledgers import small_ledger
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import rational
 from geodp.errors import UsageError
-from geodp.loss import epsilon_for
+from geodp.privacy.event import rational
+from geodp.privacy.loss import epsilon_for
 from tests.keys import keep
 
 GRID = geodp.Grid.regular((32, 32))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.randomness import NOISE_FORMAT, NoiseKey, Stream, blocks, digest, lines
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks, digest, lines
 from tests.reference import chacha as reference
 from tests.strategies import secrets
 
@@ -84,7 +84,7 @@ def test_streams_have_the_numbers_that_releases_were_made_with_and_room_between(
 def test_a_generated_key_has_32_fresh_bytes_and_says_so(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "geodp.randomness.secrets.token_bytes", lambda *n: asked.append(n) or bytes(range(32))
+        "geodp.privacy.key.secrets.token_bytes", lambda *n: asked.append(n) or bytes(range(32))
     )
     key = NoiseKey.generate()
     assert asked == [(32,)]

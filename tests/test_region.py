@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geodp import CountTable, Grid, NoiseKey, publish
+from geodp.accuracy.variance import TreeVariance
 from geodp.errors import CodeError, UsageError
-from geodp.region import Region
-from geodp.variance import TreeVariance
+from geodp.grid.region import Region
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35.5))
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import geodp
-from geodp.accounting import event
 from geodp.errors import CodeError, UsageError
+from geodp.grid.hierarchy import RegionOrder, Regions
+from geodp.grid.region import Region
+from geodp.grid.tree import overlaps
 from geodp.mechanisms import mechanism
-from geodp.region import Region
-from geodp.regions import RegionOrder, Regions
-from geodp.tree import overlaps
+from geodp.privacy.event import event
 from tests.mechanisms.test_pyramid import compare, spent
 from tests.reference import regions as reference
 

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.report import report
-from geodp.domain import mask_of_blocks
+from geodp.cli.commands.report import report
 from geodp.errors import InputError, OutputError, UsageError, VerificationError
-from geodp.io.verification import verify
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
-from geodp.office import About
-from geodp.report import markdown, registry_record
+from geodp.grid.mask import mask_of_blocks
+from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.release.report.about import About
+from geodp.release.report.markdown import markdown, registry_record
 
 TEXT = {"type": "string", "minLength": 1}
 

@@ -11,17 +11,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 import geodp
-from geodp.cli.budget import budget
-from geodp.cli.evaluate import evaluate
-from geodp.cli.publish import publish
-from geodp.contribution import SUMS
-from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.cli.commands.budget import budget
+from geodp.cli.commands.evaluate import evaluate
+from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
-from geodp.io.verification import verify
-from geodp.ledger import Ledger
-from geodp.reading import MET
-from geodp.regions import Regions
-from geodp.report import markdown
+from geodp.grid.hierarchy import Regions
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.release.report.markdown import markdown
+from geodp.table.contribution import SUMS
+from geodp.table.reading import MET
 
 ROWS = "code,month,n\n533946113,01,30\n533946114,01,5\n533946113,02,7\n"
 BOUNDS = ["--bounds", "139", "35.3333333333", "140", "36"]

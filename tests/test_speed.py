@@ -13,19 +13,21 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io.runs import Runs
+from geodp.io.read.external_sort import Runs
 from geodp.kernels import radix, topdown
-from geodp.noise import node
+from geodp.privacy.noise import node
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
-from bench import growth, large, refining, speed, timings, towns, work
-from bench.refining import Refinement
+from bench.inputs import synthetic
+from bench.measure import node_counts, refinement
+from bench.measure.refinement import Refinement
+from bench.suites import large, speed, speed_growth, speed_parts
 from geodp.errors import UsageError
 
 ROOT = Path(__file__).parents[1]
 
 TINY = dataclasses.replace(
-    timings.QUICK,
+    speed_parts.QUICK,
     tables=(("towns", 18, 2000), ("towns", 37, 500), ("lonely", 37, 20)),
     million=500,
     dense=12,
@@ -106,7 +108,7 @@ def clustered(bits, people, places):
     place = scattered(places)[np.arange(people) % places]
     near = scattered(people) >> (np.uint64(40) + scattered(people) % np.uint64(20))
     key = (place >> np.uint64(64 - bits)) ^ (near & np.uint64((1 << bits // 2) - 1))
-    return geodp.CountTable.from_keys(towns.grid_of(bits), key, np.full(people, 5))
+    return geodp.CountTable.from_keys(synthetic.grid_of(bits), key, np.full(people, 5))
 
 
 @pytest.mark.parametrize(("bits", "people", "places", "method"), RECORDED)
@@ -137,8 +139,8 @@ def test_ancestors_by_definition():
     draw = np.random.default_rng(3)
     key = np.unique(draw.integers(0, 1 << 62, 300, dtype=np.uint64))
     naive = [np.unique(key >> np.uint64(62 - level)).size for level in range(63)]
-    assert work.ancestors(key, 62).tolist() == naive
-    assert work.ancestors(key[:0], 62).tolist() == [0] * 63
+    assert node_counts.ancestors(key, 62).tolist() == naive
+    assert node_counts.ancestors(key[:0], 62).tolist() == [0] * 63
 
 
 def test_bytes_moved_by_the_sort_are_as_recorded():
@@ -159,8 +161,8 @@ def test_bytes_written_by_a_reader_are_as_recorded(tmp_path):
 def tiny():
     with (
         mock.patch.object(speed, "QUICK", TINY),
-        mock.patch.object(growth, "PARTS", (1, 7)),
-        mock.patch.object(refining, "alone", return_value={"output": 9, "peak_bytes": 500}),
+        mock.patch.object(speed_growth, "PARTS", (1, 7)),
+        mock.patch.object(refinement, "alone", return_value={"output": 9, "peak_bytes": 500}),
     ):
         return speed.measure(quick=True)
 
@@ -192,28 +194,28 @@ def test_serial_threads_parts_dense_and_numpy_are_identical(tiny):
 def test_exponents_of_known_powers():
     rows = [
         {"method": method, "varied": "n", "output_bits": 7 * x, "visited": x**2, "seconds": x**3}
-        for method in refining.METHODS
+        for method in refinement.METHODS
         for x in (10, 100, 1000)
     ]
-    for row in growth.exponents(rows):
+    for row in speed_growth.exponents(rows):
         assert row["time / m+ log2 n"] == pytest.approx(3)
         assert row["time / visited"] == pytest.approx(1.5)
 
 
 def test_the_plot_is_drawn(tiny, tmp_path):
-    growth.draw(tiny["growth"], tmp_path / "growth.png")
+    speed_growth.draw(tiny["growth"], tmp_path / "growth.png")
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_memory_of_a_process_of_its_own(tmp_path):
-    towns.save(towns.towns(30, 3000), tmp_path)
-    found = refining.alone(tmp_path, 30, "topdown")
-    assert found["output"] == Refinement("topdown", towns.towns(30, 3000)).run()[0].size
+    synthetic.save(synthetic.towns(30, 3000), tmp_path)
+    found = refinement.alone(tmp_path, 30, "topdown")
+    assert found["output"] == Refinement("topdown", synthetic.towns(30, 3000)).run()[0].size
     assert 0 <= found["peak_bytes"] < found["resident_bytes"]
 
 
 def test_a_process_that_fails_gives_its_reason():
-    assert "bench.nothing" in refining.child("bench.nothing", {})["problem"]
+    assert "bench.nothing" in refinement.child("bench.nothing", {})["problem"]
 
 
 def test_parts_that_do_not_exist_are_refused():
@@ -231,15 +233,15 @@ def test_records_are_written_read_and_counted(tmp_path):
     large.write(path, 5000, 100)
     table = geodp.read_points(path, grid=large.grid(), x="x", y="y")
     assert table.count.sum() == 5000
-    assert np.isin(table.key, towns.towns(large.BITS, 100).key).all()
+    assert np.isin(table.key, synthetic.towns(large.BITS, 100).key).all()
 
 
 def test_towns_and_lonely_cells_are_as_asked_for():
-    for table in (towns.towns(26, 5000), towns.lonely(26, 5000, 60_000)):
+    for table in (synthetic.towns(26, 5000), synthetic.lonely(26, 5000, 60_000)):
         again = type(table)(table.grid, table.key, table.count)  # checks the order and the cells
         assert again.key.size == 5000
         assert 50_000 < again.count.sum() < 70_000
-    assert (towns.towns(26, 5000).key == towns.towns(26, 5000).key).all()
+    assert (synthetic.towns(26, 5000).key == synthetic.towns(26, 5000).key).all()
 
 
 @pytest.mark.parametrize("module", [speed, large])

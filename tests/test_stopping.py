@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import pytest
 
-import geodp.publisher
-from geodp import cli, stopping
-from geodp.io import publication, staging, tabular
-from geodp.io.verification import verify
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+import geodp.release.publish
+from geodp import cli
+from geodp.io.folder import publication, staging, stopping
+from geodp.io.read import table
+from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -57,14 +58,14 @@ def after(home, name, when=lambda *_: True):
 
 def swallowed(number):
     """The signal comes where a library drops every exception."""
-    whole = tabular.read_table
+    whole = table.read_table
 
     def reads(*given, **options):
         with suppress(BaseException):
             os.kill(os.getpid(), number)
         return whole(*given, **options)
 
-    tabular.read_table = reads
+    table.read_table = reads
 
 
 def to_its_place(_, destination):
@@ -75,10 +76,10 @@ def puts_aside(_, destination):
     return ".replaced-" in str(destination)
 
 
-FREE = {"reading": before(tabular, "read_table"), "swallowed": swallowed}
+FREE = {"reading": before(table, "read_table"), "swallowed": swallowed}
 KEPT = {
-    "charge": after(geodp.publisher, "charged"),
-    "draw": after(geodp.publisher.Prepared, "release"),
+    "charge": after(geodp.release.publish, "charged"),
+    "draw": after(geodp.release.publish.Prepared, "release"),
     "write": before(publication, "write_png"),
     "flush": before(staging, "_flush"),
     "check": after(staging, "_flush"),

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 
 import geodp
-from geodp.accounting import Event
 from geodp.errors import CodeError, InputError, UsageError
+from geodp.privacy.event import Event
 from tests.strategies import shaped_tables
 
 GRID = geodp.Grid.regular((4, 4))
@@ -119,7 +119,7 @@ def test_the_domain_is_looked_up_once_and_some_keys_at_a_time(monkeypatch):
         return contains(grid, key)
 
     monkeypatch.setattr(geodp.Grid, "contains_keys", counted)
-    monkeypatch.setattr("geodp.table.CHECKED", 4)
+    monkeypatch.setattr("geodp.table.counts.CHECKED", 4)
     geodp.CountTable.from_keys(GRID, [5, 3, 3, 1, 2, 9], [1] * 6)
     assert looked == [4, 2]
     with pytest.raises(CodeError) as caught:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import geodp
-from geodp.contribution import SUMS
 from geodp.errors import UsageError
-from geodp.totals import WholeTable, find_sums, find_totals, label_sums
+from geodp.table.contribution import SUMS
+from geodp.table.totals import WholeTable, find_sums, find_totals, label_sums
 
 GRID = geodp.Grid.regular((4, 4))
 MESHES = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))

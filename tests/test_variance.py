@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.accounting import event
-from geodp.grid import Grid
-from geodp.interval import reach
+from geodp.accuracy.interval import reach
+from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
+from geodp.grid.grid import Grid
+from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
-from geodp.order import Order
-from geodp.table import ReleasedTable
-from geodp.variance import TreeVariance, fourths_from_below, from_below
+from geodp.privacy.event import event
+from geodp.table.counts import ReleasedTable
 from tests.reference.blocks import largest_variances
 
 

@@ -82,7 +82,7 @@ def test_without_a_place_for_compiled_code_it_says_what_to_do():
 def test_that_kernels_are_compiled_is_told_once(tmp_path):
     source = tmp_path / "kernels_here.py"
     source.write_text(
-        "from geodp._jit import kernel\n"
+        "from geodp.kernels.jit import kernel\n"
         "@kernel\n"
         "def doubled(n):\n"
         "    return 2 * n\n"
@@ -93,9 +93,9 @@ def test_that_kernels_are_compiled_is_told_once(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import kernels_here as kernels\n"
-        "from geodp._jit import compiled_kernels, compiling\n"
+        "from geodp.kernels.jit import compiled_kernels, compiling\n"
         "import geodp.cli\n"
-        "tell = sys.modules['geodp.cli.publish']._once_said()\n"
+        "tell = sys.modules['geodp.cli.commands.publish']._once_said()\n"
         "said = []\n"
         "with compiling(said.append), compiling(tell):\n"
         "    kernels.raised(1); kernels.raised(2)\n"

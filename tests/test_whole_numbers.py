@@ -17,11 +17,19 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp import _jit
-from geodp.kernels import coo, haar, noise, pyramid, rectangles, topdown, weights
-from geodp.mechanisms import refinement
-from geodp.mechanisms.refinement import Noise
-from geodp.randomness import NoiseKey
+from geodp.kernels import (
+    coo,
+    haar,
+    jit,
+    multiplicative_weights,
+    noise,
+    pyramid,
+    rectangles,
+    topdown,
+)
+from geodp.mechanisms.trees import refinement
+from geodp.mechanisms.trees.refinement import Noise
+from geodp.privacy.key import NoiseKey
 
 MECHANISMS = Path(inspect.getfile(geodp)).parent / "mechanisms"
 KERNELS = MECHANISMS.parent / "kernels"
@@ -43,8 +51,8 @@ NOISY = {
     noise.children: "uniform numbers of nodes",
     pyramid.combine: "noisy counts and their variances",
     pyramid.share: "noisy counts, released totals, uniform numbers",
-    weights.fit: "noisy counts, and an estimate",
-    weights._fill: "an estimate",
+    multiplicative_weights.fit: "noisy counts, and an estimate",
+    multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
@@ -129,7 +137,7 @@ def compiled():
     looked_up, node = refinement.Tree(table, made.detail)._looked_up, np.zeros((3, 1), np.int64)
     data = np.array([[0], [0], [table.key.size]])
     topdown._add_details(node, data, 1, 4, looked_up, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    return [one for one in _jit._kernels if one.signatures]
+    return [one for one in jit._kernels if one.signatures]
 
 
 def test_kernels_have_no_floating_point_that_numba_infers(compiled):

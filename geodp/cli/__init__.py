@@ -16,17 +16,17 @@ from typing import Any, NoReturn
 import click
 
 from geodp import __version__
-from geodp.cli.budget import budget
-from geodp.cli.doctor import doctor
-from geodp.cli.evaluate import evaluate
-from geodp.cli.look import inspect, key, map_, mesh, methods, verify
-from geodp.cli.plan import plan
+from geodp.cli.commands.budget import budget
+from geodp.cli.commands.doctor import doctor
+from geodp.cli.commands.evaluate import evaluate
+from geodp.cli.commands.look import inspect, key, map_, mesh, methods, verify
+from geodp.cli.commands.plan import plan
+from geodp.cli.commands.publish import publish
+from geodp.cli.commands.report import report
+from geodp.cli.commands.warmup import warmup
 from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
-from geodp.cli.publish import publish
-from geodp.cli.report import report
-from geodp.cli.warmup import warmup
 from geodp.errors import GeodpError, LettersWarning, printable
-from geodp.stopping import ask, begin
+from geodp.io.folder.stopping import ask, begin
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -66,7 +66,7 @@ class _Signals:
     """What SIGTERM and Ctrl-C do: once an exception, so that temporary files are removed in peace.
 
     A library that is just being imported may turn it into an error of its own or drop it, so the
-    exit code is kept; :mod:`geodp.stopping` says until when a stop is one.
+    exit code is kept; :mod:`geodp.io.folder.stopping` says until when a stop is one.
     """
 
     def __init__(self) -> None:

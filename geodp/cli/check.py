@@ -11,12 +11,12 @@ from geodp.cli.inputs import sha256
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.table import CountTable
+    from geodp.table.counts import CountTable
 
 
 def require_unpublished(output: Path) -> None:
     """Raise UsageError for a folder that holds a release: a check never replaces one."""
-    from geodp.io.staging import is_release
+    from geodp.io.folder.staging import is_release
 
     if is_release(output):
         raise UsageError(f"{output} holds a release; name a folder of its own for the check.")
@@ -24,7 +24,7 @@ def require_unpublished(output: Path) -> None:
 
 def checked(options: Mapping[str, Any], table: CountTable) -> str:
     """Write ``OUTPUT/restricted/check.json``; what is to be said, which is nothing of the data."""
-    from geodp.io.check import write_check
+    from geodp.io.folder.check import write_check
 
     reading = table.reading
     assert reading is not None  # every reader of files tells

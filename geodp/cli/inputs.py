@@ -13,10 +13,10 @@ from click.core import ParameterSource
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.grid import Grid
-    from geodp.io.tally import Outside
-    from geodp.randomness import NoiseKey
-    from geodp.table import CountTable
+    from geodp.grid.grid import Grid
+    from geodp.io.read.tally import Outside
+    from geodp.privacy.key import NoiseKey
+    from geodp.table.counts import CountTable
 
 _TEXT = ("encoding", "delimiter")
 _PERSON = ("cells", "per_cell", "truncation")
@@ -99,7 +99,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
     where = named(options["where"], "--where") or None
     limits = {"memory": options["memory"], "scratch": options["scratch"]}
     if kind == "points":
-        from geodp.io.points import read_points
+        from geodp.io.read.points import read_points
 
         return read_points(
             inputs,
@@ -121,7 +121,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
             **limits,
         )
     if kind == "a raster":
-        from geodp.io.raster import read_raster
+        from geodp.io.read.raster import read_raster
 
         if len(inputs) > 1:
             raise UsageError("Give one raster at a time.")
@@ -135,7 +135,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
             **limits,
         )
     if kind == "a table":
-        from geodp.io.tabular import read_table
+        from geodp.io.read.table import read_table
 
         if len(values) != 1:
             raise UsageError("A table needs exactly one --value column.")
@@ -156,7 +156,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
             encoding=options["encoding"],
             **limits,
         )
-    from geodp.io.mesh import read_mesh
+    from geodp.io.read.mesh import read_mesh
 
     return read_mesh(
         inputs,
@@ -172,7 +172,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
 
 def grid_of(options: Mapping[str, Any]) -> Grid:
     """The public grid that the options name."""
-    from geodp.grid import Grid
+    from geodp.grid.grid import Grid
 
     kind, _, rest = str(options["spec"]).partition(":")
     if kind == "regular":
@@ -180,7 +180,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
     elif kind == "like":
         grid = _like(Path(rest), options)
     else:
-        from geodp.domain import grid_of_primaries
+        from geodp.grid.mask import grid_of_primaries
 
         system = _system(options)
         if not options["primary"]:
@@ -196,7 +196,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
     if options.get("attribute") and options["value"] and not grid.attributes:
         grid = grid.with_attribute(options["attribute"], options["value"])
     if options["mask"] is not None:
-        from geodp.io.masks import read_mask
+        from geodp.io.read.mask import read_mask
 
         source = _needed(options, "mask_source")
         if _is_input(options["mask"], options["inputs"]):
@@ -211,7 +211,7 @@ def _ordered(grid: Grid, options: Mapping[str, Any]) -> Grid:
     if attributes is not None and not grid.attributes:
         raise UsageError("--attributes goes with --axis or --attribute only.")
     if options["regions"] is not None:
-        from geodp.io.regions import read_regions
+        from geodp.io.read.hierarchy import read_regions
 
         if options["order"] != "morton":
             raise UsageError("Give --order or --regions, not both.")
@@ -229,7 +229,7 @@ def _ordered(grid: Grid, options: Mapping[str, Any]) -> Grid:
 
 def _system(options: Mapping[str, Any]) -> Any:
     """The code system, on the datum that --crs names."""
-    from geodp.gridcode import JISMesh, code_system
+    from geodp.grid.codes import JISMesh, code_system
 
     system = code_system(options["spec"])
     if options["crs"] is None or not isinstance(system, JISMesh):
@@ -247,7 +247,7 @@ def _system(options: Mapping[str, Any]) -> Any:
 
 
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:
-    from geodp.io.raster import grid_like
+    from geodp.io.read.raster import grid_like
 
     if _is_input(path, options["inputs"]) and not options["domain_is_public"]:
         raise UsageError(
@@ -258,7 +258,7 @@ def _like(path: Path, options: Mapping[str, Any]) -> Grid:
 
 
 def _regular(size: str, options: Mapping[str, Any]) -> Grid:
-    from geodp.grid import Grid
+    from geodp.grid.grid import Grid
 
     try:
         shape = [int(part) for part in size.lower().split("x")]

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError, printable
-from geodp.stopping import commits
+from geodp.io.folder.stopping import commits
 
 
 def require_free(

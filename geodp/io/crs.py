@@ -11,8 +11,8 @@ from typing import Any
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from geodp.grid import Grid
-from geodp.io.tables import geo_metadata
+from geodp.grid.grid import Grid
+from geodp.io.write.tables import geo_metadata
 
 
 def same_crs(written: Any, wanted: str | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import inlined, kernel
+from geodp.kernels.jit import inlined, kernel
 
 LANES = 128
 """Blocks computed together; their 16 words fill 8 KiB, well inside the first-level cache."""

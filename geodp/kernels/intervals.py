@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import kernel
+from geodp.kernels.jit import kernel
 
 
 @kernel

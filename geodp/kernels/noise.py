@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import kernel
+from geodp.kernels.jit import kernel
 
 UNIFORM_BITS = 63
 """Digits of the uniform number in a node's word; the top bit is the sign."""
 
 UNDECIDED = np.iinfo(np.int64).min
-"""Marks a draw that the table cannot decide; ``geodp.noise`` decides it exactly."""
+"""Marks a draw that the table cannot decide; ``geodp.privacy.noise`` decides it exactly."""
 
 
 @kernel

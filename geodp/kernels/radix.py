@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import kernel
+from geodp.kernels.jit import kernel
 
 Keys = NDArray[np.uint64]
 Values = NDArray[np.int64]

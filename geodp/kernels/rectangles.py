@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import kernel
+from geodp.kernels.jit import kernel
 
 
 @kernel

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import inlined, kernel
 from geodp.kernels import chacha
+from geodp.kernels.jit import inlined, kernel
 from geodp.kernels.noise import UNDECIDED, draw
 from geodp.kernels.tree import BOTH, LEFT, branches
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp._jit import inlined, kernel
+from geodp.kernels.jit import inlined, kernel
 
 LEFT, RIGHT, BOTH = 1, 2, 3
 """Which children of a node can hold anybody: the bits of a ``branch`` entry."""

@@ -1,7 +1,8 @@
 """Mechanisms of central differential privacy: one published method, one file.
 
-Every module here whose ``METHODS`` lists methods adds them to :data:`METHODS`; the command line,
-the conformance tests, the audits and the benchmarks go by that table.
+Every module of :mod:`geodp.mechanisms.central` whose ``METHODS`` lists methods adds them to
+:data:`METHODS`; the command line, the conformance tests, the audits and the benchmarks go by that
+table.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import pkgutil
 from importlib import import_module
 
 from geodp.errors import UsageError
+from geodp.mechanisms import central
 from geodp.mechanisms.base import Mechanism
 
 __all__ = ["METHODS", "Mechanism", "mechanism"]
 
 
 def _found() -> list[Mechanism]:
-    modules = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    names = [info.name for info in pkgutil.iter_modules(central.__path__)]
+    modules = [import_module(f"{central.__name__}.{name}") for name in names]
     return [method for module in modules for method in getattr(module, "METHODS", ())]
 
 

@@ -12,16 +12,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accounting import PURE as PURE
-from geodp.accounting import Event, Guarantee, event
-from geodp.areas import BlockError, block_variances, errors_of_blocks, errors_of_every_block
+from geodp.accuracy.areas import (
+    BlockError,
+    block_variances,
+    errors_of_blocks,
+    errors_of_every_block,
+)
+from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
-from geodp.grid import Grid
-from geodp.noise import DiscreteLaplace, NodeNoise
-from geodp.noise.laplace import LAPLACE
-from geodp.randomness import NoiseKey, Stream
-from geodp.table import Counts, CountTable, ReleasedTable
-from geodp.variance import TreeVariance
+from geodp.grid.grid import Grid
+from geodp.privacy.event import PURE as PURE
+from geodp.privacy.event import Event, Guarantee, event
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise import DiscreteLaplace, NodeNoise
+from geodp.privacy.noise.laplace import LAPLACE
+from geodp.table.counts import Counts, CountTable, ReleasedTable
 
 MOST_CELLS = 1 << 26
 """Most keys of a domain that a dense method takes: its arrays have half a GiB each."""
@@ -42,7 +47,7 @@ class Query:
     Attributes
     ----------
     stream : int
-        Of the noise, see :class:`geodp.randomness.Stream`.
+        Of the noise, see :class:`geodp.privacy.key.Stream`.
     noise : tuple of (str, Fraction)
         The law's name and its exact parameter, see ``Law.identity``.
     what : tuple of plain values
@@ -146,7 +151,7 @@ class Mechanism(ABC):
         unit: str = "person",
         key_origin: str = "entropy",
     ) -> Event:
-        """What a release on a grid spends: parameters of :func:`geodp.accounting.event`.
+        """What a release on a grid spends: parameters of :func:`geodp.privacy.event.event`.
 
         Raises UsageError for Gaussian noise where the method has none.
         """
@@ -240,7 +245,8 @@ class Mechanism(ABC):
     def label_totals(
         self, grid: Grid, event: Event, people: float | None
     ) -> list[dict[str, Any]] | None:
-        """Of small labels' totals, see :mod:`geodp.mechanisms.attributes`; None: no such bias."""
+        """Of small labels' totals, see :mod:`geodp.mechanisms.trees.attributes`; None: no such
+        bias."""
         return None
 
     def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]] | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 import geodp
 from geodp.errors import UsageError
-from geodp.grid import Grid
+from geodp.grid.grid import Grid
 from tests.combinations.forms import FORMS
 
 METHODS = sorted(geodp.METHODS)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from geodp.coarser import Coarsening
-from geodp.domain import blocks_of_array, grid_of_primaries, mask_of_blocks
-from geodp.grid import Grid
-from geodp.order import Order
-from geodp.regions import Regions
+from geodp.grid.coarsen import Coarsening
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Regions
+from geodp.grid.mask import blocks_of_array, grid_of_primaries, mask_of_blocks
+from geodp.grid.order import Order
 
 LABELS = {"sex": ["female", "male"], "age": ["child", "adult", "old"], "kind": ["one"]}
 SIDES = (0.001, 0.1, 1.0, 10.0, 12.5, 100.0, 500.0, 1000.0, 10_000.0)

@@ -12,17 +12,17 @@ from unittest import mock
 import numpy as np
 
 import geodp
+from geodp.analysis.plan import read_plan
 from geodp.errors import GeodpError, UsageError
-from geodp.io import publication
-from geodp.io.picture import write_png
-from geodp.io.readback import read_release_table
-from geodp.io.verification import verify
-from geodp.ledger import Ledger
-from geodp.loss import PureDP, ZeroConcentratedDP
+from geodp.io.folder import publication
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
+from geodp.io.write.picture import write_png
 from geodp.mechanisms import mechanism
-from geodp.planning import read_plan
-from geodp.randomness import NoiseKey
-from geodp.report import markdown
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP, ZeroConcentratedDP
+from geodp.release.report.markdown import markdown
 from tests.combinations.draws import Draw
 
 DATASET = "census"

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import geodp
-from geodp.distributed import publish
+from geodp.release.cluster import publish
 from tests.distributed.clusters import Clusters
 from tests.distributed.tables import ONCE, kept, sha256, split, town
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import geodp
-from geodp.distributed import Partitions
+from geodp.release.cluster import Partitions
 from tests.keys import secret
 
 GRID = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 4_600_000, 3_000_000))

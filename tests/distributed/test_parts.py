@@ -15,12 +15,12 @@ from rio_cogeo.cogeo import cog_validate
 
 import geodp
 from geodp import cli
-from geodp.distributed import join, publish, write
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import InputError, UsageError, VerificationError
-from geodp.io.parts import PartsFolder, write_part
-from geodp.io.uncertainty import Errors
-from geodp.io.verification import read_release_table, verify
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.folder.parts import PartsFolder, write_part
+from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.write.uncertainty import Errors
+from geodp.release.cluster import join, publish, write
 from tests.distributed.tables import GRID, ONCE, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -133,7 +133,7 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
-    monkeypatch.setattr("geodp.io.mosaic.SIDE", 512)
+    monkeypatch.setattr("geodp.io.write.tiles.SIDE", 512)
     grid = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 5_300_000, 3_100_000))
     grid = grid.with_attribute("sex", ["female", "male"])
     if limited:
@@ -212,7 +212,7 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
         (folder.public / "population.parquet" / ".part-00001.parquet.abc").write_bytes(b"half")
         return original(folder, *given)
 
-    monkeypatch.setattr("geodp.io.parts.PartsFolder.finish", finish)
+    monkeypatch.setattr("geodp.io.folder.parts.PartsFolder.finish", finish)
     write(cluster(2), files, out, **ONCE, parts=2)
     assert len(list((out / "public" / "population.parquet").iterdir())) == 2
 

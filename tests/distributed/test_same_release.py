@@ -11,17 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp
-from geodp.contribution import SUMS
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import BudgetError, InputError, UsageError
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
-from geodp.reading import MET
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.table.contribution import SUMS
+from geodp.table.reading import MET
 from tests.distributed.tables import GRID, ONCE, kept, sha256, split, town
 from tests.keys import keep
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-from geodp.distributed import Partitions, publish  # noqa: E402
+from geodp.release.cluster import Partitions, publish  # noqa: E402
 
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 METHODS = ("pyramid", "topdown")
@@ -47,7 +47,7 @@ def rarely(*values):
 def test_workers_and_partitions_do_not_show(
     cluster, alone, tmp_path, monkeypatch, workers, partitions, method
 ):
-    monkeypatch.setattr("geodp.distributed.run.MOST_PIECES", 40)  # 64 files are 13 groups
+    monkeypatch.setattr("geodp.release.cluster.run.MOST_PIECES", 40)  # 64 files are 13 groups
     files = split(town(), tmp_path, partitions, seed=partitions)
     parts = {1: 64, 7: 9, 64: 3}[partitions]
     release = publish(cluster(workers), files, method=method, key=kept(), parts=parts, **ONCE)

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.distributed import publish
-from geodp.distributed.secret import KeyFile, key_file
 from geodp.errors import UsageError
-from geodp.identity import release_digest
-from geodp.mechanisms.apart import Roots, Subtrees
+from geodp.mechanisms.central.partitioned import Roots, Subtrees
+from geodp.release.cluster import publish
+from geodp.release.cluster.secret import KeyFile, key_file
+from geodp.release.identity import release_digest
 from tests.distributed.tables import KEY, ONCE, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -256,7 +256,7 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
 
 
 def test_what_tasks_pass_on_shows_nothing_of_itself(cluster, tmp_path):
-    from geodp.distributed import tasks
+    from geodp.release.cluster import tasks
 
     piece = tasks.Piece(town().key, town().count)
     assert repr(piece) == "Piece(confidential)"
@@ -301,7 +301,7 @@ def test_the_key_file_is_its_owners_alone(tmp_path):
 KILLED = """
 import os, signal, sys
 import geodp
-from geodp.distributed.secret import key_file
+from geodp.release.cluster.secret import key_file
 with key_file(geodp.NoiseKey.generate(), sys.argv[1]) as secret:
     assert os.path.getsize(secret.path) == 65
     print(secret.path, flush=True)
@@ -327,7 +327,7 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
 
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    monkeypatch.setattr("geodp.distributed.run.Run._refined", fail)
+    monkeypatch.setattr("geodp.release.cluster.run.Run._refined", fail)
     with pytest.raises(KeyboardInterrupt):
         publish(cluster(2), split(town(), tmp_path / "files", 2), **ONCE, key_folder=hidden)
     assert list(hidden.iterdir()) == []
@@ -335,6 +335,6 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
 
 def test_a_worker_that_sees_no_key_file_says_so(cluster, tmp_path, monkeypatch):
     nowhere = nullcontext(KeyFile("/no/such/key"))
-    monkeypatch.setattr("geodp.distributed.run.key_file", lambda key, folder: nowhere)
+    monkeypatch.setattr("geodp.release.cluster.run.key_file", lambda key, folder: nowhere)
     with pytest.raises(UsageError, match="Give a key_folder"):
         publish(cluster(2), split(town(), tmp_path, 2), **ONCE, parts=2)

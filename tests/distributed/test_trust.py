@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.distributed import publish, tasks, write
-from geodp.distributed.trust import require_trusted
 from geodp.errors import UsageError
-from geodp.mechanisms.apart import Roots, cut_of
-from geodp.table import Cells
+from geodp.mechanisms.central.partitioned import Roots, cut_of
+from geodp.release.cluster import publish, tasks, write
+from geodp.release.cluster.trust import require_trusted
+from geodp.table.counts import Cells
 from tests.distributed.tables import GRID, KEY, ONCE, kept, split, town
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-
-import geodp
 from geodp.accounting import NEIGHBOURS, budget
 from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.grid import Grid
 from geodp.identity import encode
-from geodp.mechanisms import Mechanism, mechanism
 from geodp.order import Order
 from geodp.randomness import NOISE_FORMAT, digest
 from geodp.regions import Regions
+
+import geodp
+from geodp.grid import Grid
+from geodp.mechanisms import Mechanism, mechanism
 from geodp.table import CountTable
 
 FILE = Path(__file__).with_name("releases.json")

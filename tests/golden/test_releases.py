@@ -5,7 +5,7 @@ from copy import deepcopy
 import pytest
 
 import geodp
-from geodp.mechanisms import pyramid, quadtree
+from geodp.mechanisms.central import pyramid, quadtree
 from tests.golden import __main__ as command
 from tests.golden.releases import REFUSED, TOLERANCE, faults, kept, made
 

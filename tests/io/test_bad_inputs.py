@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from geodp.errors import GeodpError, InputError
-from geodp.grid import Grid
-from geodp.io.inspection import inspect
-from geodp.io.tabular import read_table
+from geodp.grid.grid import Grid
+from geodp.io.read.inspect import inspect
+from geodp.io.read.table import read_table
 from tests.io.files import (
     GOOD,
     HEAD,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from geodp.errors import UsageError
-from geodp.grid import Grid
-from geodp.io.masks import read_mask
-from geodp.io.mesh import read_mesh
-from geodp.io.points import read_points
-from geodp.io.raster import grid_like, read_raster
+from geodp.grid.grid import Grid
+from geodp.io.read.mask import read_mask
+from geodp.io.read.mesh import read_mesh
+from geodp.io.read.points import read_points
+from geodp.io.read.raster import grid_like, read_raster
 from tests.io.files import (
     GOOD,
     HEAD,

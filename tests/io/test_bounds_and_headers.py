@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError, UsageError
-from geodp.io.delimited import is_name
-from geodp.io.inspection import inspect
-from geodp.io.mesh import read_mesh
-from geodp.io.tabular import read_table
+from geodp.io.read.delimited import is_name
+from geodp.io.read.inspect import inspect
+from geodp.io.read.mesh import read_mesh
+from geodp.io.read.table import read_table
 from tests.io.test_readers import BODY, CODES, COLUMNS, LABELS, WINDOW, official
 
 TOTAL, MALE, FEMALE = "人口（総数）", "人口（総数）　男", "人口（総数）　女"

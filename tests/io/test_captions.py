@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.interval import Z
-from geodp.io import picture
-from geodp.io.frame import pixel_errors
-from geodp.io.tables import counted
+from geodp.accuracy.interval import Z
+from geodp.io.write import picture
+from geodp.io.write.frame import pixel_errors
+from geodp.io.write.tables import counted
 from tests.grids import half, masked
 
 SIDES = (24, 20)

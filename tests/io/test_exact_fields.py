@@ -12,9 +12,11 @@ from click.testing import CliRunner
 import geodp
 from geodp import cli
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.io import fields, opening, readback, sources, verification
-from geodp.io.tabular import read_table
-from geodp.regions import Regions
+from geodp.grid.hierarchy import Regions
+from geodp.io import opening
+from geodp.io.read import fields, sources
+from geodp.io.read.table import read_table
+from geodp.io.verify import readback, verify
 from tests.io.files import chain
 from tests.io.test_writers import released
 
@@ -218,7 +220,7 @@ def test_short_memory_says_nothing_of_a_release(tmp_path, monkeypatch):
         raise pa.ArrowMemoryError("no memory")
 
     monkeypatch.setattr(readback, "counts_of", short)
-    for ask in (verification.verify, verification.read_release_table):
+    for ask in (verify.verify, verify.read_release_table):
         with pytest.raises(MemoryError):
             ask(tmp_path / "out")
 

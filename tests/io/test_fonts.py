@@ -14,7 +14,7 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.image import imread
 
 from geodp.errors import LettersWarning
-from geodp.io import fonts, picture
+from geodp.io.write import fonts, picture
 from tests.io.test_writers import KANTO, released
 
 NAME = "人口_2020"

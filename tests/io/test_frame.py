@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import geodp
-from geodp.io import picture
-from geodp.io.frame import LONG_SIDE, MOST_BLOCKS, MOST_PIXELS, Frame, round_length
+from geodp.io.write import picture
+from geodp.io.write.frame import LONG_SIDE, MOST_BLOCKS, MOST_PIXELS, Frame, round_length
 
 NICE = {1, 2, 5}
 

@@ -10,8 +10,8 @@ import pytest
 import rasterio
 
 from geodp.io.crs import same_crs
-from geodp.io.publication import sha256
-from geodp.io.verification import read_release_table, verify
+from geodp.io.folder.publication import sha256
+from geodp.io.verify.verify import read_release_table, verify
 from tests.io.test_verification import seal
 
 RELEASES = sorted((Path(__file__).parents[1] / "golden" / "releases").glob("*/*"))

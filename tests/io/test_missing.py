@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from geodp import Grid
-from geodp.cli.publish import publish
+from geodp.cli.commands.publish import publish
 from geodp.errors import CodeError
-from geodp.io import fields
-from geodp.io.raster import read_raster
-from geodp.io.tabular import read_table
+from geodp.io.read import fields
+from geodp.io.read.raster import read_raster
+from geodp.io.read.table import read_table
 from tests.io.files import tiff
 
 NAN = float("nan")

@@ -10,9 +10,9 @@ import pytest
 import rasterio
 from rasterio.transform import Affine
 
-from geodp.grid import Grid
-from geodp.io.points import read_points
-from geodp.io.raster import grid_like, read_raster
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.raster import grid_like, read_raster
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
 
@@ -58,7 +58,7 @@ def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
 
 
 def test_points_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodp.io.runs.PENDING", 1000)
+    monkeypatch.setattr("geodp.io.read.external_sort.PENDING", 1000)
     n = 300_000
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"x": np.arange(n) % 7 + 0.5, "y": np.zeros(n) + 0.5}), path)
@@ -96,7 +96,7 @@ def test_rasters(dtype: str, tmp_path: Path) -> None:
 
 
 def test_a_raster_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodp.io.raster.PIXELS", 100)
+    monkeypatch.setattr("geodp.io.read.raster.PIXELS", 100)
     values = np.arange(600).reshape(30, 20).astype(np.int32)
     path = tmp_path / "r.tif"
     with rasterio.open(

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.grid import Grid
-from geodp.io.inspection import inspect
-from geodp.io.mesh import read_mesh
-from geodp.io.tabular import read_table
-from geodp.table import CountTable
+from geodp.grid.grid import Grid
+from geodp.io.read.inspect import inspect
+from geodp.io.read.mesh import read_mesh
+from geodp.io.read.table import read_table
+from geodp.table.counts import CountTable
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
 CODES = ["533946113", "533946114", "533900001"]

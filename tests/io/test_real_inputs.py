@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geodp.grid import Grid
-from geodp.io.inspection import inspect
-from geodp.io.mesh import read_mesh
-from geodp.io.raster import grid_like, read_raster
-from geodp.io.tabular import read_table
-from geodp.table import CountTable
+from geodp.grid.grid import Grid
+from geodp.io.read.inspect import inspect
+from geodp.io.read.mesh import read_mesh
+from geodp.io.read.raster import grid_like, read_raster
+from geodp.io.read.table import read_table
+from geodp.table.counts import CountTable
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 TOTAL, MALE, FEMALE = "人口（総数）", "人口（総数）　男", "人口（総数）　女"

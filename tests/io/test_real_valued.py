@@ -16,13 +16,14 @@ import rasterio.shutil
 
 import geodp
 from geodp.errors import UsageError, VerificationError
-from geodp.io import cog, picture, publication, style
-from geodp.io.uncertainty import BESIDE, ERROR
-from geodp.io.verification import read_release_table, verify
+from geodp.io.folder import publication
+from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.write import geotiff, picture, qgis_style
+from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.mechanisms import METHODS
-from geodp.mechanisms.additive import Geometric, Laplace, LaplaceNonnegative
-from geodp.office import About
-from geodp.report import markdown, registry_record
+from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
+from geodp.release.report.about import About
+from geodp.release.report.markdown import markdown, registry_record
 from tests.io.test_verification import card_of, failures, rewrite, seal, with_column
 from tests.io.test_writers import GRIDS, KANTO
 from tests.io.test_writers_raster import north_up
@@ -162,8 +163,8 @@ def test_the_files_say_which_cells_they_list(written, method, words):
 def test_the_raster_is_the_table(tmp_path, method, name, thirds):
     grid = GRIDS[name]
     release, folder = made(tmp_path / "out", method, grid)
-    with cog.quiet(), rasterio.open(folder / "population.tif") as raster:
-        bands = raster.read(range(1, len(cog.combinations(grid)) + 1))
+    with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
+        bands = raster.read(range(1, len(geotiff.combinations(grid)) + 1))
         assert raster.dtypes[0] == ("float64" if method == "thirds" else "float32")
         has_error = ERROR in raster.descriptions
     assert has_error == (method != "laplace-nonnegative")
@@ -181,20 +182,20 @@ def test_the_raster_is_the_table(tmp_path, method, name, thirds):
 def test_pixels_are_as_wide_as_the_values_need(count, dtype):
     event = released(KANTO, "laplace").event
     table = geodp.ReleasedTable(KANTO, np.zeros(1, np.uint64), np.array([count]), event)
-    assert cog.why_no_raster(table) is None
-    assert cog.dtype_of(table) == dtype
+    assert geotiff.why_no_raster(table) is None
+    assert geotiff.dtype_of(table) == dtype
 
 
 def test_a_raster_that_lost_digits_is_noticed(tmp_path, monkeypatch, thirds):
-    monkeypatch.setattr(cog, "dtype_of", lambda table: "float32")
+    monkeypatch.setattr(geotiff, "dtype_of", lambda table: "float32")
     release = released(KANTO, "thirds")
     with pytest.raises(OSError, match="could not write"):
-        cog.write_cog(release.table, tmp_path / "a.tif", name="n", errors=None, tags={})
+        geotiff.write_cog(release.table, tmp_path / "a.tif", name="n", errors=None, tags={})
 
 
 @pytest.mark.parametrize("values", [[1.0, 0.0], ["", -1]])
 def test_errors_of_others_are_not_explained_as_those_of_gdal(values):
-    with pytest.raises((ZeroDivisionError, TypeError)), cog.written():
+    with pytest.raises((ZeroDivisionError, TypeError)), geotiff.written():
         values[0] / values[1]
 
 
@@ -205,7 +206,7 @@ def test_errors_of_gdal_are_explained(tmp_path):
         lambda: rasterio.open(absent),
         lambda: rasterio.shutil.copy(absent, tmp_path / "copy.tif", driver="COG"),
     ):
-        with pytest.raises(OSError, match="could not write") as caught, cog.written():
+        with pytest.raises(OSError, match="could not write") as caught, geotiff.written():
             call()
         assert caught.value.errno == errno.EIO
 
@@ -333,7 +334,7 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written, tmp_
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
         picture.write_png(release.table, tmp_path / "again.png", name="population", card=card)
-        with cog.quiet(), rasterio.open(folder / "population.png") as image:
+        with geotiff.quiet(), rasterio.open(folder / "population.png") as image:
             drawn = (image.read()[:3] == below).all(axis=0)
         assert drawn.any() == signed
         assert ("below 0" in words) == signed
@@ -351,13 +352,13 @@ def test_pairs_are_drawn_with_negative_values(tmp_path):
 
 @pytest.mark.parametrize(("whole", "nonnegative"), [(1, 1), (1, 0), (0, 1), (0, 0)])
 def test_style_classes_are_fixed(whole, nonnegative):
-    text = style.qml(whole=bool(whole), nonnegative=bool(nonnegative))
+    text = qgis_style.qml(whole=bool(whole), nonnegative=bool(nonnegative))
     items = ET.fromstring(text.split("\n", 1)[1]).findall(".//item")
     ends = [float(item.get("value")) for item in items]
     assert ends == sorted(ends)
     labels = [item.get("label") for item in items]
     assert labels[0] == ("0" if nonnegative else "below 0")
-    assert len(items) == len(style.CLASSES) + (1 if nonnegative else 2)
+    assert len(items) == len(qgis_style.CLASSES) + (1 if nonnegative else 2)
     zero = items[labels.index("0")]
     assert (zero.get("value"), zero.get("alpha")) == ("0", "0")
     first = items[labels.index("0") + 1]
@@ -367,5 +368,5 @@ def test_style_classes_are_fixed(whole, nonnegative):
 def test_the_styles_of_a_release_follow_its_method(written):
     for row in (Laplace(), LaplaceNonnegative(), Geometric()):
         folder = written[row.name][1]
-        expected = style.qml(whole=row.whole, nonnegative=row.nonnegative)
+        expected = qgis_style.qml(whole=row.whole, nonnegative=row.nonnegative)
         assert (folder / "population.qml").read_text(encoding="utf-8") == expected

@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.evaluate import evaluate
+from geodp.cli.commands.evaluate import evaluate
+from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import grid_of, require_known
-from geodp.cli.publish import publish
 from geodp.errors import InputError, UsageError, VerificationError
-from geodp.io.manifest import sha256
-from geodp.io.publication import release_id
-from geodp.io.readback import read_release_table
-from geodp.io.regions import read_regions, regions_file, write_regions
-from geodp.io.verification import verify
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.publication import release_id
+from geodp.io.read.hierarchy import read_regions, regions_file, write_regions
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.verify import verify
 from tests.io.files import gzipped, parquet, text
 from tests.test_cli_options import context
 

@@ -8,8 +8,8 @@ import stat
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.manifest import sha256, sums_text
-from geodp.io.staging import SCHEMA, is_release, staged
+from geodp.io.folder.manifest import sha256, sums_text
+from geodp.io.folder.staging import SCHEMA, is_release, staged
 from tests.apart import exit_code
 
 

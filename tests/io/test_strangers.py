@@ -21,13 +21,13 @@ from click.testing import CliRunner
 import geodp
 from geodp import cli
 from geodp.errors import InputError, VerificationError
-from geodp.io.masks import read_mask
-from geodp.io.mosaic import Tiling, mosaic_bands, write_vrt
 from geodp.io.opening import MOST_DEPTH, open_parquet, open_raster, parse_json
-from geodp.io.polygons import read_polygons
-from geodp.io.raster import grid_like, read_raster
-from geodp.io.tileset import read_tileset
-from geodp.io.verification import read_release_table, verify
+from geodp.io.read.mask import read_mask
+from geodp.io.read.polygons import read_polygons
+from geodp.io.read.raster import grid_like, read_raster
+from geodp.io.verify.tileset import read_tileset
+from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.write.tiles import Tiling, mosaic_bands, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening
 from tests.io.test_verification import failures, public, seal  # noqa: F401

@@ -9,15 +9,15 @@ import pytest
 import rasterio
 
 import geodp
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError, VerificationError
-from geodp.gridcode import JISMesh
-from geodp.io import picture
-from geodp.io.manifest import sha256
-from geodp.io.publication import release_id
-from geodp.io.verification import Check, read_release_table, verify
-from geodp.order import Order
-from geodp.release import intervals_of
+from geodp.grid.codes import JISMesh
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.publication import release_id
+from geodp.io.verify.verify import Check, read_release_table, verify
+from geodp.io.write import picture
+from geodp.release.release import intervals_of
 from tests.io.test_writers import GRIDS, KANTO, released
 
 MORE = {

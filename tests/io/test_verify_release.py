@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io import verify_release
-from geodp.io.publication import sha256
-from geodp.io.regions import read_regions
-from geodp.io.verification import read_release_table
+from geodp.io.folder.publication import sha256
+from geodp.io.read.hierarchy import read_regions
+from geodp.io.verify import verify_release
+from geodp.io.verify.verify import read_release_table
 from tests.io.test_golden_releases import RELEASES, name_of
 from tests.io.test_strangers import DOCUMENTS
 from tests.io.test_verification import card_of, seal

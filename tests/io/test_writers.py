@@ -15,13 +15,14 @@ import pytest
 import shapely
 
 import geodp
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import OutputError, UsageError
-from geodp.io import cog, picture, publication, tables
-from geodp.io.staged_release import check_publication, write_publication
-from geodp.io.uncertainty import BESIDE, ERROR
-from geodp.release import Release
-from geodp.table import Cells, CountTable, ReleasedTable
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.folder import publication
+from geodp.io.folder.staged_release import check_publication, write_publication
+from geodp.io.write import geotiff, picture, tables
+from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.release.release import Release
+from geodp.table.counts import Cells, CountTable, ReleasedTable
 
 KANTO = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
 LAEA = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
@@ -114,7 +115,7 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     calls = {
         "csv": lambda: tables.write_csv(table, path, name="p", errors=None),
         "parquet": lambda: tables.write_parquet(table, path, name="p", errors=None, metadata={}),
-        "cog": lambda: cog.write_cog(table, path, name="p", errors=None, tags={}),
+        "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
         "png": lambda: picture.write_png(table, path, name="p", card={}),
     }
     path = tmp_path / "out"
@@ -140,7 +141,7 @@ def test_columns_need_names_of_their_own(tmp_path, name):
 
 
 def test_an_unknown_crs_is_refused_before_anything_is_written(tmp_path):
-    place = geodp.lattice.Lattice(2, 2, crs="EPSG:1", transform=LAEA)
+    place = geodp.grid.lattice.Lattice(2, 2, crs="EPSG:1", transform=LAEA)
     grid = geodp.Grid((place,))
     with pytest.raises(UsageError, match="EPSG:1"):
         check_publication(grid, tmp_path / "out", name="population", overwrite=False)
@@ -158,7 +159,7 @@ def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, writer, error,
     def breaks(*_, **__):
         raise error
 
-    home = {"write_cog": cog, "write_png": publication}.get(writer, tables)
+    home = {"write_cog": geotiff, "write_png": publication}.get(writer, tables)
     monkeypatch.setattr(home, writer, breaks)
     with pytest.raises(seen):
         released(KANTO).write(tmp_path / "out")
@@ -247,7 +248,7 @@ def test_standard_errors_are_said_to_hold_where_nothing_is_clamped(tmp_path):
 
 
 def test_one_cell_of_a_huge_grid_is_written(tmp_path):
-    place = geodp.lattice.Lattice(1, 1 << 34, crs="EPSG:3035", transform=LAEA)
+    place = geodp.grid.lattice.Lattice(1, 1 << 34, crs="EPSG:3035", transform=LAEA)
     grid, event = geodp.Grid((place,)), released(KANTO).event
     index = np.array([[0], [(1 << 34) - 1]])
     table = ReleasedTable(grid, grid.encode(index), np.array([7]), event)

@@ -12,15 +12,15 @@ import pandas as pd
 import pyogrio
 import pytest
 
-from geodp.io import verify_release
-from geodp.io.masks import read_mask
-from geodp.io.regions import read_regions
-from geodp.io.tables import write_csv
-from geodp.io.tabular import read_table
-from geodp.io.uncertainty import Errors
-from geodp.io.verification import read_release_table, verify
-from geodp.regions import Regions
-from geodp.release import Release
+from geodp.grid.hierarchy import Regions
+from geodp.io.read.hierarchy import read_regions
+from geodp.io.read.mask import read_mask
+from geodp.io.read.table import read_table
+from geodp.io.verify import verify_release
+from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.write.tables import write_csv
+from geodp.io.write.uncertainty import Errors
+from geodp.release.release import Release
 from tests.io.test_writers import GRIDS, KANTO, released
 
 QGIS_322 = re.compile(r'("(integer|real|string)",)*"(integer|real|string)"\n')

@@ -8,11 +8,11 @@ import rasterio
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.io import cog, frame, picture, pixels, style, tables
-from geodp.io.frame import Frame, cell_size
-from geodp.io.uncertainty import BESIDE
-from geodp.release import Release
-from geodp.table import CountTable, ReleasedTable
+from geodp.io.write import frame, geotiff, picture, pixels, qgis_style, tables
+from geodp.io.write.frame import Frame, cell_size
+from geodp.io.write.uncertainty import BESIDE
+from geodp.release.release import Release
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.io.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
 
 
@@ -27,12 +27,12 @@ def test_raster_is_the_table(tmp_path, name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release, folder = written(tmp_path / "out", grid)
-    with cog.quiet():
+    with geotiff.quiet():
         valid, errors, notes = cog_validate(folder / "population.tif", strict=True)
     assert valid, (errors, notes)
     place = grid.places[0]
     inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
-    with cog.quiet(), rasterio.open(folder / "population.tif") as raster:
+    with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
         count, error, low, high = raster.read()
         assert raster.descriptions == ("population", *BESIDE)
         assert raster.units == ("persons",) * 4
@@ -117,14 +117,14 @@ def test_rasters_that_would_be_wrong_or_huge_are_left_out(tmp_path, grid, count,
 
 
 def test_style_has_fixed_classes():
-    document = ET.fromstring(style.qml().split("\n", 1)[1])
+    document = ET.fromstring(qgis_style.qml().split("\n", 1)[1])
     items = document.findall(".//item")
     assert [float(item.get("value")) for item in items[1:-1]] == [
-        first - 0.5 for first in style.CLASSES[1:]
+        first - 0.5 for first in qgis_style.CLASSES[1:]
     ]
     assert items[0].get("alpha") == "0"
     assert items[-1].get("value") == "inf"
-    assert len({item.get("color") for item in items}) == len(style.CLASSES) + 1
+    assert len({item.get("color") for item in items}) == len(qgis_style.CLASSES) + 1
     entry = document.find(".//pixelListEntry")
     assert entry.attrib == {"min": "0", "max": "0", "percentTransparent": "100"}
 

@@ -2,9 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp import haar
-from geodp.grid import Grid
-from geodp.table import CountTable
+from geodp.grid.grid import Grid
+from geodp.table import haar
+from geodp.table.counts import CountTable
 from tests.strategies import binary_tables
 
 

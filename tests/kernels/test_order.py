@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.order import Order
+from geodp.grid.order import Order
 from tests.strategies import shapes
 
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from geodp.accounting import event
-from geodp.randomness import NoiseKey
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
 
 RISK = 1e-6 / 20
 """Of each bound: two ways round, five projections, two bounds for each."""

@@ -22,15 +22,15 @@ import numpy as np
 from scipy import stats
 
 import geodp
-from geodp.accounting import NEIGHBOURS
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.loss import epsilon_for
+from geodp.grid.hierarchy import Regions
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.descent import descended
-from geodp.mechanisms.refinement import Noise, Tree
-from geodp.randomness import NoiseKey
-from geodp.regions import Regions
-from geodp.table import Cells
+from geodp.mechanisms.trees.descent import descended
+from geodp.mechanisms.trees.refinement import Noise, Tree
+from geodp.privacy.event import NEIGHBOURS
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.loss import epsilon_for
+from geodp.table.counts import Cells
 from tests.laws.audit import best_set, counts_of, releases
 
 ADD, REPLACE = NEIGHBOURS

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import NEIGHBOURS
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.loss import epsilon_for
-from geodp.mechanisms.refinement import Noise, refine
-from geodp.mechanisms.topdown import TopDown
-from geodp.noise import DiscreteLaplace
-from geodp.randomness import NoiseKey
-from geodp.table import ReleasedTable
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.mechanisms.central.topdown import TopDown
+from geodp.mechanisms.trees.refinement import Noise, refine
+from geodp.privacy.event import NEIGHBOURS
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.loss import epsilon_for
+from geodp.privacy.noise import DiscreteLaplace
+from geodp.table.counts import ReleasedTable
 from tests.laws.audit import audited
 
 pytestmark = pytest.mark.law

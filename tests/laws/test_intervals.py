@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import event
+from geodp.grid.region import Region
 from geodp.mechanisms import mechanism
-from geodp.randomness import NoiseKey
-from geodp.region import Region
-from geodp.release import Release
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.release.release import Release
 
 pytestmark = pytest.mark.law
 
@@ -160,7 +160,7 @@ def test_an_interval_needs_the_release_alone():
     table = geodp.CountTable.from_dense(scenes(70)["coast 30"][0], GRID)
     release = geodp.publish(table, method="pyramid", epsilon=0.1, key=NoiseKey(bytes(32)))
     published = release.table
-    copy = geodp.table.ReleasedTable(
+    copy = geodp.table.counts.ReleasedTable(
         GRID, published.key.copy(), published.count.copy(), published.event
     )
     region = Region.of(GRID, np.argwhere(disc(30, 34, 12)).T)

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 import geodp
-from geodp.accounting import NEIGHBOURS, event
-from geodp.randomness import NoiseKey
+from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.key import NoiseKey
 
 pytestmark = pytest.mark.law
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.analysis.plan import plan
 from geodp.mechanisms import mechanism
-from geodp.planning import plan
-from geodp.randomness import NoiseKey
+from geodp.privacy.key import NoiseKey
 
 pytestmark = pytest.mark.law
 

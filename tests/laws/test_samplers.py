@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from geodp.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
-from geodp.randomness import NoiseKey, blocks
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
 from tests.reference import noise as reference
 from tests.reference import samplers
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from geodp.accounting import NEIGHBOURS
 from geodp.mechanisms import mechanism
-from geodp.randomness import NoiseKey
+from geodp.privacy.event import NEIGHBOURS
+from geodp.privacy.key import NoiseKey
 from tests.laws import side_by_side
 from tests.laws.audit import counts_of
 from tests.laws.side_by_side import CONTROLS, GRIDS, SETTINGS, SIDE_BY_SIDE, TOGETHER, Case

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import accuracy
-from geodp.io.mesh import read_mesh
+from bench.measure import errors as accuracy
+from geodp.io.read.mesh import read_mesh
 
 CENSUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "estat-2020-500m"
 

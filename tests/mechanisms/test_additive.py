@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.grid import Grid
-from geodp.mechanisms.additive import Geometric, Laplace, LaplaceNonnegative
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
 from tests.reference import additive as reference
 from tests.strategies import secrets, shaped_tables
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms import agrid as module
-from geodp.mechanisms import ugrid
-from geodp.mechanisms.agrid import (
+from geodp.mechanisms.base import add_noise, laplace_noise
+from geodp.mechanisms.central import agrid as module
+from geodp.mechanisms.central import ugrid
+from geodp.mechanisms.central.agrid import (
     AGrid,
     consistent,
     cut,
@@ -19,8 +20,7 @@ from geodp.mechanisms.agrid import (
     squares,
     weights,
 )
-from geodp.mechanisms.base import add_noise, laplace_noise
-from geodp.randomness import NoiseKey
+from geodp.privacy.key import NoiseKey
 from tests.mechanisms.maps import census, errors, standard_errors, towns
 from tests.mechanisms.test_ugrid import maps, spent
 from tests.reference import agrid as reference

@@ -6,13 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
-from geodp.mechanisms import apart, mechanism
-from geodp.randomness import NoiseKey
-from geodp.table import Cells, CountTable
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.central import partitioned
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import Cells, CountTable
 
 SECRET = bytes(range(32))
 
@@ -62,7 +63,7 @@ def taken_apart(table: CountTable, cut, parts: int):
     if cut.two_passes:
         estimates = [(found.roots.z, found.roots.variance) for found in begun]
         columns = [np.concatenate(column) for column in zip(*estimates, strict=True)]
-        count = apart.held(top, cut.improved(totals, key, *columns))
+        count = partitioned.held(top, cut.improved(totals, key, *columns))
     ends = np.cumsum([found.roots.prefix.size for found in begun])[:-1]
     for _ in range(2):  # a task that runs again finds the same
         found = [cut.finished(*each) for each in zip(begun, np.split(count, ends), strict=True)]
@@ -73,7 +74,7 @@ def taken_apart(table: CountTable, cut, parts: int):
 @pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2", "topdown"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
-    monkeypatch.setattr(apart, "MOST_ROOTS", most_roots)
+    monkeypatch.setattr(partitioned, "MOST_ROOTS", most_roots)
     grid, method = GRIDS[name], mechanism(spec)
     if method.refusal(grid):
         pytest.skip(method.refusal(grid))
@@ -83,7 +84,7 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
     for epsilon, rho in budgets:
         use = event(spec, epsilon, "add-remove-one", 1, False, sensitivity, "person", "fixed", rho)
         whole = method.release(table, use, NoiseKey(SECRET))
-        cut = apart.cut_of(method, grid, use)
+        cut = partitioned.cut_of(method, grid, use)
         assert cut.nodes().size <= most_roots
         for parts in {1, min(5, cut.nodes().size)}:
             key, count = taken_apart(table, cut, parts)
@@ -99,11 +100,11 @@ def test_nobody_at_all():
         most = method.sensitivity(grid)
         use = event(spec, 1, "add-remove-one", 1, False, most, "person", "fixed")
         whole = method.release(table, use, NoiseKey(SECRET))
-        key, count = taken_apart(table, apart.cut_of(method, grid, use), 3)
+        key, count = taken_apart(table, partitioned.cut_of(method, grid, use), 3)
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
 
 
 def test_other_methods_are_refused():
     use = event("laplace", 1, "add-remove-one", 1, False, 1, "person", "fixed")
     with pytest.raises(UsageError, match="pyramid or topdown, not with laplace"):
-        apart.cut_of(mechanism("laplace"), GRIDS["map"], use)
+        partitioned.cut_of(mechanism("laplace"), GRIDS["map"], use)

@@ -9,18 +9,19 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.plan import plan as plan_command
-from geodp.cli.publish import publish as publish_command
+from geodp.cli.commands.plan import plan as plan_command
+from geodp.cli.commands.publish import publish as publish_command
 from geodp.errors import BudgetError
-from geodp.io import verify_release
-from geodp.io.verification import verify
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
-from geodp.mechanisms import attributes, mechanism
-from geodp.mechanisms.attributes import SMALL, warnings_of
-from geodp.order import Order
-from geodp.randomness import NoiseKey
-from geodp.report import markdown
+from geodp.grid.order import Order
+from geodp.io.verify import verify_release
+from geodp.io.verify.verify import verify
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.trees import attributes
+from geodp.mechanisms.trees.attributes import SMALL, warnings_of
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.release.report.markdown import markdown
 from tests.grids import FORMS, masked
 from tests.mechanisms.test_pyramid import spent
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import NEIGHBOURS, event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.ledger import Ledger
-from geodp.loss import PureDP
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
-from geodp.order import Order
+from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
 
 METHODS = sorted(geodp.METHODS)
 GRID = geodp.Grid.regular((12, 20))  # padded to 16 x 32 keys
@@ -241,7 +241,11 @@ class TestWhatItReleases:
         self, spec, table, tmp_path, monkeypatch
     ):
         """Every stage's noise, not only that of the whole budget."""
-        for module in (geodp.noise.laplace, geodp.noise.gaussian, geodp.accounting):
+        for module in (
+            geodp.privacy.noise.laplace,
+            geodp.privacy.noise.gaussian,
+            geodp.privacy.event,
+        ):
             monkeypatch.setattr(module, "LARGEST_SCALE", 5000)
         row = mechanism(spec)
         least = row.least_share(GRID, spent(row, GRID, Fraction(1, 10**6)))

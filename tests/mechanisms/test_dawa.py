@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
+from geodp.grid.order import Order
 from geodp.kernels import intervals
-from geodp.mechanisms import dawa as module
 from geodp.mechanisms.base import add_noise, laplace_noise
-from geodp.mechanisms.dawa import Dawa, consistent, deviations, hierarchy
-from geodp.order import Order
-from geodp.randomness import NoiseKey
+from geodp.mechanisms.central import dawa as module
+from geodp.mechanisms.central.dawa import Dawa, consistent, deviations, hierarchy
+from geodp.privacy.key import NoiseKey
 from tests.mechanisms.maps import census, errors, standard_errors, towns
 from tests.mechanisms.test_ugrid import maps, spent
 from tests.reference import dawa as reference

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import event
-from geodp.evaluation.blocks import Truth
-from geodp.grid import Grid
+from geodp.analysis.evaluate.blocks import Truth
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Regions
 from geodp.mechanisms import mechanism
-from geodp.regions import Regions
-from geodp.table import CountTable
+from geodp.privacy.event import event
+from geodp.table.counts import CountTable
 from tests.grids import FORMS, cells_of
 from tests.reference import evaluate as reference
 

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.fourier import (
+from geodp.mechanisms.central.barak import (
     Barak,
     fit,
     linear_estimate,
@@ -22,9 +21,10 @@ from geodp.mechanisms.fourier import (
     measured,
     transform,
 )
-from geodp.noise import DiscreteLaplace
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace
+from geodp.table.counts import CountTable
 from tests.reference import fourier as reference
 from tests.strategies import secrets, shaped_tables
 

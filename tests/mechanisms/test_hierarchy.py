@@ -8,12 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from geodp.accounting import NEIGHBOURS, event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.consistency import (
+from geodp.mechanisms.central.hay import Branching, Hay, _average_error, _splits
+from geodp.mechanisms.trees.least_squares import (
     MOST_UNALIGNED,
     Tree,
     block_variances,
@@ -22,11 +23,10 @@ from geodp.mechanisms.consistency import (
     unaligned_variances,
     widths_of,
 )
-from geodp.mechanisms.hierarchy import Branching, Hay, _average_error, _splits
-from geodp.noise import DiscreteLaplace
-from geodp.order import Order
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace
+from geodp.table.counts import CountTable
 from tests.reference import hierarchy as reference
 from tests.strategies import secrets, shaped_tables
 

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.kernels import pyramid as kernels
-from geodp.mechanisms import base, descent, mechanism
-from geodp.mechanisms.additive import Laplace
+from geodp.mechanisms import base, mechanism
 from geodp.mechanisms.base import add_fractional_noise, add_noise, released_vector
-from geodp.mechanisms.pyramid import Pyramid, refine, refine_dense
-from geodp.randomness import NoiseKey
+from geodp.mechanisms.central.laplace import Laplace
+from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
+from geodp.mechanisms.trees import descent
+from geodp.privacy.key import NoiseKey
 from tests.laws.audit import audited
 from tests.mechanisms.test_conformance import variants
 

@@ -7,11 +7,11 @@ from math import prod
 import pytest
 
 import geodp
-from geodp.accounting import event
 from geodp.errors import UsageError
-from geodp.mechanisms.levels import Chain, preset, steps_of, weights_of
-from geodp.mechanisms.pyramid import Pyramid
-from geodp.noise import DiscreteGaussian, DiscreteLaplace
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
+from geodp.privacy.event import event
+from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace
 
 BITS = {  # digits of each level by setting and number of binary digits
     "R": {0: [], 1: [1], 3: [3], 4: [4], 5: [1, 4], 8: [4, 4], 18: [2, 4, 4, 4, 4]},

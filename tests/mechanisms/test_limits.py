@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.mechanisms import mechanism
-from geodp.randomness import NoiseKey
+from geodp.privacy.key import NoiseKey
 from tests.grids import FORMS
 from tests.mechanisms.test_pyramid import spent
 

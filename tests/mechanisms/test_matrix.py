@@ -7,14 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.matrix import STRATEGIES, Matrix, estimate
-from geodp.mechanisms.strategies import (
+from geodp.mechanisms.central.matrix import STRATEGIES, Matrix, estimate
+from geodp.mechanisms.trees.strategies import (
     QUANTUM,
     WORKLOADS,
     expected_error,
@@ -28,9 +27,10 @@ from geodp.mechanisms.strategies import (
     tree_weights,
     whole_columns,
 )
-from geodp.noise import DiscreteLaplace
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace
+from geodp.table.counts import CountTable
 from tests.reference import matrix as reference
 from tests.strategies import secrets
 

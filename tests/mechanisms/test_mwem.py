@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms import mwem as module
+from geodp.grid.order import Order
 from geodp.mechanisms.base import add_noise, laplace_noise
-from geodp.mechanisms.mwem import Estimate, Mwem, sums
-from geodp.order import Order
-from geodp.randomness import NoiseKey
+from geodp.mechanisms.central import mwem as module
+from geodp.mechanisms.central.mwem import Estimate, Mwem, sums
+from geodp.privacy.key import NoiseKey
 from tests.mechanisms.test_ugrid import maps, spent
 from tests.reference import mwem as reference
 from tests.strategies import secrets, shaped_tables

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from geodp import haar
-from geodp.accounting import NEIGHBOURS, event
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.grid import Grid
-from geodp.io.mesh import read_mesh
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.io.read.mesh import read_mesh
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.consistency import axis_bits
-from geodp.mechanisms.privelet import (
+from geodp.mechanisms.central.privelet import (
     Privelet,
     PriveletAxes,
     along_every_axis,
@@ -24,10 +22,12 @@ from geodp.mechanisms.privelet import (
     inverse,
     order_to_box,
 )
-from geodp.noise import DiscreteLaplace
-from geodp.order import Order
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.mechanisms.trees.least_squares import axis_bits
+from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace
+from geodp.table import haar
+from geodp.table.counts import CountTable
 from tests.reference import privelet as reference
 from tests.strategies import secrets, shaped_tables
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.pyramid import Pyramid, refine, refine_dense
-from geodp.noise import DiscreteLaplace, Law
-from geodp.order import Order
-from geodp.randomness import NoiseKey
+from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace, Law
 from tests.reference import pyramid as reference
 
 SECRET = bytes(range(32))
@@ -200,11 +200,11 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     table, method = WORLDS[name], Pyramid().with_settings(settings)
     use, key = spent(method, table.grid, "1/2", rho), NoiseKey(SECRET)
     cells, counts, nodes = refine(table, method, use, key, parts=1)
-    monkeypatch.setattr("geodp.mechanisms.subtrees.MANY", 8)
+    monkeypatch.setattr("geodp.mechanisms.trees.parallel.MANY", 8)
     ways = ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3))
     for (children, parts, threads), kept in product(ways, (1 << 27, 0)):
-        monkeypatch.setattr("geodp.mechanisms.descent.CHILDREN", children)
-        monkeypatch.setattr("geodp.mechanisms.descent.KEPT", kept)
+        monkeypatch.setattr("geodp.mechanisms.trees.descent.CHILDREN", children)
+        monkeypatch.setattr("geodp.mechanisms.trees.descent.KEPT", kept)
         again = refine(table, method, use, key, parts, threads)
         assert (again[0] == cells).all()
         assert (again[1] == counts).all()

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
-from geodp.accounting import NEIGHBOURS, event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.quadtree import Quadtree, spread
-from geodp.noise import DiscreteLaplace
-from geodp.order import Order
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.mechanisms.central.quadtree import Quadtree, spread
+from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace
+from geodp.table.counts import CountTable
 from tests.reference import hierarchy as trees
 from tests.reference import quadtree as reference
 from tests.strategies import secrets, shaped_tables

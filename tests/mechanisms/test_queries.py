@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accounting import NEIGHBOURS, budget
 from geodp.errors import GeodpError
-from geodp.identity import encode
-from geodp.mechanisms import matrix, mechanism
+from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
-from geodp.noise import NodeNoise
-from geodp.noise import node as node_noise
-from geodp.noise.geometric import Geometric
+from geodp.mechanisms.central import matrix
+from geodp.privacy.event import NEIGHBOURS, budget
+from geodp.privacy.noise import NodeNoise
+from geodp.privacy.noise import node as node_noise
+from geodp.privacy.noise.geometric import Geometric
+from geodp.release.identity import encode
 from tests.golden.releases import SETTINGS, grids
 
 METHODS = sorted(geodp.METHODS)

@@ -11,24 +11,25 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
-from geodp.mechanisms import mechanism, sparsefilter
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.sparsefilter import (
+from geodp.mechanisms.central import filter as sparsefilter
+from geodp.mechanisms.central.filter import (
     Filter,
     automatic_threshold,
     passing_probability,
     passing_ranks,
 )
-from geodp.noise import geometric as module
-from geodp.noise.geometric import LIMIT, Geometric
-from geodp.noise.law import exp_interval
-from geodp.publisher import publish
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import geometric as module
+from geodp.privacy.noise.geometric import LIMIT, Geometric
+from geodp.privacy.noise.law import exp_interval
+from geodp.release.publish import publish
+from geodp.table.counts import CountTable
 from tests.grids import FORMS, cells_of
 from tests.reference import sparsefilter as reference
 from tests.strategies import secrets, shaped_tables

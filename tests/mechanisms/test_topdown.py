@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.grid import Grid
-from geodp.mechanisms import refinement, subtrees
-from geodp.mechanisms.refinement import Noise, refine, refine_continuous, refine_dense
-from geodp.mechanisms.topdown import TopDown
-from geodp.noise import DiscreteLaplace, NodeNoise
-from geodp.order import Order
-from geodp.randomness import NoiseKey
-from geodp.table import CountTable, ReleasedTable
+from geodp.grid.grid import Grid
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.mechanisms.central.topdown import TopDown
+from geodp.mechanisms.trees import parallel, refinement
+from geodp.mechanisms.trees.refinement import Noise, refine, refine_continuous, refine_dense
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import DiscreteLaplace, NodeNoise
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.reference import topdown as reference
 from tests.strategies import binary_tables, secrets, shaped_tables
 
@@ -80,7 +80,7 @@ def scattered(bits: int, cells: int, most: int) -> CountTable:
 def test_blocks_parts_and_threads_do_not_show(bits, monkeypatch):
     table, noise = scattered(bits, 320, 300), noise_of(bytes(range(32)), Fraction(20))
     key, count, visited = refine(table, noise)
-    monkeypatch.setattr(subtrees, "MANY", 8)
+    monkeypatch.setattr(parallel, "MANY", 8)
     for block, parts, threads in ((1, 1, 1), (7, 3, 2), (64, 64, 4), (1 << 10, 0, 3)):
         monkeypatch.setattr(refinement, "BLOCK", block)
         again = refine(table, noise, parts, threads)

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import UsageError
-from geodp.mechanisms import ugrid as module
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.base import add_noise, laplace_noise
-from geodp.mechanisms.ugrid import UGrid, split
-from geodp.randomness import NoiseKey
+from geodp.mechanisms.central import ugrid as module
+from geodp.mechanisms.central.ugrid import UGrid, split
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
 from tests.reference import ugrid as reference
 from tests.strategies import secrets
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 
 import geodp
-from geodp.accounting import event
-from geodp.domain import blocks_of_array, mask_of_blocks
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.uniform import Uniform
-from geodp.randomness import NoiseKey
+from geodp.mechanisms.central.uniform import Uniform
+from geodp.privacy.event import event
+from geodp.privacy.key import NoiseKey
 from tests.strategies import secrets, shaped_tables
 
 

@@ -42,25 +42,25 @@ class Target:
 
 TARGETS = (
     # What was spent, and on whom.
-    Target("geodp.ledger", LEDGER),
-    Target("geodp.books", LEDGER),
-    Target("geodp.accounts", LEDGER),
+    Target("geodp.privacy.ledger", LEDGER),
+    Target("geodp.privacy.books", LEDGER),
+    Target("geodp.privacy.accounts", LEDGER),
     Target(
-        "geodp.chain",
+        "geodp.privacy.hash_chain",
         (
             *(f"tests/test_ledger_crash.py::{name}" for name in CRASHES),
             *LEDGER,
         ),
     ),
-    Target("geodp.loss", ("tests/test_loss.py", "-k", "not agreement")),
+    Target("geodp.privacy.loss", ("tests/test_loss.py", "-k", "not agreement")),
     Target(
-        "geodp.neighbours",
+        "geodp.privacy.neighbours",
         ("tests/test_accounting.py", "tests/test_ledger_attacks.py", "-k", "unit or relations"),
     ),
-    Target("geodp.contribution", ("tests/test_contribution.py", "tests/test_totals.py")),
+    Target("geodp.table.contribution", ("tests/test_contribution.py", "tests/test_totals.py")),
     # How much noise.
     Target(
-        "geodp.accounting",
+        "geodp.privacy.event",
         ("tests/test_accounting.py",),
         (
             "rational",
@@ -75,44 +75,44 @@ TARGETS = (
             "Event.is_private",
         ),
     ),
-    Target("geodp.mechanisms.levels", ("tests/mechanisms/test_levels.py",)),
+    Target("geodp.mechanisms.trees.levels", ("tests/mechanisms/test_levels.py",)),
     Target(
-        "geodp.mechanisms.pyramid",
+        "geodp.mechanisms.central.pyramid",
         ("tests/mechanisms/test_levels.py", "tests/mechanisms/test_pyramid.py"),
         ("Pyramid.levels", "Pyramid.descent"),
     ),
     Target(
-        "geodp.mechanisms.descent",
+        "geodp.mechanisms.trees.descent",
         ("tests/mechanisms/test_levels.py", "tests/mechanisms/test_pyramid.py"),
         ("Descent.of",),
     ),
     Target(
-        "geodp.mechanisms.topdown",
+        "geodp.mechanisms.central.topdown",
         ("tests/mechanisms/test_topdown.py", "-k", "sensitivity or one_cell"),
         ("TopDown.sensitivity",),
     ),
     Target(
-        "geodp.mechanisms.hierarchy",
+        "geodp.mechanisms.central.hay",
         ("tests/mechanisms/test_hierarchy.py", "-k", "changes_one_node or settings or splits_hold"),
         ("Hay.sensitivity", "Hay.height", "Branching.sensitivity"),
     ),
     Target(
-        "geodp.mechanisms.quadtree",
+        "geodp.mechanisms.central.quadtree",
         ("tests/mechanisms/test_quadtree.py",),
         ("Quadtree.shares", "Quadtree.plan"),
     ),
     Target(
-        "geodp.mechanisms.ugrid",
+        "geodp.mechanisms.central.ugrid",
         ("tests/mechanisms/test_ugrid.py",),
         ("UGrid.shares", "noisy_total"),
     ),
     Target(
-        "geodp.mechanisms.agrid",
+        "geodp.mechanisms.central.agrid",
         ("tests/mechanisms/test_agrid.py",),
         ("AGrid.shares",),
     ),
     Target(
-        "geodp.mechanisms.dawa",
+        "geodp.mechanisms.central.dawa",
         (
             "tests/mechanisms/test_dawa.py",
             "-k",
@@ -128,25 +128,27 @@ TARGETS = (
             "Dawa.measured",
         ),
     ),
-    Target("geodp.mechanisms.mwem", ("tests/mechanisms/test_mwem.py",), ("Mwem.shares",)),
+    Target("geodp.mechanisms.central.mwem", ("tests/mechanisms/test_mwem.py",), ("Mwem.shares",)),
     Target(
-        "geodp.mechanisms.fourier",
+        "geodp.mechanisms.central.barak",
         ("tests/mechanisms/test_fourier.py", "-k", "coefficient"),
         ("Barak.sensitivity", "Barak.coefficients"),
     ),
     Target(
-        "geodp.mechanisms.privelet",
+        "geodp.mechanisms.central.privelet",
         ("tests/mechanisms/test_privelet.py",),
         ("Privelet.sensitivity", "PriveletAxes.sensitivity"),
     ),
     Target(
-        "geodp.mechanisms.matrix", ("tests/mechanisms/test_matrix.py",), ("Matrix.sensitivity",)
+        "geodp.mechanisms.central.matrix",
+        ("tests/mechanisms/test_matrix.py",),
+        ("Matrix.sensitivity",),
     ),
     # Which noise: keys, digests and addresses.
-    Target("geodp.keyfile", ("tests/test_keyfile.py",)),
-    Target("geodp.randomness", ("tests/test_randomness.py", "tests/test_keyfile.py")),
+    Target("geodp.privacy.key_file", ("tests/test_keyfile.py",)),
+    Target("geodp.privacy.key", ("tests/test_randomness.py", "tests/test_keyfile.py")),
     Target(
-        "geodp.noise.node",
+        "geodp.privacy.noise.node",
         (
             "tests/mechanisms/test_pyramid.py::test_draws_that_the_table_leaves_open_are_decided_exactly",
             "tests/mechanisms/test_pyramid.py::test_equals_its_definition",
@@ -155,9 +157,9 @@ TARGETS = (
             "not interpreted and not thresholds",
         ),
     ),
-    Target("geodp.identity", ("tests/test_identity.py",)),
+    Target("geodp.release.identity", ("tests/test_identity.py",)),
     Target(
-        "geodp.publisher",
+        "geodp.release.publish",
         ("tests/test_publisher.py", "tests/test_publish_with_ledger.py", "-k", "not eight"),
         ("agreed", "release_key", "charged", "Prepared.release"),
     ),

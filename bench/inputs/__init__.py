@@ -1,0 +1,1 @@
+"""What is counted in benchmarks: made-up, named and public tables."""

@@ -1,0 +1,1 @@
+"""What geodp is measured against."""

@@ -1,0 +1,144 @@
+"""How often the intervals of a release's files hold the true count of a cell, by kind of cell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.inputs import public
+from bench.suites.methods import names
+from bench.tables import fill, markdown, table
+from geodp.accuracy.interval import Z
+from geodp.privacy.event import rational
+
+TITLE = """\
+Per cent of cells whose true count lies in the interval of the files (low to high), and, after the
+stroke, within 1.96 standard errors of the released count.
+  empty                   nobody lives there
+  isolated                the only inhabited cell of 9 x 9 around it
+  edge, dense edge        another one with an empty cell beside it, as at coasts and ends of towns:
+                          below and from 1,000 people
+  sparse, dense           the same where all eight neighbours are inhabited"""
+
+KINDS = ("empty", "isolated", "edge", "dense edge", "sparse", "dense")
+MAPS = [
+    "kanto",
+    "germany-1km",
+    "europe-2018-7-5",
+    "europe-2018-9-8",
+    "hiroshima-2020",
+]
+MANY = 1_000
+AROUND, BESIDE = 4, 1
+SAVED = Path(__file__).parents[1] / "results" / "coverage.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+MARKS = ("<!-- bench:coverage -->", "<!-- /bench:coverage -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
+    parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
+    parser.add_argument("--methods", type=names, default=["pyramid", "topdown"], metavar="A;B")
+    parser.add_argument("--epsilon", type=rational, nargs="+", default=[Fraction(1, 10), 1])
+    parser.add_argument("--trials", type=int, default=10)
+
+
+def measure(
+    data: Path | None,
+    maps: list[str],
+    methods: list[str],
+    epsilon: list[Fraction],
+    trials: int,
+) -> dict[str, Any]:
+    """Shares of every kind of cell on every map."""
+    rows = []
+    for name in maps:
+        source = public.load(name, data)
+        for method in methods:
+            for amount in epsilon:
+                shares = covered(source, method, amount, trials)
+                title = public.SOURCES[name].title
+                rows.append({"map": title, "method": method, "epsilon": str(amount), **shares})
+    return {"rows": rows, "settings": {"trials": trials}}
+
+
+def kinds(people: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Kind of every cell, a number of ``KINDS``: int64[rows, cols], from its true counts.
+
+    Beyond the map nobody is known to live, so that its margin is as if inhabited for edges.
+    """
+    inhabited = people > 0
+    near = np.lib.stride_tricks.sliding_window_view(
+        np.pad(inhabited, BESIDE, constant_values=True), (2 * BESIDE + 1,) * 2
+    ).all(axis=(2, 3))
+    far = np.lib.stride_tricks.sliding_window_view(
+        np.pad(inhabited, AROUND), (2 * AROUND + 1,) * 2
+    ).sum(axis=(2, 3))
+    return np.select(
+        [~inhabited, inhabited & (far == 1), ~near & (people < MANY), ~near, people < MANY],
+        range(len(KINDS) - 1),
+        len(KINDS) - 1,
+    )
+
+
+def covered(
+    source: geodp.CountTable, method: str, epsilon: Fraction, trials: int
+) -> dict[str, dict[str, float]]:
+    """Shares of cells of every kind whose true count is in both intervals, and how many are."""
+    grid, dense = source.grid, source.to_dense()
+    kind = kinds(dense)
+    key = grid.encode(np.indices(grid.shape).reshape(2, -1))
+    held = np.zeros((2, len(KINDS)))
+    for trial in range(trials):
+        noise = geodp.NoiseKey(trial.to_bytes(32, "little"))
+        release = geodp.publish(source, method=method, epsilon=epsilon, contribution=1, key=noise)
+        errors = release.errors()
+        assert errors is not None
+        assert errors.intervals is not None
+        low, high = (end.reshape(grid.shape) for end in errors.intervals.of(key))
+        found = release.table.to_dense()
+        margin = Z * release.card()["expected_error"]["blocks"][0]["largest"]
+        inside = (low <= dense) & (dense <= high), np.abs(found - dense) <= margin
+        held += [np.bincount(kind[each], minlength=len(KINDS)) for each in inside]
+    cells = np.bincount(kind.reshape(-1), minlength=len(KINDS))
+    return {
+        name: {
+            "cells": int(cells[i]),
+            "interval": held[0, i] / max(cells[i] * trials, 1),
+            "error": held[1, i] / max(cells[i] * trials, 1),
+        }
+        for i, name in enumerate(KINDS)
+    }
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
+    found = []
+    for row in result["rows"]:
+        line = {name: row[name] for name in ("map", "method", "epsilon")}
+        for kind in KINDS:
+            share = row[kind]
+            text = f"{100 * share['interval']:.1f} / {100 * share['error']:.1f}"
+            line[kind] = text if share["cells"] else "-"
+        found.append(line)
+    return found
+
+
+def show(result: dict[str, Any]) -> str:
+    """Kinds of cells by maps, methods and budgets."""
+    return table(lines(result))
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result

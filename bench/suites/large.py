@@ -1,0 +1,254 @@
+"""What one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records. Minutes to an hour."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import synthetic
+from bench.measure import cost
+from bench.measure import refinement as refining
+from bench.measure.refinement import METHODS
+from bench.suites.speed_parts import Rows
+from bench.tables import fill, markdown, table
+
+TITLE = """\
+Refinements each alone in a process, on all processors; then raw records from Parquet to cells.
+  GB                      peak memory of the whole process, 10^9 bytes
+  bytes                   peak memory above the process's own for each cell of table and output"""
+
+SAVED = Path(__file__).parents[1] / "results" / "large.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "speed.md"
+
+CASES = ((37, 10_000_000), (37, 100_000_000), (62, 10_000_000))
+"""Bits of n, and occupied cells."""
+
+RECORDS, CELLS = 1_000_000_000, 10_000_000
+"""Raw records, and the cells that they lie in."""
+
+BITS = 37
+CRS = "EPSG:6690"
+CHUNK = 1 << 22
+"""Records that are made and written together."""
+
+RECORD = 8
+"""Bytes of a record: two coordinates of 32 bits."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--scale", type=float, default=1, help="of all sizes; default: 1")
+    parser.add_argument(
+        "--parts",
+        type=lambda words: words.split(","),
+        metavar="A,B",
+        help="of refinement, records; default: both. The other is kept as it was measured",
+    )
+    parser.add_argument("--records", type=float, default=RECORDS, metavar="N")
+    parser.add_argument("--memory", default="4GiB", help="the reader's limit; default: 4GiB")
+    parser.add_argument(
+        "--scratch", type=Path, metavar="DIR", help="for tables and records: 10 GB, deleted again"
+    )
+
+
+def measure(
+    scale: float = 1,
+    parts: list[str] | None = None,
+    records: float = RECORDS,
+    memory: str = "4GiB",
+    scratch: Path | None = None,
+) -> dict[str, Any]:
+    """Rows of both parts; what is not asked for is what was kept."""
+    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen = parts or ["refinement", "records"]
+    result: dict[str, Any] = {"settings": {"scale": scale, "memory": memory}}
+    for part in ("refinement", "records"):
+        result[part] = kept.get(part, [])
+    refining.warm()
+    if "refinement" in chosen:
+        result["refinement"] = refinement(scale, scratch)
+    if "records" in chosen:
+        result["records"] = stream(int(records * scale), int(CELLS * scale), memory, scratch)
+    return result
+
+
+def show(result: dict[str, Any]) -> str:
+    """Both tables."""
+    return "\n\n".join(f"{part}\n{table(LINES[part](result[part]))}" for part in LINES)
+
+
+def refinement(scale: float, scratch: Path | None) -> Rows:
+    """Both methods on every table. The limit makes them fail alone, and not the machine."""
+    rows = []
+    limit = int(0.92 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for bits, most in CASES:
+        occupied = int(most * scale)
+        with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
+            source = synthetic.towns(bits, occupied)
+            people = int(source.count.sum())  # made by code
+            synthetic.save(source, Path(folder))
+            del source
+            for method in METHODS:
+                found = refining.alone(Path(folder), bits, method, threads=0, limit=limit)
+                size = {"bits": bits, "occupied": occupied, "people": people}
+                rows.append({"method": method, **size, **found})
+    return rows
+
+
+def stream(records: int, cells: int, memory: str, scratch: Path | None) -> Rows:
+    """Raw records written by chunks, then read and refined in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
+        path = Path(folder) / "records.parquet"
+        start = time.perf_counter()
+        write(path, records, cells)
+        made = {"records": records, "cells": cells, "made_seconds": time.perf_counter() - start}
+        task = {"path": str(path), "memory": memory, "scratch": folder}
+        found = refinement.child("bench.suites.large", task)
+        return [{**made, "file_bytes": path.stat().st_size, "memory": memory, **found}]
+
+
+def grid() -> geodp.Grid:
+    """Cells of a metre in a plane."""
+    shape = (1 << BITS // 2, 1 << (BITS - BITS // 2))
+    return geodp.Grid.regular(shape, crs=CRS, transform=(1, 0, 0, 0, 1, 0))
+
+
+def write(path: Path, records: int, cells: int) -> None:
+    """People in the cells of towns, in any order: a Parquet file of coordinates, uncompressed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    row, column = (
+        (index + np.float32(0.5)).astype(np.float32)
+        for index in grid().decode(synthetic.towns(BITS, cells).key)
+    )
+    draw = np.random.default_rng(synthetic.SEED)
+    schema = pa.schema([("x", pa.float32()), ("y", pa.float32())])
+    plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    with pq.ParquetWriter(path, schema, **plain) as file:
+        for start in range(0, records, CHUNK):
+            # A cell's share is random: its place in a random order, squared.
+            at = (draw.random(min(CHUNK, records - start), np.float32) ** 2 * cells).astype(int)
+            where = (at * SPREAD) % cells
+            file.write_table(pa.table([column[where], row[where]], schema=schema))
+
+
+SPREAD = 1_000_003
+"""Prime to the number of cells: neighbours in order get shares that have nothing in common."""
+
+
+def _child(task: dict[str, Any]) -> dict[str, Any]:
+    """Read, then refine by both methods."""
+    from geodp.io.read.scratch import Spill
+
+    refining.warm()
+    spilled = 0
+    wrote = Spill.write
+
+    def counted(self: Spill, columns: Any) -> None:
+        nonlocal spilled
+        before = self.size
+        wrote(self, columns)
+        spilled += self.size - before
+
+    Spill.write = counted  # type: ignore[method-assign]
+    before = cost.forget_peak()
+    start = time.perf_counter()
+    source = geodp.read_points(
+        task["path"], grid=grid(), x="x", y="y", memory=task["memory"], scratch=task["scratch"]
+    )
+    found: dict[str, Any] = {
+        "read_seconds": time.perf_counter() - start,
+        "read_peak_bytes": cost.peak() - before,
+        "resident_bytes": cost.peak(),
+        "spilled_bytes": spilled,
+        "occupied": int(source.key.size),
+    }
+    for method in METHODS:
+        cost.forget_peak()
+        start = time.perf_counter()
+        cells = refining.Refinement(method, source, Fraction(1)).run(0)
+        found[f"{method}_seconds"] = time.perf_counter() - start
+        found[f"{method}_resident_bytes"] = cost.peak()
+        found[f"{method}_output"] = int(cells[0].size)
+    return found
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's two tables from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part, words in sections(result).items():
+        fill(DOCUMENT, marks(part), words)
+    return result
+
+
+def marks(part: str) -> tuple[str, str]:
+    """What a part of the document stands between."""
+    return f"<!-- bench:large:{part} -->", f"<!-- /bench:large:{part} -->"
+
+
+def sections(result: dict[str, Any]) -> dict[str, str]:
+    """The document's parts, by name; a run on smaller tables says so."""
+    note = ""
+    if result["settings"]["scale"] != 1:
+        note = f"\n\n**Figures of a run at {result['settings']['scale']:g} of the size.**"
+    return {part: markdown(LINES[part](result[part])) + note for part in LINES}
+
+
+def _refinement(rows: Rows) -> Rows:
+    return [
+        {
+            "method": row["method"],
+            "n": f"2^{row['bits']}",
+            "m": row["occupied"],
+            "people": row["people"],
+            "m+": row.get("output"),
+            "nodes": row.get("visited"),
+            "seconds": row.get("seconds"),
+            "GB": row["resident_bytes"] / 1e9 if "resident_bytes" in row else None,
+            "bytes": row["peak_bytes"] / (row["occupied"] + row["output"])
+            if "peak_bytes" in row
+            else None,
+            "": row.get("problem", ""),
+        }
+        for row in rows
+    ]
+
+
+def _records(rows: Rows) -> Rows:
+    return [
+        {
+            "records": row["records"],
+            "file, GB": row["file_bytes"] / 1e9,
+            "memory": row["memory"],
+            "occupied cells": row.get("occupied"),
+            "read, s": row.get("read_seconds"),
+            "peak above the process's own, GB": _gb(row, "read_peak_bytes"),
+            "of the process, GB": _gb(row, "resident_bytes"),
+            "spilled, GB": _gb(row, "spilled_bytes"),
+            **{f"{method}, s": row.get(f"{method}_seconds") for method in METHODS},
+            **{f"{method}, GB": _gb(row, f"{method}_resident_bytes") for method in METHODS},
+            "": row.get("problem", ""),
+        }
+        for row in rows
+    ]
+
+
+def _gb(row: dict[str, Any], name: str) -> float | None:
+    return row[name] / 1e9 if name in row else None
+
+
+LINES = {"refinement": _refinement, "records": _records}
+"""The lines of each table."""
+
+if __name__ == "__main__":
+    refining.answer(_child)

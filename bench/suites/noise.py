@@ -1,0 +1,126 @@
+"""Cost of exact noise against the noise that anyone would draw in floating point."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.tables import table
+from geodp.kernels import noise as kernels
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Law
+
+TITLE = """\
+Exact noise, nanoseconds a draw, the best of several rounds that alternate all contenders.
+  entries, build_ms       the law's table
+  numpy                   Generator.laplace or Generator.normal, one call
+  inverse                 float Laplace in NumPy: uniform, logarithm, sign, all in place
+  words                   the exact draw, random words given
+  full                    with ChaCha20, the seven draws of every block used
+  single                  with ChaCha20, one draw a block: the most that a draw can cost
+  ratio                   full / the faster of the two float Laplace draws; the aim is at most 2"""
+
+SCALES = [Fraction(3, 10), Fraction(1), Fraction(19), Fraction(190), Fraction(4000)]
+GROUPS = 1 << 16
+SLOTS = 7
+ROUNDS = 15
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """None."""
+
+
+def measure() -> dict[str, Any]:
+    """A row for each law and scale (sigma for the Gaussian)."""
+    return {"rows": [row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]}
+
+
+def show(result: dict[str, Any]) -> str:
+    """The rows."""
+    return table(result["rows"])
+
+
+def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
+    """A law at one scale, beside floating-point noise."""
+    start = time.perf_counter()
+    law: Law = DiscreteLaplace(scale) if name == "laplace" else DiscreteGaussian(scale**2)
+    build = time.perf_counter() - start
+    contenders = _floats(float(scale)) | _exact(law)
+    cost = _alternate(contenders, rounds)
+    fastest = min(cost["laplace"], cost["inverse"])
+    return {
+        "law": name,
+        "scale": str(scale),
+        "entries": law.threshold.size,
+        "build_ms": build * 1e3,
+        "numpy": cost["laplace" if name == "laplace" else "normal"],
+        "inverse": cost["inverse"],
+        "words": cost["words"],
+        "full": cost["full"],
+        "single": cost["single"],
+        "ratio": cost["full"] / fastest,
+    }
+
+
+def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
+    """Floating-point contenders: draws a call, and the call."""
+    n = GROUPS * SLOTS
+    generator = np.random.default_rng(1)
+    uniform, magnitude = np.empty(n), np.empty(n)
+
+    def inverse() -> None:
+        generator.random(out=uniform)
+        np.subtract(uniform, 0.5, out=uniform)
+        np.abs(uniform, out=magnitude)
+        np.multiply(magnitude, -2, out=magnitude)
+        np.add(magnitude, 1, out=magnitude)
+        np.log(magnitude, out=magnitude)
+        np.multiply(magnitude, -scale, out=magnitude)
+        np.copysign(magnitude, uniform, out=magnitude)
+
+    return {
+        "laplace": (n, lambda: generator.laplace(0, scale, n)),
+        "normal": (n, lambda: generator.normal(0, scale, n)),
+        "inverse": (n, inverse),
+    }
+
+
+def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
+    """The exact draw with words at hand, with full blocks, and with a block for each draw."""
+    key = NoiseKey.generate()
+    address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
+    words = blocks(key, 1, address)
+    noise = np.empty(GROUPS * SLOTS, np.int64)
+
+    def draw(words: NDArray[np.uint64] = words, slots: int = SLOTS) -> None:
+        kernels.draw(words[:slots].reshape(-1), law.threshold, law.guide, noise)
+
+    def full() -> None:
+        draw(blocks(key, 1, address))
+
+    def single() -> None:
+        draw(blocks(key, 1, address), 1)
+
+    n = noise.size
+    return {"words": (n, draw), "full": (n, full), "single": (GROUPS, single)}
+
+
+def _alternate(
+    contenders: dict[str, tuple[int, Callable[[], object]]], rounds: int
+) -> dict[str, float]:
+    """Nanoseconds a draw of every contender; the first round compiles and is not counted."""
+    best = dict.fromkeys(contenders, float("inf"))
+    for number in range(rounds + 1):
+        for name, (draws, call) in contenders.items():
+            start = time.perf_counter()
+            call()
+            took = (time.perf_counter() - start) / draws * 1e9
+            if number:
+                best[name] = min(best[name], took)
+    return best

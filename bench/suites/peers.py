@@ -1,0 +1,237 @@
+"""geodp and other libraries: one input, one run, one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import named
+from bench.measure import cost
+from bench.measure import errors as accuracy
+from bench.rivals import libraries
+from bench.suites.methods import names
+from bench.tables import area, fill, markdown, table
+from geodp.privacy.event import rational
+
+TITLE = """\
+Releases of one table, by geodp and by others, in alternating rounds of one run.
+  best, median            milliseconds a release, from the input in the contender's own form
+  ratio                   median / that of geodp topdown in the same run
+  peak MB                 memory above the input's, in a fresh process
+  negative                released counts below 0, of all cells; nonzero likewise
+  MAE n                   mean absolute error of the sums of blocks of n cells"""
+
+SAVED = Path(__file__).parents[1] / "results" / "peers.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "README.md"
+MARKS = ("<!-- bench:peers -->", "<!-- /bench:peers -->")
+PACKAGES = ("opendp", "diffprivlib", "scikit-learn", "python-dp", "PyWavelets", "scipy")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--methods", type=names, metavar="A;B", help="of geodp; default: all")
+    parser.add_argument("--only", type=names, metavar="A;B", help="of the others; default: all")
+    parser.add_argument("--data", default="kanto-example", help=f"of {', '.join(named.DATA)}")
+    parser.add_argument("--size", type=int, default=512, help="cells along a side")
+    parser.add_argument("--epsilon", type=rational, default=Fraction(1, 10))
+    parser.add_argument("--trials", type=int, default=20, help="releases for the error")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds for the time")
+    parser.add_argument(
+        "--patience", type=float, default=60, help="seconds for all rounds, or trials, of one"
+    )
+    parser.add_argument(
+        "--readme",
+        action="store_true",
+        help=f"measure nothing; write the README's table from bench/results/{SAVED.name}",
+    )
+
+
+def measure(
+    methods: list[str] | None = None,
+    only: list[str] | None = None,
+    data: str = "kanto-example",
+    size: int = 512,
+    epsilon: Fraction = Fraction(1, 10),
+    trials: int = 20,
+    rounds: int = 9,
+    patience: float = 60,
+    readme: bool = False,
+) -> dict[str, Any]:
+    """Settings, versions, a row for each contender, and who was not measured and why."""
+    if readme:
+        return fill_document()
+    source = load(named, size)
+    specs, refused = libraries.accepted(methods or list(geodp.METHODS), source)
+    missing = [{"contender": f"geodp {spec}", "reason": why} for spec, why in refused.items()]
+    wanted = [libraries.of_method(spec) for spec in dict.fromkeys(["topdown", *specs])]
+    wanted += [other for other in libraries.OTHERS if only is None or other.name in only]
+    memory: dict[str, dict[str, Any]] = {}
+    prepared: dict[str, tuple[libraries.Run, libraries.Vector]] = {}
+    for one in wanted:
+        if libraries.version(one.package) is None:
+            missing.append({"contender": one.name, "reason": "not installed"})
+            continue
+        memory[one.name] = cost.alone(one.name, named, size, epsilon, patience)
+        if problem := memory[one.name].get("problem"):
+            missing.append({"contender": label(one), "reason": problem})
+            continue
+        prepared[one.name] = one.prepare(source, epsilon)
+    runs = {name: run for name, (run, _) in prepared.items()}
+    seconds = cost.alternate(runs, rounds, patience)
+    rows = []
+    for one in wanted:
+        if one.name in prepared:
+            took = seconds[one.name]
+            enough = max(1, min(trials, int(patience / took["median"])))
+            rows.append(
+                {
+                    "contender": label(one),
+                    "guarantee": one.guarantee,
+                    "noise": one.noise,
+                    "best_ms": took["best"] * 1e3,
+                    "median_ms": took["median"] * 1e3,
+                    "rounds": took["rounds"],
+                    "ratio": took["median"] / seconds["topdown"]["median"],
+                    "peak_mb": memory[one.name]["peak"] / 1e6,
+                    **_accuracy(*prepared[one.name], source, enough),
+                }
+            )
+    return {
+        "settings": {
+            "data": named,
+            "size": size,
+            "cells": source.grid.size,
+            "occupied": int(source.key.size),
+            "people": int(source.count.sum()),  # the inputs are synthetic or public
+            "epsilon": str(epsilon),
+            "trials": trials,
+            "rounds": rounds,
+            "patience": patience,
+        },
+        "versions": {package: libraries.version(package) for package in PACKAGES},
+        "rows": rows,
+        "missing": missing,
+    }
+
+
+load = named.load
+
+
+def label(one: libraries.Contender) -> str:
+    """Its name in the table."""
+    return f"geodp {one.name}" if one.package == "geodp" else one.name
+
+
+def _accuracy(
+    run: libraries.Run,
+    vector: Callable[[Any], Any],
+    source: geodp.CountTable,
+    trials: int,
+) -> dict[str, Any]:
+    """Total, negative counts and errors by area of several releases."""
+    truth = source.to_vector()
+    errors, negative, nonzero, total = [], [], [], []
+    for trial in range(trials):
+        released = vector(run(trial))
+        errors.append(accuracy.by_area(released - truth))
+        negative.append(int((released < 0).sum()))
+        nonzero.append(int((released != 0).sum()))
+        total.append(float(released.sum()))
+    mean, spread = accuracy.mean_and_error(errors)
+    return {
+        "trials": trials,
+        "negative": float(np.mean(negative)),
+        "nonzero": float(np.mean(nonzero)),
+        "total": float(np.mean(total)),
+        "mae": mean,
+        "mae_se": spread,
+    }
+
+
+def show(result: dict[str, Any]) -> str:
+    """Cost, then error, then who is not in the tables."""
+    cost_rows = [
+        {
+            "contender": row["contender"],
+            "best": row["best_ms"],
+            "median": row["median_ms"],
+            "ratio": row["ratio"],
+            "peak MB": row["peak_mb"],
+            "guarantee": row["guarantee"],
+            "noise": row["noise"],
+        }
+        for row in result["rows"]
+    ]
+    error_rows = [
+        {
+            "contender": row["contender"],
+            "negative": round(row["negative"]),
+            "nonzero": round(row["nonzero"]),
+            "total": round(row["total"]),
+            **{area(1 << i): row["mae"][i] for i in range(0, len(row["mae"]), 2)},
+        }
+        for row in result["rows"]
+    ]
+    parts = [table(cost_rows), table(error_rows)]
+    if result["missing"]:
+        parts += ["Not measured", table(result["missing"])]
+    return "\n\n".join(parts)
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the README's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, section(result))
+    return result
+
+
+def section(result: dict[str, Any]) -> str:
+    """The README's table, with a sentence on how it was made."""
+    settings, versions = result["settings"], result["versions"]
+    here = result["machine"]
+    bits = len(result["rows"][0]["mae"]) - 1
+    shifts = sorted({0, bits // 3 // 2 * 2, bits * 2 // 3 // 2 * 2, bits})
+    rows = [
+        {
+            "": row["contender"],
+            "ms": row["median_ms"],
+            "ratio": row["ratio"],
+            "MB": row["peak_mb"],
+            "negative": f"{100 * row['negative'] / settings['cells']:.0f} %",
+            **{area(1 << shift): row["mae"][shift] for shift in shifts},
+            "guarantee": row["guarantee"],
+            "noise": row["noise"],
+        }
+        for row in result["rows"]
+    ]
+    installed = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
+    missing = [one["contender"] for one in result["missing"]]
+    lines = [
+        f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}. "
+        f"Median time of up to {settings['rounds']} alternating rounds and its ratio to topdown; "
+        "memory above the input's; cells below 0; mean absolute error (MAE) of the sums of "
+        f"blocks of so many cells, over up to {settings['trials']} releases (the slowest: fewer).",
+        "",
+        markdown(rows),
+        "",
+        f"Python {here['python']}, NumPy {here['numpy']}, {installed}; {here['processor']}. "
+        + (
+            f"Not measured, for reasons that bench/results/{SAVED.name} tells: "
+            f"{', '.join(missing)}. "
+            if missing
+            else ""
+        )
+        + 'Each takes its input in its own form, ready in memory. "On paper": the proof is for '
+        "real numbers, and floating-point noise does not keep it (Mironov 2012).",
+        "",
+        "Measure again: `pip install '.[bench]'`, then `python -m bench peers --update`. "
+        "What the methods do on random rectangles is in [docs/benchmark.md](docs/benchmark.md).",
+    ]
+    return "\n".join(lines)

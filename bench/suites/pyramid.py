@@ -1,0 +1,293 @@
+"""The pyramid on public statistics: beside the paper's method, and beside its own plans."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.inputs import public
+from bench.suites import pyramid_parts
+from bench.suites.pyramid_parts import LARGEST_MEASURED, PAPER, PYRAMID, Rows
+from bench.tables import fill, markdown, table
+from geodp.errors import UsageError
+
+TITLE = """\
+The pyramid (default settings if not named), mean absolute errors of blocks of 2^0 ... 2^12 cells.
+  ratio                   error of the pyramid over that of the paper's method, below 1 is better
+  (...)                   a table of zeros would have a smaller error than the paper's method
+  above 2^12              the largest closed-form ratio of larger blocks, which are few
+  output                  cells of the release that are not 0"""
+
+SURE = 0.007
+"""Relative standard error of a ratio that counts as well measured."""
+
+SAVED = Path(__file__).parents[1] / "results" / "pyramid.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "pyramid.md"
+PARTS: dict[str, Callable[[Path | None, int], Rows]] = {
+    "kanto": lambda folder, trials: pyramid_parts.kanto(folder, trials),
+    "sizes": lambda folder, trials: pyramid_parts.sizes(folder, trials),
+    "domains": lambda folder, trials: pyramid_parts.domains(),
+    "ratios": lambda folder, trials: pyramid_parts.ratios(folder, pyramid_parts.TABLES, trials),
+    "large": lambda folder, trials: pyramid_parts.ratios(
+        folder, pyramid_parts.LARGE_TABLES, trials
+    ),
+    "gaussian": lambda folder, trials: pyramid_parts.gaussian(2 * trials),
+    "gains": lambda folder, trials: pyramid_parts.gains(),
+    "dominance": lambda folder, trials: pyramid_parts.dominance(folder, max(2, trials // 2)),
+    "planned": lambda folder, trials: pyramid_parts.planned(2 * trials),
+}
+"""What is measured, each a table of the document."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        default=list(PARTS),
+        metavar="A,B",
+        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
+    )
+    parser.add_argument(
+        "--trials", type=int, default=100, help="releases of each method on the Kanto window"
+    )
+
+
+def measure(
+    data: Path | None = None, parts: list[str] | None = None, trials: int = 100
+) -> dict[str, Any]:
+    """Rows of every part; what is not asked for is what was kept, so that figures stay whole."""
+    chosen = parts or list(PARTS)
+    if unknown := [part for part in chosen if part not in PARTS]:
+        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
+    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    # Without data nothing is measured for long and then lost.
+    if set(chosen) & {"kanto", "sizes", "ratios", "large", "dominance"}:
+        public.load("kanto", data)
+    found = {part: PARTS[part](data, trials) for part in chosen}
+    return {part: found.get(part, kept.get(part, [])) for part in PARTS}
+
+
+def show(result: dict[str, Any]) -> str:
+    """All tables that have rows."""
+    lines = {part: LINES[part](result[part]) for part in PARTS if result[part]}
+    return "\n\n".join(f"{part}\n{table(rows)}" for part, rows in lines.items())
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's tables from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part in PARTS:
+        if result[part]:
+            fill(DOCUMENT, marks(part), markdown(LINES[part](result[part])))
+    return result
+
+
+def marks(part: str) -> tuple[str, str]:
+    """What a table of the document stands between."""
+    return f"<!-- bench:pyramid:{part} -->", f"<!-- /bench:pyramid:{part} -->"
+
+
+def _power(cells: int) -> str:
+    return f"2^{cells.bit_length() - 1}"
+
+
+def _decimals(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}"
+
+
+def _kanto(rows: Rows) -> Rows:
+    by_method = {row["method"]: row for row in rows}
+    lines = [
+        {
+            "": f"`{row['method']}`",
+            **{_power(a): float(f"{e:.3g}") for a, e in zip(row["areas"], row["mae"], strict=True)},
+            "output": round(row["output"]),
+        }
+        for row in rows
+    ]
+    ours, theirs = by_method[PYRAMID], by_method[PAPER]
+    lines.append({"": "pyramid / topdown, as measured to 2^12", **_compared(ours, theirs)})
+    for row in rows:
+        forms = {
+            _power(a): float(f"{e:.3g}")
+            for a, e in zip(row["areas"], row["closed_form"], strict=True)
+        }
+        lines.append({"": f"closed-form RMSE of `{row['method']}`", **forms, "output": None})
+    return lines
+
+
+def _compared(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """MAE ratios up to 2^12 cells, closed-form ratios above."""
+    found: dict[str, Any] = {}
+    for i, cells in enumerate(ours["areas"]):
+        name = "mae" if cells <= LARGEST_MEASURED else "closed_form"
+        found[_power(cells)] = _decimals(ours[name][i] / theirs[name][i])
+    return {**found, "output": _decimals(ours["output"] / theirs["output"])}
+
+
+def _ratios(rows: Rows) -> Rows:
+    """A line for each table and budget; in brackets where zeros would be nearer to the truth."""
+    lines = []
+    for row in rows:
+        few = [i for i, cells in enumerate(row["areas"]) if cells <= LARGEST_MEASURED]
+        most = max(few, key=lambda i: row["ratio"][i])
+        above = row["closed_ratio"][len(few) :]
+        shown = {f"2^{2 * i}": "-" for i in range(7)}
+        for i in few:
+            figure = _decimals(row["ratio"][i])
+            faint = row["mae_of_zeros"][i] < row["mae"][PAPER][i]
+            shown[_power(row["areas"][i])] = f"({figure})" if faint else figure
+        lines.append(
+            {
+                "table": row["title"],
+                "n": f"2^{row['bits']}",
+                "epsilon": row["epsilon"],
+                **{name: shown[name] for name in (f"2^{2 * i}" for i in range(7))},
+                "largest": f"{row['ratio'][most]:.3f} ± {row['ratio_se'][most]:.3f}, "
+                f"{_power(row['areas'][most])}",
+                "above 2^12": _decimals(max(above)) if above else "-",
+                "output cells": _beside(row["output"], 0),
+            }
+        )
+    return lines
+
+
+def _large(rows: Rows) -> Rows:
+    """The same, with errors."""
+    lines = _ratios(rows)
+    for line, row in zip(lines, rows, strict=True):
+        for i in (0, 4, 8, 12):
+            both = {spec: errors[i] for spec, errors in row["closed_form"].items()}
+            line[f"RMSE {_power(row['areas'][i])}"] = _beside(both, 1)
+    return lines
+
+
+def _beside(both: dict[str, float], digits: int) -> str:
+    """The pyramid's figure and the paper's."""
+    return f"{both[PYRAMID]:,.{digits}f} / {both[PAPER]:,.{digits}f}"
+
+
+def _gaussian(rows: Rows) -> Rows:
+    return [
+        {
+            "measured / closed form": f"`{row['method']}`",
+            **{
+                _power(cells): f"{ratio:.3f} ± {error:.3f}"
+                for cells, ratio, error in zip(
+                    row["areas"], row["ratio"], row["ratio_se"], strict=True
+                )
+            },
+        }
+        for row in rows
+    ]
+
+
+def _planned(rows: Rows) -> Rows:
+    """How far off a plan is: of sizes that are measured well enough, and of the others."""
+    lines = []
+    for row in rows:
+        each = list(zip(row["areas"], row["ratio"], row["ratio_se"], strict=True))
+        sure = [(abs(r - 1), e, cells) for cells, r, e in each if e < SURE]
+        off, error, cells = max(sure)
+        others = [abs(r - 1) / e for _, r, e in each if e >= SURE]
+        lines.append(
+            {
+                "plan": f"`{row['spec']}`",
+                "well measured": f"2^0 ... {_power(max(cells for _, _, cells in sure))}",
+                "farthest off": f"{off:.2%} ± {error:.2%}, {_power(cells)}",
+                "others, in standard errors": _decimals(max(others), 1) if others else "-",
+            }
+        )
+    return lines
+
+
+def _gains(rows: Rows) -> Rows:
+    names = {
+        "over_paper": "topdown, pure / quadtree, Gaussian",
+        "over_pyramid": "pyramid, pure / quadtree, Gaussian",
+        "wide_over_quadtree": "16-ary, Gaussian / quadtree, Gaussian",
+    }
+    lines = []
+    for row in rows:
+        for name, title in names.items():
+            values = row[name]
+            middle = sorted(values)[len(values) // 2]
+            lines.append(
+                {
+                    "standard error of": title,
+                    "n": f"2^{row['bits']}",
+                    "epsilon": row["epsilon"],
+                    "cells": _decimals(values[0]),
+                    "median size": _decimals(middle),
+                    "smallest": _decimals(min(values)),
+                    "largest": _decimals(max(values)),
+                }
+            )
+    return lines
+
+
+def _dominance(rows: Rows) -> Rows:
+    lines = []
+    for row in rows:
+        planned, measured = row.get("planned"), row.get("mae")
+        line: dict[str, Any] = {"n": f"2^{row['bits']}", "other": f"`{row['other']}`"}
+        line["planned, largest"] = f"{row['largest']:.3f}" if planned else "-"
+        line["planned at 2^0, 2^2, 2^4 ..."] = _row(planned) if planned else "-"
+        line["Kanto, MAE at 2^0 ... 2^12"] = _row(measured[:7]) if measured else "-"
+        for measure in ("mae", "rmse"):
+            own = row.get(measure)
+            most = max(range(7), key=lambda i: own[i]) if own else 0
+            line[f"Kanto, largest {measure.upper()}"] = (
+                f"{own[most]:.2f} ± {row[f'{measure}_se'][most]:.2f}, 2^{2 * most}" if own else "-"
+            )
+        line["pyramid"] = f"`{row['spec']}`" if planned else f"not planned: {row['refused']}"
+        lines.append(line)
+    return lines
+
+
+def _row(values: list[float]) -> str:
+    return " ".join(map(_decimals, values))
+
+
+def _sizes(rows: Rows) -> Rows:
+    measured = {
+        _power(row["area"]): _decimals(row["ratio"])
+        for row in rows
+        if row["area"] <= LARGEST_MEASURED
+    }
+    closed = {_power(row["area"]): _decimals(row["closed_ratio"]) for row in rows}
+    return [
+        {"": "measured", **{name: measured.get(name, "-") for name in closed}},
+        {"": "closed form", **closed},
+    ]
+
+
+def _domains(rows: Rows) -> Rows:
+    """Every small domain, and some large ones."""
+    shown = [row for row in rows if row["bits"] <= 10 or row["bits"] in (13, 18, 26, 37)]
+    return [
+        {
+            "pyramid / topdown": "largest",
+            **{f"2^{r['bits']}": f"{r['largest']:.2f}" for r in shown},
+        },
+        {"pyramid / topdown": "at blocks of", **{f"2^{r['bits']}": _power(r["at"]) for r in shown}},
+    ]
+
+
+LINES: dict[str, Callable[[Rows], Rows]] = {
+    "kanto": _kanto,
+    "sizes": _sizes,
+    "domains": _domains,
+    "ratios": _ratios,
+    "large": _large,
+    "gaussian": _gaussian,
+    "gains": _gains,
+    "dominance": _dominance,
+    "planned": _planned,
+}
+"""The lines of each part's table."""

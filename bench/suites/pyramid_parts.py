@@ -1,0 +1,298 @@
+"""What :mod:`bench.suites.pyramid` measures, part by part. All noise has keys made from names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.inputs import public
+from bench.measure import errors as accuracy
+from geodp.analysis.evaluate.blocks import shifts_of
+from geodp.analysis.plan import dominate, plan
+from geodp.mechanisms import mechanism
+
+EPSILON = "0.1"
+DELTA = "0.000001"
+LARGEST_MEASURED = 1 << 12
+"""Cells of the largest blocks whose measured errors are compared; larger ones are too few."""
+
+PYRAMID, PAPER = "pyramid", "topdown"
+KANTO_METHODS = (
+    *(PAPER, PYRAMID, "pyramid:passes=1", "pyramid:setting=fine", "pyramid:setting=flat"),
+    "laplace",
+)
+TABLES = (
+    *("kanto", "germany-1km", "europe-2011-7-5", "europe-2018-7-5", "europe-2011-9-8"),
+    *("europe-2018-9-8", "hiroshima-2010", "hiroshima-2020", "samoa-100m", "flow"),
+    *("flow-attributes", "taxi"),
+)
+LARGE_TABLES = ("japan", "trips")
+OTHERS = {
+    18: ("laplace", "privelet", "hb", "quadtree", "topdown"),
+    26: ("laplace", "privelet", "hb", "quadtree:height=13", "topdown"),
+}
+PLANS = 10
+LEAST_SHARE = 0.02
+PEOPLE = 1_000_000
+"""In every cell of a map on which nothing is clamped."""
+
+Floats = NDArray[np.float64]
+Rows = list[dict[str, Any]]
+
+
+def evaluated(
+    table: geodp.CountTable, methods: Sequence[str], trials: int, **budget: str
+) -> geodp.Evaluation:
+    """The library's own evaluation, with a key that the budget's text makes."""
+    secret = hashlib.sha256(f"bench pyramid {sorted(budget.items())}".encode()).digest()
+    return geodp.evaluate(
+        table,
+        methods=list(methods),
+        contribution=1,
+        trials=trials,
+        key=geodp.NoiseKey(secret),
+        public=True,
+        **budget,  # type: ignore[arg-type]
+    )
+
+
+def kanto(folder: Path | None, trials: int) -> Rows:
+    """Errors of the paper's window, a row for each method."""
+    found = evaluated(public.load("kanto", folder), KANTO_METHODS, trials, epsilon=EPSILON)
+    return [
+        {
+            "method": spec,
+            "trials": trials,
+            "areas": list(found.areas),
+            **{name: figures[name].tolist() for name in ("mae", "mae_se", "rmse", "closed_form")},
+            "output": figures["nonzero"],
+        }
+        for spec, figures in found.methods.items()
+    ]
+
+
+def ratios(folder: Path | None, names: Sequence[str], trials: int) -> Rows:
+    """Errors of the pyramid beside the paper's method: a row for each table and epsilon.
+
+    ``trials`` is for 100,000 occupied cells; small tables have up to four times as many, and large
+    ones down to a tenth.
+    """
+    return list(_ratios(folder, names, trials))
+
+
+def _ratios(folder: Path | None, names: Sequence[str], trials: int) -> Iterator[dict[str, Any]]:
+    for name in names:
+        table = public.load(name, folder)
+        often = trials * min(4.0, max(0.1, 100_000 / table.key.size))
+        number = max(2, round(often))
+        for epsilon in (EPSILON, "1"):
+            found = evaluated(table, [PYRAMID, PAPER], number, epsilon=epsilon)
+            ours, theirs = found.methods[PYRAMID], found.methods[PAPER]
+            ratio, error = ratio_of(ours, theirs)
+            inside = {spec: _inside(table.grid, spec, epsilon) for spec in (PYRAMID, PAPER)}
+            people = int(table.count.sum())
+            yield {
+                "data": name,
+                "title": public.SOURCES[name].title,
+                "bits": table.grid.bits,
+                "cells": table.grid.size,
+                "occupied": int(table.key.size),
+                "people": people,
+                "epsilon": epsilon,
+                "trials": number,
+                "areas": list(found.areas),
+                "ratio": ratio.tolist(),
+                "ratio_se": error.tolist(),
+                "closed_ratio": (inside[PYRAMID] / inside[PAPER]).tolist(),
+                "mae": {PYRAMID: ours["mae"].tolist(), PAPER: theirs["mae"].tolist()},
+                "closed_form": {spec: errors.tolist() for spec, errors in inside.items()},
+                "mae_of_zeros": [people / blocks for blocks in found.blocks],
+                "output": {PYRAMID: ours["nonzero"], PAPER: theirs["nonzero"]},
+            }
+
+
+def _inside(grid: geodp.Grid, spec: str, epsilon: str) -> Floats:
+    """Closed-form errors by area, away from edges: all ancestors have all their children."""
+    full = geodp.Grid.regular((1 << grid.bits,))
+    method = mechanism(spec)
+    scale = method.sensitivity(grid) / method.sensitivity(full)
+    by_bits = np.array([b.standard_error for b in plan(full, spec, epsilon=epsilon).blocks])
+    return by_bits[list(shifts_of(grid))] * scale
+
+
+def ratio_of(
+    ours: dict[str, Any], theirs: dict[str, Any], measure: str = "mae"
+) -> tuple[Floats, Floats]:
+    """Ratio of two independent errors by area, and its standard error over trials."""
+    ratio = ours[measure] / theirs[measure]
+    parts = [row[f"{measure}_se"] / row[measure] for row in (ours, theirs)]
+    return ratio, ratio * np.hypot(*parts)
+
+
+def sizes(folder: Path | None, trials: int) -> Rows:
+    """The ratio on the Kanto window at every power of two, half nodes included."""
+    table = public.load("kanto", folder)
+    truth = table.to_vector()
+    mae: dict[str, Floats] = {}
+    for spec in (PYRAMID, PAPER):
+        own = []
+        for trial in range(trials):
+            key = geodp.NoiseKey(hashlib.sha256(f"bench sizes {spec} {trial}".encode()).digest())
+            released = geodp.publish(table, method=spec, epsilon=EPSILON, key=key)
+            own.append(accuracy.by_area(released.table.to_vector() - truth))
+        mae[spec] = np.array(own)
+    mean = {spec: own.mean(axis=0) for spec, own in mae.items()}
+    parts = [own.std(axis=0, ddof=1) / trials**0.5 / mean[spec] for spec, own in mae.items()]
+    ratio = mean[PYRAMID] / mean[PAPER]
+    closed = _every_size(table.grid, PYRAMID) / _every_size(table.grid, PAPER)
+    return [
+        {
+            "area": 1 << i,
+            "trials": trials,
+            "mae": {spec: float(own[i]) for spec, own in mean.items()},
+            "ratio": float(ratio[i]),
+            "ratio_se": float((ratio * np.hypot(*parts))[i]),
+            "closed_ratio": float(closed[i]),
+        }
+        for i in range(ratio.size)
+    ]
+
+
+def domains() -> Rows:
+    """The largest closed-form ratio over all sizes of blocks, by size of the domain."""
+    rows = []
+    for bits in range(1, 41):
+        grid = geodp.Grid.regular((1 << bits,))
+        ratio = _every_size(grid, PYRAMID) / _every_size(grid, PAPER)
+        rows.append(
+            {
+                "bits": bits,
+                "largest": float(ratio.max()),
+                "at": 1 << int(ratio.argmax()),
+                "cells": float(ratio[0]),
+            }
+        )
+    return rows
+
+
+def _every_size(grid: geodp.Grid, spec: str) -> Floats:
+    """Planned standard errors of blocks of 1, 2, 4 ... cells."""
+    return np.array([b.standard_error for b in plan(grid, spec, epsilon=EPSILON).blocks])
+
+
+def dense(side: int) -> geodp.CountTable:
+    """A made-up map with so many people in every cell that nothing is clamped."""
+    return geodp.CountTable.from_dense(
+        np.full((side, side), PEOPLE), geodp.Grid.regular((side, side))
+    )
+
+
+def gaussian(trials: int, side: int = 512) -> Rows:
+    """Measured and planned standard errors under Gaussian noise where nothing is clamped."""
+    methods = (PYRAMID, "pyramid:setting=R", PAPER)
+    found = evaluated(dense(side), methods, trials, epsilon=EPSILON, delta=DELTA)
+    return [
+        {"method": spec, "budget": found.budget, "trials": trials, **_planned(found, spec)}
+        for spec in found.methods
+    ]
+
+
+def _planned(found: geodp.Evaluation, spec: str) -> dict[str, Any]:
+    """Measured over planned RMSE by area, and its standard error."""
+    figures = found.methods[spec]
+    return {
+        "areas": list(found.areas),
+        "rmse": figures["rmse"].tolist(),
+        "closed_form": figures["closed_form"].tolist(),
+        "ratio": (figures["rmse"] / figures["closed_form"]).tolist(),
+        "ratio_se": (figures["rmse_se"] / figures["closed_form"]).tolist(),
+    }
+
+
+def gains() -> Rows:
+    """Closed form: what Gaussian noise gains over pure differential privacy, by size."""
+    rows = []
+    for bits in (18, 26, 40):
+        grid = geodp.Grid.regular((1 << bits // 2,) * 2)
+        for epsilon in ("0.01", EPSILON, "1"):
+            pure = {spec: _errors(grid, spec, epsilon=epsilon) for spec in (PYRAMID, PAPER)}
+            noisy = {
+                spec: _errors(grid, spec, epsilon=epsilon, delta=DELTA)
+                for spec in (PYRAMID, "pyramid:setting=R")
+            }
+            ours = noisy[PYRAMID]
+            rows.append(
+                {
+                    "bits": bits,
+                    "epsilon": epsilon,
+                    "delta": DELTA,
+                    "over_paper": (pure[PAPER] / ours).tolist(),
+                    "over_pyramid": (pure[PYRAMID] / ours).tolist(),
+                    "wide_over_quadtree": (noisy["pyramid:setting=R"] / ours).tolist(),
+                }
+            )
+    return rows
+
+
+def _errors(grid: geodp.Grid, spec: str, **budget: str) -> Floats:
+    """Planned standard errors of blocks of 1, 4, 16 ... cells."""
+    return np.array([b.standard_error for b in plan(grid, spec, **budget).blocks])[::2]  # type: ignore[arg-type]
+
+
+def dominance(folder: Path | None, trials: int) -> Rows:
+    """Pyramids made so that no aligned block is worse: planned, and measured on Kanto."""
+    table = public.load("kanto", folder)
+    rows = []
+    for bits, others in OTHERS.items():
+        grid = table.grid if bits == table.grid.bits else geodp.Grid.regular((1 << bits // 2,) * 2)
+        for other in others:
+            row: dict[str, Any] = {"bits": bits, "other": other}
+            rows.append(row)
+            try:
+                found = dominate(grid, other, epsilon=EPSILON)
+            except geodp.GeodpError as reason:
+                row["refused"] = str(reason)
+                continue
+            spec = found.plan.event.mechanism
+            row |= {
+                "spec": spec,
+                "largest": found.largest,
+                "planned": list(found.ratios.values())[::2],
+            }
+            if bits == table.grid.bits:
+                both = evaluated(table, [spec, other], trials, epsilon=EPSILON)
+                for measure in ("mae", "rmse"):
+                    ratio, error = ratio_of(both.methods[spec], both.methods[other], measure)
+                    row[measure], row[f"{measure}_se"] = ratio.tolist(), error.tolist()
+                row["trials"] = trials
+    return rows
+
+
+def random_plan(draw: np.random.Generator, bits: int) -> str:
+    """A pyramid of random levels and shares of at least 2 % each, in hundredths of a percent."""
+    steps: list[int] = []
+    while sum(steps) < bits:
+        steps.append(int(draw.integers(1, min(6, bits - sum(steps)) + 1)))
+    levels = len(steps) + 1
+    free = 10_000 - round(LEAST_SHARE * 10_000) * levels
+    parts = round(LEAST_SHARE * 10_000) + draw.multinomial(free, draw.dirichlet(np.ones(levels)))
+    chain, shares = ("-".join(map(str, part)) for part in (steps, parts.tolist()))
+    return f"pyramid:chain={chain},shares={shares}"
+
+
+def planned(trials: int, side: int = 256) -> Rows:
+    """Random pyramids: measured over planned standard errors where nothing is clamped."""
+    draw = np.random.default_rng(public.SEED)
+    table = dense(side)
+    specs = [random_plan(draw, table.grid.bits) for _ in range(PLANS)]
+    rows = []
+    for spec in specs:
+        found = evaluated(table, [spec], trials, epsilon=EPSILON)
+        rows.append({"spec": spec, "trials": trials, **_planned(found, *found.methods)})
+    return rows

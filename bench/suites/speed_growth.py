@@ -1,0 +1,179 @@
+"""How time grows: with cells, occupied cells, budget, threads and parts; exponents and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.inputs import synthetic
+from bench.measure import cost
+from bench.measure.refinement import METHODS, Refinement
+from bench.suites.speed_parts import Rows, Sizes
+from geodp.analysis.evaluate.figure import COLOURS, FAINT, INK
+
+EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(10))
+THREADS = (1, 2)
+PARTS = (1, 4, 16, 64, 256)
+
+MIDDLE = 37
+"""Bits of n where other things vary."""
+
+FITTED = {"output_bits": "m+ log2 n", "visited": "visited"}
+"""What time is fitted against: columns, and their names."""
+
+
+def measure(sizes: Sizes) -> Rows:
+    """A row for every method and setting; each setting varies one thing."""
+    most, middle = max(sizes.occupied), MIDDLE
+    rows = []
+    for bits in sizes.bits:
+        for occupied in sizes.occupied:
+            if 4 * occupied <= 1 << bits:
+                rows += _rows("n", bits, occupied, Fraction(1), [(1, 0)], sizes)
+    for epsilon in EPSILONS:
+        rows += _rows("epsilon", middle, most, epsilon, [(1, 0)], sizes)
+    ways = [(threads, 0) for threads in THREADS]
+    rows += _rows("threads", middle, most, Fraction(1), ways, sizes)
+    rows += _rows("parts", middle, most, Fraction(1), [(2, parts) for parts in PARTS], sizes)
+    return rows
+
+
+def _rows(
+    what: str,
+    bits: int,
+    occupied: int,
+    epsilon: Fraction,
+    ways: list[tuple[int, int]],
+    sizes: Sizes,
+) -> Rows:
+    """Both methods on one table in some ways, in alternating rounds."""
+    table = synthetic.towns(bits, occupied)
+    calls: dict[str, Callable[[], Any]] = {}
+    for method in METHODS:
+        one = Refinement(method, table, epsilon)
+        for threads, parts in ways:
+            calls[f"{method} {threads} {parts}"] = partial(one.run, threads, parts)
+    least, results = cost.best(calls, sizes.rounds, sizes.patience / 3)
+    rows: Rows = []
+    for name, (key, _, visited) in results.items():
+        method, *way = name.split()
+        row = {"varied": what, "method": method, "bits": bits, "occupied": occupied}
+        way_of = {"epsilon": float(epsilon), "threads": int(way[0]), "parts": int(way[1])}
+        size = {"output": int(key.size), "output_bits": int(key.size) * bits}
+        rows.append({**row, **way_of, **size, "visited": int(visited), "seconds": least[name]})
+    return rows
+
+
+def exponents(rows: Rows) -> Rows:
+    """Slopes of log time, by least squares over all serial rows at epsilon 1."""
+    found = []
+    for method in METHODS:
+        mine = [row for row in rows if row["method"] == method and row["varied"] == "n"]
+        row: dict[str, Any] = {"method": method, "rows": len(mine)}
+        for column, name in FITTED.items():
+            row[f"time / {name}"] = slope(mine, column, "seconds")
+        row["visited / m+ log2 n"] = slope(mine, "output_bits", "visited")
+        found.append(row)
+    return found
+
+
+def slope(rows: Rows, x: str, y: str) -> float:
+    """Least squares on logarithms."""
+    across, up = (np.log([float(row[column]) for row in rows]) for column in (x, y))
+    return float(np.polyfit(across, up, 1)[0])
+
+
+def draw(rows: Rows, path: Path) -> None:
+    """Time against work with fitted lines; then what each setting alone does. A PNG."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    settings = {"font.family": "sans-serif", "font.size": 9}
+    settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=(10.5, 6.8), dpi=150, facecolor="white")
+        figure.set_layout_engine("none")
+        FigureCanvasAgg(figure)
+        above, below = figure.subplots(2, 3)
+        figure.subplots_adjust(
+            left=0.065, right=0.985, top=0.9, bottom=0.075, wspace=0.2, hspace=0.28
+        )
+        grown = [row for row in rows if row["varied"] == "n"]
+        middle = [row for row in grown if row["bits"] == MIDDLE]
+        _work(above[0], grown, "output_bits", "m+ · log₂ n")
+        _work(above[1], grown, "visited", "nodes visited")
+        _lines(above[2], middle, "occupied", f"occupied cells of n = 2$^{{{MIDDLE}}}$")
+        _lines(below[0], _varied(rows, "epsilon"), "epsilon", "epsilon")
+        _lines(below[1], _varied(rows, "threads"), "threads", "threads")
+        _lines(below[2], _varied(rows, "parts"), "parts", "parts, on 2 threads")
+        below[1].set_xticks(list(THREADS), [str(threads) for threads in THREADS])
+        for axes in below:
+            axes.set_ylim(0, 1.12 * max(axes.get_ylim()))
+        figure.text(
+            0.065,
+            0.955,
+            "Seconds of a refinement",
+            fontsize=12.5,
+            fontweight="bold",
+        )
+        figure.legend(
+            *above[2].get_legend_handles_labels(),
+            loc="upper right",
+            bbox_to_anchor=(0.99, 0.99),
+            ncols=2,
+            frameon=False,
+        )
+        figure.savefig(path, format="png", metadata={"Software": "geodp"})
+
+
+def _varied(rows: Rows, what: str) -> Rows:
+    return [row for row in rows if row["varied"] == what]
+
+
+def _dressed(axes: Any, label: str) -> None:
+    axes.set_xlabel(label)
+    axes.xaxis.set_minor_formatter("")
+    axes.yaxis.set_minor_formatter("")
+    axes.grid(which="major", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", length=0, labelsize=8.5)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color("#999999")
+
+
+def _work(axes: Any, rows: Rows, column: str, label: str) -> None:
+    """Every table as a dot, and the fitted line with its exponent."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for number, method in enumerate(METHODS):
+        mine = [row for row in rows if row["method"] == method]
+        x, y = (np.array([row[name] for row in mine], float) for name in (column, "seconds"))
+        axes.plot(x, y, "os"[number], color=COLOURS[number], markersize=4.2)
+        power, level = np.polyfit(np.log(x), np.log(y), 1)
+        ends = np.array([x.min(), x.max()])
+        axes.plot(ends, np.exp(level) * ends**power, color=COLOURS[number], linewidth=1)
+        axes.annotate(
+            f"{method}: exponent {power:.2f}",
+            (0.04, 0.92 - 0.09 * number),
+            xycoords="axes fraction",
+            color=COLOURS[number],
+            fontsize=8.5,
+        )
+    _dressed(axes, label)
+
+
+def _lines(axes: Any, rows: Rows, column: str, label: str) -> None:
+    axes.set_xscale("linear" if column == "threads" else "log")
+    axes.set_yscale("log" if column == "occupied" else "linear")
+    for number, method in enumerate(METHODS):
+        mine = [row for row in rows if row["method"] == method]
+        x, y = ([row[name] for row in mine] for name in (column, "seconds"))
+        axes.plot(x, y, f"{'os'[number]}-", color=COLOURS[number], markersize=4.2, label=method)
+    _dressed(axes, label)

@@ -1,0 +1,346 @@
+"""What is measured for docs/speed.md: every part is one table of side-by-side figures."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import synthetic
+from bench.measure import cost
+from bench.measure import refinement as refining
+from bench.measure.refinement import METHODS, Refinement
+from bench.rivals import libraries, numpy_t2
+from bench.suites import noise
+from geodp.kernels import noise as kernels
+from geodp.kernels import radix
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise import DiscreteLaplace
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large everything is.
+
+    Attributes
+    ----------
+    tables : tuple of (str, int, int)
+        For the refinement: kind, bits of n, occupied cells. The second one is the aims'.
+    million : int
+        Occupied cells of the table for T2 in NumPy, at ``2**37``.
+    held : tuple of (str, int)
+        Kind and occupied cells of the tables for the memory, at ``2**37``.
+    dense, listed : int
+        Bits of n for dense NumPy Laplace (Privelet: 2 less), and for OpenDP, which takes lists.
+    sorted : int
+        Keys to sort.
+    same : int
+        Bits of n for the equality of all ways to run.
+    bits, occupied : tuple of int
+        Of the tables of the growth.
+    rounds : int
+        Of all contenders.
+    patience : float
+        Seconds after which one sits out.
+    instructions : bool
+        Whether valgrind counts.
+    """
+
+    tables: tuple[tuple[str, int, int], ...]
+    million: int
+    held: tuple[tuple[str, int], ...]
+    dense: int
+    listed: int
+    sorted: int
+    same: int
+    bits: tuple[int, ...]
+    occupied: tuple[int, ...]
+    rounds: int
+    patience: float
+    instructions: bool
+
+
+FULL = Sizes(
+    tables=(
+        ("towns", 18, 40_000),
+        ("towns", 37, 10_000_000),
+        ("towns", 62, 1_000_000),
+        ("lonely", 37, 10_000),
+    ),
+    million=1_000_000,
+    held=(("towns", 250_000), ("towns", 1_000_000), ("lonely", 10_000)),
+    dense=26,
+    listed=20,
+    sorted=10_000_000,
+    same=22,
+    bits=(18, 26, 37, 50, 62),
+    occupied=(10_000, 100_000, 1_000_000),
+    rounds=4,
+    patience=40,
+    instructions=True,
+)
+QUICK = Sizes(
+    tables=(("towns", 18, 10_000), ("towns", 37, 30_000), ("towns", 62, 3_000), ("lonely", 37, 50)),
+    million=10_000,
+    held=(("towns", 10_000),),
+    dense=18,
+    listed=12,
+    sorted=100_000,
+    same=16,
+    bits=(18, 37),
+    occupied=(2_000, 20_000),
+    rounds=2,
+    patience=2,
+    instructions=False,
+)
+
+CONSTANT = 16 << 20
+"""Bytes of memory that may come on top of table and output."""
+
+LONELY = 12_000
+"""People of a lonely cell."""
+
+
+def table_of(kind: str, bits: int, occupied: int) -> geodp.CountTable:
+    """Towns, or lonely cells of many people."""
+    if kind == "towns":
+        return synthetic.towns(bits, occupied)
+    return synthetic.lonely(bits, occupied, LONELY * occupied)
+
+
+def refinement(sizes: Sizes) -> Rows:
+    """Both methods on every table, serial and on two threads, beside a sort of the same keys."""
+    block, draw = floor(sizes.rounds)
+    rows = []
+    for kind, bits, occupied in sizes.tables:
+        table = table_of(kind, bits, occupied)
+        shuffled = np.random.default_rng(1).permutation(table.key)
+        calls: dict[str, Callable[[], Any]] = {"sort": partial(np.sort, shuffled)}
+        runs = {method: Refinement(method, table) for method in METHODS}
+        for method, one in runs.items():
+            for threads in (1, 2):
+                calls[f"{method} {threads}"] = partial(one.run, threads)
+        least, results = cost.best(calls, sizes.rounds, sizes.patience)
+        for method, one in runs.items():
+            output, _, visited = results[f"{method} 1"]
+            seconds, work = least[f"{method} 1"], one.work(output)
+            rows.append(
+                {
+                    "table": kind,
+                    "method": method,
+                    "bits": bits,
+                    "occupied": occupied,
+                    "people": int(table.count.sum()),  # made by code
+                    "output": int(output.size),
+                    "visited": int(visited),
+                    "without_data": 1 - work.with_data / visited,
+                    "blocks": work.blocks,
+                    "seconds_1": seconds,
+                    "seconds_2": least[f"{method} 2"],
+                    "sort": least["sort"],
+                    "over_sort": seconds / least["sort"],
+                    "over_sort_2": least[f"{method} 2"] / least["sort"],
+                    "ns_a_node": seconds / visited * 1e9,
+                    "floor_ns": (work.blocks * block + visited * draw) / visited,
+                    "floor": (work.blocks * block + visited * draw) / seconds / 1e9,
+                }
+            )
+    return rows
+
+
+def floor(rounds: int) -> tuple[float, float]:
+    """Nanoseconds of a ChaCha20 block, and of a draw from it: no refinement can do with less."""
+    key, law = NoiseKey(bytes(32)), DiscreteLaplace(Fraction(38))
+    address = np.arange(1 << 13, dtype=np.uint64)
+    words = blocks(key, 1, address)
+    word = words[:7].reshape(-1)
+    drawn = np.empty(word.size, np.int64)
+
+    def draws() -> None:
+        kernels.draw(word, law.threshold, law.guide, drawn)
+
+    draws()
+    calls = {"block": lambda: blocks(key, 1, address), "draw": draws}
+    least, _ = cost.best(calls, 20 * rounds, 10)
+    return least["block"] / address.size * 1e9, least["draw"] / word.size * 1e9
+
+
+def rivals(sizes: Sizes) -> Rows:
+    """Others on one table each, beside both methods."""
+    sparse = synthetic.towns(37, sizes.million)
+    sides = (sizes.dense, sizes.dense - 2, sizes.listed)
+    dense, less, listed = (synthetic.towns(bits, _few(bits)) for bits in sides)
+    people = int(sparse.count.sum())
+    scale = float(Refinement("topdown", sparse).event.scale)
+    noise_of_cells = np.random.default_rng(1)
+
+    def laplace() -> Any:
+        counts = np.zeros(1 << sizes.dense)
+        counts[dense.key.astype(np.int64)] = dense.count
+        counts += noise_of_cells.laplace(0, 1.0, counts.size)
+        return counts
+
+    wanted: list[tuple[str, str, geodp.CountTable, Callable[[], Any] | None]] = [
+        (
+            "T2, NumPy",
+            "numpy",
+            sparse,
+            lambda: numpy_t2.topdown(sparse, people, numpy_t2.plain(scale)),
+        ),
+        ("Laplace, NumPy", "numpy", dense, laplace),
+        ("Laplace, OpenDP", "opendp", listed, _run("OpenDP laplace, each cell", listed)),
+        ("Privelet, geodp", "geodp", less, _run("privelet", less)),
+        ("Privelet, PyWavelets", "PyWavelets", less, _run("PyWavelets Privelet", less)),
+    ]
+    rows = []
+    for name, package, table, rival in wanted:
+        row = {
+            **{"rival": name, "version": libraries.version(package) or "not installed"},
+            **{"bits": table.grid.bits, "occupied": int(table.key.size)},
+        }
+        if rival is not None:
+            calls = {"rival": rival} | {m: Refinement(m, table).run for m in METHODS}
+            least, _ = cost.best(calls, sizes.rounds, sizes.patience)
+            row["seconds"] = least["rival"]
+            for method in METHODS:
+                row[method] = least[method]
+                row[f"over_{method}"] = least["rival"] / least[method]
+        rows.append(row)
+    return rows
+
+
+def _few(bits: int) -> int:
+    """0.15 % of the cells."""
+    return (1 << bits) * 15 // 10_000
+
+
+def _run(name: str, table: geodp.CountTable) -> Callable[[], Any] | None:
+    """A contender of ``bench peers``, its input ready; None if it is not installed."""
+    one = libraries.by_name(name)
+    if libraries.version(one.package) is None:
+        return None
+    run, _ = one.prepare(table, Fraction(1))
+    return lambda: run(0)
+
+
+def draws(sizes: Sizes) -> Rows:
+    """Exact discrete Laplace noise beside floating-point noise, from ``bench noise``."""
+    scales = [Fraction(1), Fraction(38), Fraction(4000)]
+    return [noise.row("laplace", scale, rounds=5 * sizes.rounds) for scale in scales]
+
+
+def sorting(sizes: Sizes) -> Rows:
+    """Keys of 40 bits with counts, by radix and by NumPy."""
+    random = np.random.default_rng(1)
+    key = random.integers(0, 1 << 40, sizes.sorted, dtype=np.uint64)
+    count = random.integers(1, 100, sizes.sorted)
+    spare = key.copy(), count.copy(), np.empty_like(key), np.empty_like(count)
+    moved = radix.sort_pairs(*spare)
+
+    def gathered() -> Any:
+        order = np.argsort(key)
+        return key[order], count[order]
+
+    def stable() -> Any:
+        order = np.argsort(key, kind="stable")
+        return key[order], count[order]
+
+    calls: dict[str, Callable[[], Any]] = {
+        "radix, keys with counts": lambda: radix.sorted_pairs(key, count),
+        "np.sort, keys alone": lambda: np.sort(key),
+        "np.sort(kind='stable'), keys alone": lambda: np.sort(key, kind="stable"),
+        "np.argsort, both gathered": gathered,
+        "np.argsort(kind='stable'), both gathered": stable,
+    }
+    least, _ = cost.best(calls, sizes.rounds, sizes.patience)
+    ours = least["radix, keys with counts"]
+    return [
+        {
+            "sort": name,
+            "keys": sizes.sorted,
+            "ns_a_key": seconds / sizes.sorted * 1e9,
+            "over_radix": seconds / ours,
+            "moves_a_key": moved / sizes.sorted if name.startswith("radix") else None,
+        }
+        for name, seconds in least.items()
+    ]
+
+
+def memory(sizes: Sizes) -> Rows:
+    """Peak memory of a refinement in a process of its own, and what the table and output hold."""
+    rows, bits = [], 37
+    for kind, occupied in sizes.held:
+        with tempfile.TemporaryDirectory(prefix="geodp-bench-") as folder:
+            synthetic.save(table_of(kind, bits, occupied), Path(folder))
+            measured = {m: refining.alone(Path(folder), bits, m) for m in METHODS}
+        for method, found in measured.items():
+            held = CONSTANT + 16 * (occupied + found["output"])
+            rows.append(
+                {
+                    **{"table": kind, "method": method, "bits": bits, "occupied": occupied},
+                    **{"output": found["output"], "peak_bytes": found["peak_bytes"]},
+                    "over_aim": found["peak_bytes"] / held,
+                    "bytes_an_output_cell": (found["peak_bytes"] - 16 * occupied) / found["output"],
+                }
+            )
+    return rows
+
+
+def identical(sizes: Sizes) -> Rows:
+    """SHA-256 of keys and counts, of every way to run both methods."""
+    rows = []
+    for bits in (sizes.same, 37):
+        table = synthetic.towns(bits, sizes.million // 10 if bits == 37 else 1 << bits - 4)
+        for method in METHODS:
+            one = Refinement(method, table)
+            ways: dict[str, Callable[[], refining.Cells]] = {
+                "serial": one.run,
+                "2 threads": partial(one.run, 2),
+                "4 threads": partial(one.run, 4),
+                "7 parts": partial(one.run, 1, 7),
+                "64 parts on 2 threads": partial(one.run, 2, 64),
+            }
+            if bits == sizes.same:
+                ways["dense"] = one.dense
+            if method == "topdown":
+                ways["NumPy, same noise"] = partial(_numpy, one)
+            found = {name: refining.digest(way()) for name, way in ways.items()}
+            rows.append(
+                {
+                    **{"method": method, "bits": bits, "ways": list(found)},
+                    "identical": len(set(found.values())) == 1,
+                    "sha256": found["serial"],
+                }
+            )
+    return rows
+
+
+def _numpy(one: Refinement) -> refining.Cells:
+    """T2 in NumPy with geodp's noise."""
+    total = one.noise.refined_total(int(one.table.count.sum()))
+    detail = one.noise.detail
+    bits = one.table.grid.bits
+
+    def draw(node: numpy_t2.Integers, level: int) -> tuple[numpy_t2.Integers, numpy_t2.Integers]:
+        return detail.at(node.view(np.uint64), level, bits)
+
+    return numpy_t2.topdown(one.table, total, draw)
+
+
+def np_sort() -> str:
+    """Which code np.sort runs for 64-bit keys on this processor."""
+    there = np.show_config(mode="dicts")["SIMD Extensions"]
+    features = {*there["baseline"], *there.get("found", ())}
+    for names, code in (({"AVX512_SKX", "X86_V4"}, "AVX-512"), ({"AVX2", "X86_V3"}, "AVX2")):
+        if names & features:
+            return f"NumPy {np.__version__} with {code}"
+    return f"NumPy {np.__version__} without AVX2 or AVX-512"

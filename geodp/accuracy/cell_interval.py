@@ -1,0 +1,273 @@
+"""Intervals of single cells, of many at once.
+
+What :func:`geodp.accuracy.interval.reach` finds for a region of one cell follows from the path of
+its nodes up to the root: what the node itself holds, how many children its parent can have, and
+which of these were released with few people or none. Cells that were released as 0 under the same
+node are alike, so that one of them tells of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.areas import Variances, cell_errors
+from geodp.accuracy.interval import (
+    CORE,
+    HULL,
+    LAPLACE_Z,
+    NodeSums,
+    Reach,
+    Tops,
+    Z,
+    rounded_out,
+    strength,
+)
+from geodp.accuracy.variance import TreeVariance, possible_children
+from geodp.grid.grid import Grid
+from geodp.table.counts import ReleasedTable
+
+if TYPE_CHECKING:
+    from geodp.mechanisms import Mechanism
+
+Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+
+AT_ONCE = 1 << 18
+"""Cells whose paths are followed together."""
+
+
+def cell_intervals(
+    method: Mechanism, table: ReleasedTable, error: float | None, tops: Tops | None = None
+) -> ClampedIntervals | PlainIntervals:
+    """95 % intervals of the cells of a release, as :meth:`geodp.Release.estimate` gives them.
+
+    Parameters
+    ----------
+    method : Mechanism
+        With a closed form of the error of a cell.
+    table : ReleasedTable
+    error : float, optional
+        Standard error of a cell, where all cells have the same.
+    tops : Tops, optional
+        As for :class:`geodp.accuracy.interval.NodeSums`.
+    """
+    grid, event = table.grid, table.event
+    if not method.nonnegative:
+        return PlainIntervals(table, error, partial(method.variances_of, grid, event))
+    tree = method.tree_variance(grid, event)
+    assert tree is not None  # whoever clamps and has errors of cells works on a tree
+    return ClampedIntervals(
+        tree,
+        NodeSums(table, tops),
+        event.rho is not None,
+        grid if grid.size < prod(tree.fanouts) else None,
+        1 if grid.regions is not None or not tree.fanouts else tree.fanouts[-1],
+        method.isolated_cell(grid, event),
+        method.clamp_losses(grid, event),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PlainIntervals:
+    """Around counts that may be negative: 2.12 standard errors of Laplace noise, 1.96 of Gaussian.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+    error : float or None
+        Standard error of a cell, where all cells have the same.
+    variances : callable
+        Closed-form variances of cells, where they have not.
+    """
+
+    table: ReleasedTable
+    error: float | None
+    variances: Variances
+
+    alike: ClassVar[int] = 1
+
+    def of(self, key: Keys) -> tuple[Floats, Floats]:
+        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        table, count = self.table, np.zeros(key.size)
+        listed = np.isin(key, table.key)
+        count[listed] = table.count[np.searchsorted(table.key, key[listed])]
+        factor = LAPLACE_Z if table.event.rho is None else Z
+        error = cell_errors(self.variances, key) if self.error is None else self.error
+        margin = rounded_out(factor * error, count)
+        return count - margin, count + margin
+
+
+@dataclass(frozen=True, eq=False)
+class ClampedIntervals:
+    """Intervals of a method that clamps at 0.
+
+    Attributes
+    ----------
+    tree : TreeVariance
+    sums : NodeSums
+        Of the release.
+    gaussian : bool
+        The noise's law; otherwise Laplace.
+    grid : Grid or None
+        Whose domain leaves nodes with fewer children; None: all keys are cells.
+    alike : int
+        Cells released as 0 have one interval within an aligned block of so many keys.
+    isolated, losses
+        As for :meth:`geodp.accuracy.interval.Reach.interval`.
+    """
+
+    tree: TreeVariance
+    sums: NodeSums
+    gaussian: bool
+    grid: Grid | None
+    alike: int
+    isolated: dict[str, float] | None
+    losses: list[tuple[float, float]] | None
+
+    def of(self, key: Keys) -> tuple[Floats, Floats]:
+        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        zero = self.sums.of(key, 1) == 0
+        empty = key[zero]
+        first, group = self._groups(empty)
+        chosen = np.concatenate([key[~zero], empty[first]])
+        ends = np.empty((2, chosen.size))
+        for start in range(0, chosen.size, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            ends[:, part] = self._reach(chosen[part]).interval(self.isolated, self.losses)
+        found = np.empty((2, key.size))
+        own = key.size - empty.size
+        found[:, ~zero], found[:, zero] = ends[:, :own], ends[:, own:][:, group]
+        return found[0], found[1]
+
+    def _groups(self, key: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """One of each group of cells that are alike, and the group of each.
+
+        Cells released as 0 are alike under one node; so are those under nodes that are themselves
+        0 and children of one node, if the domain leaves these nodes as many children.
+        """
+        number = np.arange(key.size)  # of the cell that stands for each
+        node, below, stride = key, np.zeros(key.size, np.int64), 1
+        some = number
+        for fanout in reversed(self.tree.fanouts):
+            node, stride = node // np.uint64(fanout), stride * fanout
+            rank = np.lexsort((below, node))
+            node, below, some = node[rank], below[rank], some[rank]
+            fresh = np.append(True, (node[1:] != node[:-1]) | (below[1:] != below[:-1]))
+            fresh = fresh[: node.size]
+            number[some] = some[fresh][np.cumsum(fresh) - 1]
+            node, below, some = node[fresh], below[fresh], some[fresh]
+            zero = self.sums.of(node, stride) == 0
+            node, below, some = node[zero], below[zero], some[zero]
+            below = below * (fanout + 1) + self._possible(node, fanout, stride // fanout)
+            below = np.unique(below, return_inverse=True)[1].reshape(-1)
+        while (number[number] != number).any():  # who stands for others may be stood for
+            number = number[number]
+        return np.unique(number, return_inverse=True)
+
+    def _possible(self, node: Keys, fanout: int, stride: int) -> NDArray[np.int64]:
+        """Children of nodes that overlap the domain, of ``stride`` keys each: int64[n]."""
+        if self.grid is None:
+            return np.full(node.size, fanout)
+        return possible_children(self.grid, node, fanout, stride).astype(np.int64)
+
+    def _reach(self, key: Keys) -> Reach:
+        """What :func:`geodp.accuracy.interval.reach` finds for each of some cells as a region."""
+        tree, n = self.tree, key.size
+        strong = strength(tree, key[:1], self.gaussian)
+        node, whole, stride = key, np.ones(n, np.bool_), 1
+        part = np.ones((3, n))
+        count = np.repeat(self.sums.of(key, 1)[None], 3, axis=0)
+        variance, fourth = np.zeros((3, n)), np.zeros((3, n))
+        losing, gaining = [], []
+        fourths = tree.fourths or (0.0,) * len(tree.variances)
+        steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
+        for fanout, own, tail in steps:
+            step = self._around(node, fanout, stride, strong * np.sqrt(own))
+            part[HULL, step.is_weak], part[CORE, step.is_weak] = 1, 0
+            count[HULL, step.is_weak] = step.here[step.is_weak]
+            count[CORE, step.is_weak] = 0
+            cut = whole < step.possible
+            risky = cut & (step.held > 0)
+            losing.append(risky & step.is_empty)
+            gaining.append(risky & (step.here == 0))
+            added = np.zeros((3, n))
+            added[HULL] = step.weak
+            mean = (part + added) / step.possible
+            squares = part**2 + added - mean**2 * step.possible
+            powers = (part - mean) ** 4 + added * (1 - mean) ** 4
+            powers += (step.possible - 1 - added) * mean**4
+            variance += np.where(cut, own * squares, 0)
+            fourth += np.where(cut, tail * powers, 0)
+            count[HULL] += step.count
+            part, count = np.where(cut, mean, 1), np.where(cut, count, step.held)
+            node, whole, stride = node // np.uint64(fanout), ~cut, stride * fanout
+        nobody = self.sums.is_empty and not bool(whole.all())
+        if nobody:
+            part[HULL] = 1
+        variance += tree.variances[0] * part**2
+        fourth += fourths[0] * part**4
+        lost, got = (np.array(some[::-1], np.int64).reshape(-1, n) for some in (losing, gaining))
+        return Reach(count, variance, fourth, lost, got, True, nobody)
+
+    def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
+        """What lies around nodes that cover ``stride`` keys each, under their parents."""
+        own, back = np.unique(node, return_inverse=True)
+        above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
+        place = parents[back]
+        possible = self._possible(above, fanout, stride)
+        around = int(above[0]) * fanout, (int(above[-1]) + 1) * fanout
+        child, held = self.sums.occupied(stride, *around)
+        parent, weak = child // np.uint64(fanout), held < least
+        chosen = np.searchsorted(above, parent)
+        ours = chosen < above.size
+        ours[ours] = above[chosen[ours]] == parent[ours]
+        chosen, held, weak = chosen[ours], held[ours], weak[ours]
+
+        def summed(weights: Any) -> Floats:
+            found: Floats = np.bincount(chosen, weights, above.size)[place].astype(np.float64)
+            return found
+
+        here = self.sums.of(own, stride)[back]
+        is_weak, empty = here < least, possible[place] - summed(None)
+        return _Around(
+            here,
+            self.sums.of(above, stride * fanout)[place],
+            possible[place].astype(np.float64),
+            is_weak,
+            empty + summed(weak) - is_weak,
+            summed(held * weak) - here * is_weak,
+            empty > (here == 0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """Nodes, their parents, and the parents' other children in the domain.
+
+    Attributes
+    ----------
+    here, held : float64[n]
+        Released in the node, and in its parent.
+    possible : float64[n]
+        Children of the parent that overlap the domain.
+    is_weak : bool[n]
+        Whether the node may hold nobody.
+    weak, count : float64[n]
+        How many of the others may hold nobody, and how many people were released there.
+    is_empty : bool[n]
+        Whether one of the others was released as 0.
+    """
+
+    here: Floats
+    held: Floats
+    possible: Floats
+    is_weak: NDArray[np.bool_]
+    weak: Floats
+    count: Floats
+    is_empty: NDArray[np.bool_]

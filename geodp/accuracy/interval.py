@@ -1,0 +1,362 @@
+"""Released sums that hold a region's true sum from above and from below.
+
+Where a method clamps at 0, people move between cells of a node: empty cells take what occupied
+ones lose. What a region lost lies in parts of its nodes that were released as little or nothing,
+and counts are not negative. So the region together with all such parts around it, its **hull**,
+truly holds at least as many people, and lost nothing to a clamp; the region without its own such
+parts, its **core**, truly holds at most as many, and got nothing from a clamp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log, prod, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.table.counts import ReleasedTable
+
+PLAIN, HULL, CORE = range(3)
+
+Floats = NDArray[np.float64]
+Sums = NDArray[np.int64] | NDArray[np.float64]
+
+Tops = tuple[int, NDArray[np.uint64], NDArray[np.int64]]
+"""Keys that a node of a level covers, and all its nodes that hold somebody, with their counts."""
+
+
+Z = 1.96
+"""Half of a 95 % interval, in standard errors."""
+
+LAPLACE_Z = 2.118
+"""The same of Laplace noise."""
+
+SKEWED_Z = 2.33
+"""The same to the side to which the error of an isolated cell is skewed."""
+
+RISK = 0.1
+"""Of taking a child that holds nobody for one with people, in all children around a region."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A released sum over a region and its expected error.
+
+    Attributes
+    ----------
+    count : int or float
+        Sum of the released counts.
+    standard_error : float
+        Closed form, where nothing is clamped.
+    low, high : float
+        A 95 % interval, see :meth:`geodp.Release.estimate`. Not below 0 where counts cannot be.
+    clamped : bool
+        Whether a clamp may have moved people into or out of the region.
+    """
+
+    count: int | float
+    standard_error: float
+    low: float
+    high: float
+    clamped: bool
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Released sums and their variances, where nothing is clamped.
+
+    Attributes
+    ----------
+    count, variance, fourth : float64[3] or float64[3, n]
+        Of the region, its hull and its core: released sum, variance and fourth cumulant. Or of
+        many regions, see :mod:`geodp.accuracy.cell_interval`.
+    losing, gaining : int64[levels] or int64[levels, n]
+        Nodes that hold people, that the region cuts, and that have a child outside (losing) or
+        inside (gaining) which was released as 0; by level, the root's first.
+    is_path : bool
+        Whether every node that the region cuts has one child that the region touches.
+    total_clamped : bool
+        Whether nobody at all was released, so that the region's true sum may have been lost above.
+    """
+
+    count: Floats
+    variance: Floats
+    fourth: Floats
+    losing: NDArray[np.int64]
+    gaining: NDArray[np.int64]
+    is_path: bool = True
+    total_clamped: bool = False
+
+    @property
+    def clamped(self) -> bool:
+        """Whether a clamp may have moved people into or out of the region."""
+        return self.total_clamped or bool(self.losing.any() or self.gaining.any())
+
+    def interval(
+        self,
+        alone: dict[str, float] | None = None,
+        losses: list[tuple[float, float]] | None = None,
+    ) -> tuple[Any, Any]:
+        """Low and high ends of a 95 % interval: float64, of many regions float64[n].
+
+        Parameters
+        ----------
+        alone : dict, optional
+            ``bias`` and ``rmse`` of an isolated cell: no cell or node alone loses more.
+        losses : list of (mean, standard deviation), optional
+            Of what the clamp takes in one node of each level, the root's first.
+        """
+        variance = np.maximum(self.variance, 1e-12)
+        excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
+        margin = (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
+        margin = rounded_out(margin, self.count)
+        (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
+        down = self.count[PLAIN] - self._moved(self.gaining, margin[PLAIN], None, losses)
+        low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
+        up = self.count[PLAIN] + self._moved(self.losing, margin[PLAIN], alone, losses)
+        high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
+        return np.maximum(low, 0.0), high
+
+    def _moved(
+        self,
+        nodes: NDArray[np.int64],
+        margin: Any,
+        alone: dict[str, float] | None,
+        losses: list[tuple[float, float]] | None,
+    ) -> Any:
+        """How far the clamp at some nodes and the noise together move a region's sum."""
+        found: Any = np.full(np.shape(margin), inf)
+        if alone is not None and self.is_path:
+            around = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
+            found = np.maximum(margin, SKEWED_Z * around) - alone["bias"]
+        if losses is not None and not self.total_clamped:
+            mean, spread = np.array(losses).reshape(-1, 2).T
+            lost = np.sqrt(np.tensordot(spread**2, nodes, 1)) * SKEWED_Z
+            found = np.minimum(found, np.tensordot(mean, nodes, 1) + np.hypot(margin, lost))
+        return found
+
+
+def rounded_out(margin: Any, count: Any) -> Any:
+    """Return a margin that holds a whole count above 2^53, which the float ``count`` may miss."""
+    return margin + np.spacing(np.abs(count))
+
+
+def strength(tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool) -> float:
+    """Standard deviations that noise alone does not reach in any child around a region.
+
+    Parameters
+    ----------
+    tree, key
+        As for :func:`reach`.
+    gaussian : bool
+        The noise's law; otherwise Laplace, which reaches further.
+    """
+    node, children = key, 1
+    for fanout in reversed(tree.fanouts):
+        node = _parents(node, fanout)[0] if node.size else node
+        children += fanout * node.size
+    chance = RISK / children
+    return NormalDist().inv_cdf(1 - chance) if gaussian else log(0.5 / chance) / sqrt(2)
+
+
+def reach(
+    tree: TreeVariance,
+    table: ReleasedTable,
+    key: NDArray[np.uint64],
+    strong: float,
+    grid: Grid | None = None,
+) -> Reach:
+    """Sums over a region, its hull and its core.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+    table : ReleasedTable
+        Without negative counts.
+    key : uint64[n]
+        Of the region's cells, strictly increasing.
+    strong : float
+        A node with fewer people than so many standard deviations of what was measured of it may
+        hold nobody.
+    grid : Grid, optional
+        As for :meth:`geodp.accuracy.variance.TreeVariance.region`.
+    """
+    if not key.size:
+        nowhere = np.zeros(len(tree.fanouts), np.int64)
+        return Reach(np.zeros(3), np.zeros(3), np.zeros(3), nowhere, nowhere)
+    if grid is not None and grid.size == prod(tree.fanouts):
+        grid = None
+    sums = NodeSums(table)
+    node, whole = key, np.ones(key.size, np.bool_)
+    part = np.ones((3, key.size))
+    count = np.repeat(sums.of(key, 1)[None], 3, axis=0)
+    variance, fourth, stride = np.zeros(3), np.zeros(3), 1
+    losing, gaining, is_path = [], [], True
+    fourths = tree.fourths or (0.0,) * len(tree.variances)
+    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
+    for fanout, own, tail in steps:
+        least = strong * sqrt(own)
+        here = sums.of(node, stride)
+        weak = here < least
+        part[HULL, weak], count[HULL, weak] = 1, here[weak]
+        part[CORE, weak], count[CORE, weak] = 0, 0
+        above, first, inverse = _parents(node, fanout)
+        around = _around(above, node, inverse, fanout, stride, grid, sums, least)
+        held = sums.of(above, stride * fanout)
+        possible = around.possible
+        cut = np.add.reduceat(whole.astype(np.int64), first) < possible
+        risky = cut & (held > 0)
+        touched = np.diff(np.append(first, node.size))
+        is_path &= bool((touched[cut] == 1).all())
+        losing.append(int((risky & around.empty).sum()))
+        gaining.append(int((risky & np.logical_or.reduceat(here == 0, first)).sum()))
+        added = np.array([[0], [1], [0]]) * around.weak  # whole children around the hull
+        total = np.add.reduceat(part, first, axis=1) + added
+        squares = np.add.reduceat(part**2, first, axis=1) + added
+        mean = total / possible
+        powers = np.add.reduceat((part - mean[:, inverse]) ** 4, first, axis=1)
+        outside = possible - touched - added
+        powers += added * (1 - mean) ** 4 + outside * mean**4
+        sum_ = np.add.reduceat(count, first, axis=1)
+        sum_[HULL] += around.count
+        variance += own * ((squares - total * mean) * cut).sum(axis=1)
+        fourth += tail * (powers * cut).sum(axis=1)
+        stride *= fanout
+        part = np.where(cut, mean, 1)
+        count = np.where(cut, sum_, held)
+        node, whole = above, ~cut
+    nobody = sums.is_empty and not bool(whole[0])
+    if nobody:
+        part[HULL] = 1
+    variance += tree.variances[0] * part[:, 0] ** 2
+    fourth += fourths[0] * part[:, 0] ** 4
+    levels = (np.array(losing[::-1]), np.array(gaining[::-1]))
+    return Reach(count[:, 0], variance, fourth, *levels, is_path, nobody)
+
+
+def _parents(
+    node: NDArray[np.uint64], fanout: int
+) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.intp]]:
+    """Parents of nodes in key order, each's first node, and each node's parent by number."""
+    above = node // np.uint64(fanout)
+    is_first = np.append(True, above[1:] != above[:-1])
+    first = np.flatnonzero(is_first)
+    return above[first], first, np.cumsum(is_first) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """Children of nodes that a region does not touch.
+
+    Attributes
+    ----------
+    possible : float64[n]
+        All children that overlap the domain, touched or not.
+    weak, count : float64[n]
+        How many untouched ones may hold nobody, and how many people were released there.
+    empty : bool[n]
+        Whether an untouched one was released as 0.
+    """
+
+    possible: Floats
+    weak: Floats
+    count: Floats
+    empty: NDArray[np.bool_]
+
+
+def _around(
+    above: NDArray[np.uint64],
+    node: NDArray[np.uint64],
+    parent: NDArray[np.intp],
+    fanout: int,
+    stride: int,
+    grid: Grid | None,
+    sums: NodeSums,
+    least: float,
+) -> _Around:
+    n = above.size
+    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.bool_))
+    step = max(1, MOST_CHILDREN // fanout)
+    for start in range(0, above.size, step):
+        some = slice(start, min(start + step, above.size))
+        first = above[some, None] * np.uint64(fanout)
+        child = np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64)
+        inside = np.ones(child.shape, np.bool_)
+        if grid is not None:
+            inside = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
+        found.possible[some] = inside.sum(axis=1)
+        own = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
+        inside[parent[own] - start, (node[own] % np.uint64(fanout)).astype(np.intp)] = False
+        held = sums.of(child.reshape(-1), stride).reshape(child.shape)
+        weak = inside & (held < least)
+        found.weak[some] = weak.sum(axis=1)
+        found.count[some] = (held * weak).sum(axis=1)
+        found.empty[some] = (inside & (held == 0)).any(axis=1)
+    return found
+
+
+class NodeSums:
+    """Released sums of nodes by prefix sums.
+
+    Whole counts are summed as whole numbers: beside one of 2^59, floats would lose its neighbours.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    tops : Tops, optional
+        Of a table that holds a part of a release only: nodes of some level of the whole release.
+        Sums of nodes of this level and of those above are taken from them.
+    """
+
+    def __init__(
+        self,
+        table: ReleasedTable,
+        tops: Tops | None = None,
+    ) -> None:
+        self._from = 0 if tops is None else tops[0]
+        self._layers = [self._layer(table.key, table.count)]
+        if tops is not None:
+            self._layers.append(self._layer(*tops[1:]))
+
+    @staticmethod
+    def _layer(key: NDArray[np.uint64], count: Any) -> tuple[NDArray[np.uint64], Sums]:
+        return key, np.concatenate([np.zeros(1, count.dtype), np.cumsum(count)])
+
+    def _at(self, stride: int) -> tuple[NDArray[np.uint64], Sums, int]:
+        """Keys, prefix sums, and how many of these keys a node covers."""
+        above = bool(self._from) and stride >= self._from
+        return *self._layers[above], stride // self._from if above else stride
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody at all was released."""
+        return not self._layers[-1][0].size
+
+    def of(self, prefix: NDArray[np.uint64], stride: int) -> Floats:
+        """Of nodes that cover ``stride`` keys each."""
+        key, sums, stride = self._at(stride)
+        first = prefix * np.uint64(stride)
+        last = first + np.uint64(stride - 1)
+        ends = np.searchsorted(key, first, "left"), np.searchsorted(key, last, "right")
+        found: Floats = (sums[ends[1]] - sums[ends[0]]).astype(np.float64)
+        return found
+
+    def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], Floats]:
+        """Nodes from ``start`` to before ``stop`` that hold somebody, and their sums.
+
+        They cover ``stride`` keys each.
+        """
+        key, sums, stride = self._at(stride)
+        ends = np.array([start * stride, stop * stride - 1], np.uint64)
+        begin = int(np.searchsorted(key, ends[0], "left"))
+        end = int(np.searchsorted(key, ends[1], "right"))
+        node = key[begin:end] // np.uint64(stride)
+        first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
+        held = np.diff(sums[begin + np.append(first, node.size)])
+        return node[first], held.astype(np.float64)

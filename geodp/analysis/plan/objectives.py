@@ -1,0 +1,187 @@
+"""Pyramids whose budgets serve what the user says matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf, isfinite, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.analysis.plan.areas import nodes_of
+from geodp.analysis.plan.plan import Plan, plan
+from geodp.analysis.plan.shares import best_ratio, best_sum, least_ratio, least_sum
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.mechanisms.trees.levels import steps_of
+
+Wishes = Mapping[int | str, float]
+"""Numbers by cells of an aligned block, or by name of a published area."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dominance:
+    """A pyramid beside what it is to dominate.
+
+    Attributes
+    ----------
+    plan : Plan
+    ratios : dict of int to float
+        Planned standard error over the other's, by cells of a block.
+    """
+
+    plan: Plan
+    ratios: dict[int, float]
+
+    @property
+    def largest(self) -> float:
+        """At most 1 where no aligned block has a larger planned error; other areas may."""
+        return max(self.ratios.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        ratios = {str(cells): ratio for cells, ratio in self.ratios.items()}
+        return {"largest_ratio": self.largest, "ratios": ratios}
+
+
+def optimise(
+    grid: Grid,
+    *,
+    weights: Wishes | None = None,
+    targets: Wishes | None = None,
+    chain: str = "",
+    **given: Any,
+) -> Plan:
+    """A pyramid with the least weighted sum of variances, or nearest to target margins.
+
+    Every level gets at least 2 % of the budget (see :mod:`geodp.analysis.plan.shares`), and the
+    errors that are weighed are those of nodes that have all of their children.
+
+    Parameters
+    ----------
+    grid : Grid
+    weights : mapping, optional
+        How much the variance of a block of so many cells matters, or of a published area.
+    targets : mapping, optional
+        Instead: 95 % margins that are wanted. The largest ratio to them is made as small as can
+        be, so all are met if that is possible and missed alike if not.
+    chain : str, optional
+        Own levels, such as ``"2-4-4-4-4"``; only their shares are chosen then.
+    given
+        As for :func:`geodp.plan`, without a method.
+
+    Raises
+    ------
+    UsageError
+        A block or an area that the grid's order does not have; numbers that are not above 0.
+
+    Examples
+    --------
+    >>> found = optimise(Grid.regular((64, 64)), targets={1: 20, 4096: 20}, epsilon=1)
+    >>> found.name.startswith("pyramid:chain=12,shares=")
+    True
+    >>> [round(found.blocks[i].margin_95, 1) for i in (0, 12)]
+    [5.5, 5.5]
+    """
+    if bool(weights) == bool(targets):
+        raise UsageError("Give either weights or targets.")
+    start = plan(grid, **given)
+    wishes = _by_digits(grid, weights or targets or {})
+    if weights:
+        return _chosen(start, np.where(wishes < inf, wishes, 0), chain, ratio=False, given=given)
+    return _chosen(start, wishes / 1.96 / start.event.width(), chain, ratio=True, given=given)
+
+
+def dominate(
+    grid: Grid, other: str | Sequence[float], *, chain: str = "", **given: Any
+) -> Dominance:
+    """A pyramid whose planned errors of aligned blocks exceed those of a method at no size.
+
+    Or nearly so, see :attr:`Dominance.largest`. Of areas that are no aligned blocks the ratio can
+    be larger, and so it can where counts are clamped.
+
+    Parameters
+    ----------
+    grid : Grid
+    other : str or sequence of float
+        A method with a closed form; or standard errors of blocks of 1, 2, 4 ... cells, or of
+        1, 4, 16 ... cells, which leave the sizes between to any error.
+    chain : str, optional
+    given
+        As for :func:`geodp.plan`, without a method.
+
+    Raises
+    ------
+    UsageError
+        A method without a closed form on the grid, or a row of another length.
+
+    Examples
+    --------
+    >>> found = dominate(Grid.regular((64, 64)), "topdown", epsilon=1)
+    >>> round(found.largest, 2)
+    0.79
+    """
+    start = plan(grid, **given)
+    digits = len(grid.order.radices)
+    row = np.full(digits + 1, inf)
+    if isinstance(other, str):
+        theirs = plan(grid, other, **given).blocks
+        if not theirs:
+            raise UsageError(f"{other} has no closed form on this grid, so nothing to dominate.")
+        row[:] = [block.standard_error for block in theirs]
+    else:
+        numbers = np.asarray(other, np.float64)
+        if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+            raise UsageError("A row to dominate is standard errors above 0.")
+        step = {digits + 1: 1, digits // 2 + 1: 2}.get(numbers.size)
+        if step is None:
+            raise UsageError(
+                f"A row for this grid has {digits + 1} standard errors (blocks of 1, 2, 4 ... "
+                f"cells) or {digits // 2 + 1} (1, 4, 16 ...)."
+            )
+        row[::step] = numbers
+    found = _chosen(start, row[::-1] / start.event.width(), chain, ratio=True, given=given)
+    pairs = zip(found.blocks, row.tolist(), strict=True)
+    ratios = {b.cells: float(b.standard_error or 0.0) / e for b, e in pairs if e < inf}
+    return Dominance(found, ratios)
+
+
+def _chosen(
+    start: Plan, values: NDArray[np.float64], chain: str, *, ratio: bool, given: dict[str, Any]
+) -> Plan:
+    """The pyramid with the best shares: on its own chain, or on the best of those tried."""
+    radices = start.grid.order.radices
+    if chain:
+        equal = "-".join("1" * (chain.count("-") + 2))
+        plan(start.grid, f"pyramid:chain={chain},shares={equal}", **given)  # refuses what is none
+        find = partial(least_ratio if ratio else least_sum, steps_of(chain))
+    else:
+        find = partial(best_ratio if ratio else best_sum, len(radices))
+    found = find(values, gaussian=start.event.rho is not None, radices=radices)
+    return plan(start.grid, found.spec, **given)
+
+
+def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:
+    """Values by number of digits that a block's keys share; infinity where nothing is wished."""
+    radices = grid.order.radices
+    cells = [prod(radices[i:]) for i in range(len(radices) + 1)]
+    nodes = nodes_of(grid)
+    nodes |= {name.partition(":")[2]: digits for name, digits in nodes.items() if ":" in name}
+    found = np.full(len(cells), inf)
+    for wish, value in wishes.items():
+        if not (isfinite(value) and value > 0):
+            raise UsageError("Weights and margins are numbers above 0.")
+        if wish in nodes:
+            found[nodes[str(wish)]] = value
+        elif wish in cells:
+            found[cells.index(int(wish))] = value
+        else:
+            named = f", or {', '.join(name for name in nodes if ':' in name)}" if nodes else ""
+            raise UsageError(
+                f"The tree of this grid has no node called {wish}: give a block of "
+                f"{', '.join(map(str, cells[:-6:-1]))} ... cells{named}."
+            )
+    return found

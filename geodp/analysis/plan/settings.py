@@ -1,0 +1,135 @@
+"""What a plan settles for a release, and its TOML file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from math import inf
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.privacy.event import NEIGHBOURS, budget
+from geodp.table.counts import CountTable
+
+FORMAT = 1
+"""Of the file; a later geodp that writes another one still reads this."""
+
+MOST_BYTES = 1 << 20
+"""A larger file is no plan."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a plan settles: everything of a release but its input and its key.
+
+    Attributes
+    ----------
+    method : str
+        With its settings.
+    epsilon, rho, delta : str or None
+        As they were given, exact.
+    neighbours : str
+    contribution : int or None
+        None: what the input's source tells, which the plan takes to be 1.
+    unit : str
+    people : float or None
+        The public guess of the sum of all counts; the card then states the resolution floor.
+    grid_sha256 : str
+        Of the grid's identity, hexadecimal.
+    """
+
+    method: str
+    epsilon: str | None
+    rho: str | None
+    delta: str | None
+    neighbours: str
+    contribution: int | None
+    unit: str
+    people: float | None
+    grid_sha256: str
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Keywords of :func:`geodp.publish`."""
+        return {name: value for name, value in asdict(self).items() if name != "grid_sha256"}
+
+    def require_grid(self, grid: Grid) -> None:
+        """Raise UsageError where the plan was made for another grid."""
+        if digest_of(grid) != self.grid_sha256:
+            raise UsageError("The plan was made for another grid; give the same --grid options.")
+
+    def require_bound(self, table: CountTable) -> None:
+        """Raise UsageError where persons count more often than the plan takes them to."""
+        if self.contribution is None and table.bound is None:
+            raise UsageError(
+                "The plan takes a person to be counted once, and nothing in the input bounds it; "
+                "plan again with the --contribution that you vouch for."
+            )
+        if self.contribution is None and table.bound != 1:
+            raise UsageError(
+                f"The plan takes a person to be counted once and the input lets one be counted "
+                f"{table.bound} times; plan again with --contribution {table.bound}."
+            )
+
+    def toml(self, comments: Sequence[str] = ()) -> str:
+        """The file's text."""
+        lines = ["# A plan of geodp, for: geodp publish INPUTS --plan FILE ...", "#"]
+        lines += [f"# {text}" for text in comments] + ["", f"format = {FORMAT}"]
+        # A printable text is the same in JSON and TOML, and event() refuses others.
+        lines += [
+            f"{name} = {json.dumps(value, ensure_ascii=False)}"
+            for name, value in asdict(self).items()
+            if value is not None
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def digest_of(grid: Grid) -> str:
+    """SHA-256 of a grid's identity, hexadecimal."""
+    return hashlib.sha256(grid.identity).hexdigest()
+
+
+def read_plan(path: str | PathLike[str]) -> Settings:
+    """Read a plan's file, as ``Plan.toml`` and ``geodp plan --output`` write it.
+
+    Raises
+    ------
+    InputError
+        A file that is unreadable or no plan.
+    """
+    file = Path(path)
+    try:
+        with open(file, "rb") as opened:
+            text = opened.read(MOST_BYTES + 1)
+        found = tomllib.loads(text.decode()) if len(text) <= MOST_BYTES else {}
+    except OSError as error:
+        raise InputError(f"{file.name} cannot be read ({error.strerror}).") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{file.name} is no TOML file.") from None
+    version = found.pop("format", None)
+    optional = ("epsilon", "rho", "delta", "contribution", "people")
+    names = {part.name for part in fields(Settings)}
+    if version != FORMAT or not names - set(optional) <= set(found) <= names:
+        raise InputError(f"{file.name} is no plan of format {FORMAT}; geodp plan writes one.")
+    settings = Settings(**{**dict.fromkeys(optional), **found})
+    values = asdict(settings)
+    most, people = values.pop("contribution"), values.pop("people")
+    texts = [value for name, value in values.items() if value is not None or name not in optional]
+    if (
+        not all(isinstance(value, str) for value in texts)
+        or not (most is None or (type(most) is int and most > 0))
+        or not (people is None or (type(people) in (int, float) and 0 < people < inf))
+        or settings.neighbours not in NEIGHBOURS
+    ):
+        raise InputError(f"{file.name} has a setting of a wrong kind.")
+    try:
+        budget(settings.epsilon, settings.rho, settings.delta)
+    except UsageError as error:
+        raise InputError(f"{file.name}: {error}") from None
+    return settings

@@ -1,0 +1,170 @@
+"""``geodp budget``: what may be spent on confidential data, and what has been."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from geodp.privacy.ledger import Account, Charge, Ledger
+    from geodp.privacy.loss import Loss
+
+_ledger = click.option(
+    "--ledger", "file", required=True, type=click.Path(path_type=Path), help="Ledger file."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+@click.group()
+def budget() -> None:
+    """Keep the ledger of privacy budgets: caps, charges, and a chain that shows changes.
+
+    \b
+    geodp budget init --ledger office.ledger --dataset census-2020 --epsilon 2
+    geodp publish ... --ledger office.ledger --dataset census-2020 --epsilon 1/5
+    geodp budget show --ledger office.ledger
+    """
+
+
+@budget.command()
+@_ledger
+@click.option("--dataset", required=True, help="Name of the data set; published.")
+@click.option("--epsilon", help="Cap of all releases, read exactly: 2 or 0.5 or 1/3.")
+@click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
+@click.option("--rho", help="Cap of zero-concentrated differential privacy.")
+@click.option("--unit", default="person", show_default=True, help="Whom it protects.")
+@click.option("--neighbours", default="add-remove-one", show_default=True)
+@_json
+def init(
+    file: Path,
+    dataset: str,
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    unit: str,
+    neighbours: str,
+    as_json: bool,
+) -> None:
+    """Enter a data set and its cap, which never changes; makes the ledger if there is none."""
+    from geodp.privacy.ledger import Ledger
+
+    cap = _cap(epsilon, delta, rho)
+    try:
+        ledger = Ledger.create(file)
+    except UsageError:  # the file exists
+        ledger = Ledger.open(file)
+    account = ledger.add_dataset(dataset, cap, unit=unit, neighbours=neighbours)
+    if as_json:
+        click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
+        return
+    click.echo(f"{file}: all releases of {account.name} together may spend {cap}.")
+
+
+@budget.command()
+@_ledger
+@click.option("--dataset", help="Only this one, with its charges.")
+@_json
+def show(file: Path, dataset: str | None, as_json: bool) -> None:
+    """Show caps, what is spent and what remains."""
+    ledger = _open(file)
+    accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
+    if as_json:
+        charges = ledger.charges(dataset)
+        plain = {"datasets": [_plain(account, charges) for account in accounts]}
+        click.echo(json.dumps(plain, ensure_ascii=False, indent=1))
+        return
+    for account in accounts:
+        click.echo(f"{account.name}  ({account.unit}, {account.neighbours})")
+        click.echo(f"  cap        {_shown(account.cap)}")
+        click.echo(f"  spent      {_shown(account.spent)}  by releases: {account.releases}")
+        click.echo(f"  remaining  {_shown(account.remaining)}")
+        if dataset is not None:
+            for charge in ledger.charges(dataset):
+                click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
+
+
+@budget.command()
+@_ledger
+@click.option("--head", help="Hash of an earlier head, such as a release card's.")
+@_json
+def check(file: Path, head: str | None, as_json: bool) -> None:
+    """Verify the whole ledger; exit code 3 if it was changed, cut back or replaced.
+
+    Note the head that is printed. With an earlier one as --head, the check also finds that the
+    file was replaced by an older copy or that a copy was charged elsewhere.
+    """
+    end = _open(file).check(head)
+    if as_json:
+        plain = {"ledger": end.ledger, "entries": end.sequence + 1, "head": end.hash}
+        click.echo(json.dumps(plain, indent=1))
+        return
+    click.echo(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
+    click.echo(f"head    {end.hash}")
+
+
+@budget.command()
+@_ledger
+@click.option("--output", type=click.Path(path_type=Path), help="New file; default: stdout.")
+def export(file: Path, output: Path | None) -> None:
+    """Write every entry as a line of JSON, for auditors."""
+    lines = _open(file).export()
+    if output is None:
+        for line in lines:
+            click.echo(line)
+        return
+    try:
+        with open(output, "x", encoding="utf-8", newline="\n") as target:
+            target.writelines(f"{line}\n" for line in lines)
+    except FileExistsError:
+        raise UsageError(f"{output} exists; choose a new file.") from None
+    except OSError as error:
+        raise OutputError(f"{output} cannot be written ({error.strerror}).") from None
+    click.echo(str(output))
+
+
+def _open(file: Path) -> Ledger:
+    from geodp.privacy.ledger import Ledger
+
+    return Ledger.open(file)
+
+
+def _cap(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
+    from geodp.privacy.event import rational
+    from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+
+    if rho is not None and epsilon is None and delta is None:
+        return ZeroConcentratedDP(rational(rho, "rho"))
+    if epsilon is not None and rho is None:
+        exact = rational(epsilon, "epsilon")
+        return PureDP(exact) if delta is None else ApproximateDP(exact, rational(delta, "delta"))
+    raise UsageError("Give the cap as --epsilon, as --epsilon and --delta, or as --rho.")
+
+
+def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
+    return {
+        "dataset": account.name,
+        "unit": account.unit,
+        "neighbours": account.neighbours,
+        "cap": account.cap.describe(),
+        "spent": account.spent.describe(),
+        "remaining": account.remaining.describe(),
+        "charges": [
+            {"at": charge.at, "mechanism": charge.mechanism, **charge.describe()}
+            for charge in charges
+            if charge.dataset == account.name
+        ],
+    }
+
+
+def _shown(loss: Loss) -> str:
+    """Exact, and as a decimal where that says more."""
+    pairs = zip(loss.parameters, loss.amounts, strict=True)
+    return ", ".join(
+        f"{name} {amount}" + ("" if amount.denominator == 1 else f" = {float(amount):.6g}")
+        for name, amount in pairs
+    )

@@ -1,0 +1,140 @@
+"""``geodp doctor``: what geodp stands on here, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import click
+
+from geodp import __version__
+from geodp.errors import GeodpError
+
+LIBRARIES = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "scipy",
+    "rasterio",
+    "shapely",
+    "pyproj",
+    "pyarrow",
+    "matplotlib",
+    "click",
+    "rich",
+    "platformdirs",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Attributes
+    ----------
+    name, value : str
+    wrong : str
+        What is wrong and what to do, in a sentence; empty: nothing.
+    """
+
+    name: str
+    value: str
+    wrong: str = ""
+
+
+def find_versions() -> Iterator[Finding]:
+    """Of geodp, Python and the libraries."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    yield Finding("geodp", __version__)
+    yield Finding("Python", f"{platform.python_version()} on {platform.platform()}")
+    for name in LIBRARIES:
+        try:
+            yield Finding(name, version(name))
+        except PackageNotFoundError:
+            yield Finding(name, "missing", f"{name} is not installed; install geodp once more.")
+
+
+def find_geography() -> Iterator[Finding]:
+    """GDAL and PROJ, and whether each finds its database of coordinate systems."""
+    import pyproj
+    import rasterio
+    from pyproj.exceptions import CRSError
+    from rasterio.errors import CRSError as RasterioError
+
+    lost = "{} finds no database of coordinate systems; unset PROJ_DATA and PROJ_LIB."
+    wrong = ""
+    try:
+        rasterio.crs.CRS.from_epsg(3035).to_wkt()
+    except RasterioError:
+        wrong = lost.format("GDAL")
+    yield Finding("GDAL", f"{rasterio.__gdal_version__} (in rasterio)", wrong)
+    wrong = ""
+    try:
+        pyproj.CRS.from_epsg(3035)
+    except CRSError:
+        wrong = lost.format("PROJ")
+    yield Finding("PROJ", f"{pyproj.proj_version_str} (in pyproj)", wrong)
+
+
+def find_kernels() -> Iterator[Finding]:
+    """Where compiled functions are kept, for which sources, and how many."""
+    import numba
+
+    import geodp.mechanisms
+    import geodp.table.counts  # noqa: F401  # these import all kernels of a release
+    from geodp.kernels.jit import CACHE, cache_folder, kept_kernels
+
+    wrong = ""
+    if numba.config.DISABLE_JIT:
+        wrong = "NUMBA_DISABLE_JIT is set, so that nothing is compiled; unset it."
+    elif cache_folder() is None:
+        wrong = (
+            f"Compiled functions cannot be kept. {CACHE.wrong} Let NUMBA_CACHE_DIR name a folder "
+            "that you alone may write to."
+        )
+    yield Finding("kernel sources", CACHE.digest)
+    yield Finding("kernel cache", str(CACHE.folder or "none"), wrong)
+    kept = kept_kernels()
+    yield Finding("kernels compiled", str(kept) if kept else "0 (geodp warmup compiles them)")
+
+
+def find_noise() -> Iterator[Finding]:
+    """The version of the map from key and node to noise."""
+    from geodp.privacy.key import NOISE_FORMAT
+
+    yield Finding("noise format", NOISE_FORMAT)
+
+
+def find_threads() -> Iterator[Finding]:
+    """What a release works on side by side."""
+    from geodp.mechanisms.trees.parallel import processors
+
+    yield Finding("threads", str(processors(0)))
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    find_versions,
+    find_geography,
+    find_kernels,
+    find_noise,
+    find_threads,
+)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def doctor(as_json: bool) -> None:
+    """Show what geodp stands on here, and what is wrong with it; exit code 1 if anything is."""
+    found = [finding for check in CHECKS for finding in check()]
+    wrong = [finding.wrong for finding in found if finding.wrong]
+    if as_json:
+        report = {"ok": not wrong, "findings": [asdict(finding) for finding in found]}
+        click.echo(json.dumps(report, indent=1))
+    else:
+        for finding in found:
+            click.echo(f"{finding.name} {finding.value}")
+    if wrong:
+        raise GeodpError(" ".join(wrong))

@@ -1,0 +1,252 @@
+"""``geodp evaluate``: methods side by side on confidential counts."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.inputs import grid_of, named, read, require_known
+from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
+from geodp.cli.output import require_free, write_file
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from geodp.analysis.evaluate import Evaluation
+
+WIDTH = 160
+"""Of the tables, at least."""
+
+
+@click.command(no_args_is_help=True)
+@input_options
+@epsilon
+@rho
+@delta
+@click.option(
+    "--methods",
+    multiple=True,
+    default=["pyramid,topdown,laplace"],
+    show_default=True,
+    help="Names with settings, with commas between, or all; repeatable. See: geodp methods.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Releases of each method.",
+)
+@neighbours
+@contribution
+@click.option(
+    "--rectangles", type=click.IntRange(0), default=0, help="Random rectangles to sum over."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the rectangles."
+)
+@click.option(
+    "--polygons",
+    type=click.Path(path_type=Path),
+    help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+)
+@click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
+@click.option("--processes", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--key-file", type=click.Path(path_type=Path), help="Kept key, which makes it reproducible."
+)
+@click.option("--public-input", is_flag=True, help="You vouch that the inputs are public.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="JSON file; confidential: 0600 rights."
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
+@click.option("--overwrite", is_flag=True, help="Replace these files.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def evaluate(**options: Any) -> None:
+    """Measure the errors of methods on the counts in INPUTS, before anything is published.
+
+    \b
+    geodp evaluate *.zip --grid jis:half --value LABEL --bounds 138 35 141.2 37.1333333333
+        --epsilon 0.1 --methods topdown,laplace --trials 100
+
+    Inputs and grid are given as for publish. The result is computed from the confidential counts
+    without protection: it is for the operator alone, unless the inputs are public.
+    """
+    require_known(click.get_current_context())
+    named(options["columns"], "--column")
+    named(options["where"], "--where")
+    if options["polygon_name"] is not None and options["polygons"] is None:
+        raise UsageError("--polygon-name goes with --polygons only.")
+    for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+
+    import geodp
+    from geodp.analysis.evaluate import chosen_methods
+    from geodp.privacy.event import budget
+
+    spent = budget(options["epsilon"], options["rho"], options["delta"])
+    specs = split_specs(options["methods"])
+    key = None
+    if options["key_file"] is not None:
+        key = geodp.NoiseKey.from_file(options["key_file"])
+    grid = grid_of(options)
+    chosen_methods(specs, grid, gaussian=spent["rho"] is not None)
+    polygons = None
+    if options["polygons"] is not None:
+        from geodp.io.read.polygons import read_polygons
+
+        polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
+    table = read(options, grid, key)
+    with _progress() as progress:
+        found = geodp.evaluate(
+            table,
+            methods=specs,
+            epsilon=options["epsilon"],
+            rho=options["rho"],
+            delta=options["delta"],
+            neighbours=options["neighbours"],
+            contribution=options["contribution"],
+            trials=options["trials"],
+            key=key,
+            rectangles=options["rectangles"],
+            seed=options["seed"],
+            polygons=polygons,
+            processes=options["processes"],
+            public=options["public_input"],
+            progress=progress,
+        )
+    document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
+    if options["output"] is not None:
+        write_file(options["output"], document.encode() + b"\n", found.public, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.analysis.evaluate.figure import plot_errors
+
+        picture = io.BytesIO()
+        plot_errors(found, picture, options["plot"].suffix[1:].lower())
+        write_file(options["plot"], picture.getvalue(), found.public, options["overwrite"])
+    if options["as_json"]:
+        click.echo(document)
+    else:
+        _show(found)
+
+
+def split_specs(given: Sequence[str]) -> list[str]:
+    """Methods of ``--methods``: split at commas, but for those between settings of one method.
+
+    Examples
+    --------
+    >>> split_specs(["hay:fanout=4,nonnegative=yes,topdown", "laplace"])
+    ['hay:fanout=4,nonnegative=yes', 'topdown', 'laplace']
+    """
+    specs: list[str] = []
+    for text in given:
+        for number, part in enumerate(text.split(",")):
+            name = part.partition(":")[0].strip()
+            if number and "=" in name:  # a further setting
+                specs[-1] += f",{part.strip()}"
+            elif part.strip():
+                specs.append(part.strip())
+    return specs
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr where a person looks on."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Evaluating", total=None)
+
+        def told(done: int, trials: int) -> None:
+            bar.update(task, completed=done, total=trials)
+
+        yield told
+
+
+def _show(found: Evaluation) -> None:
+    """Aligned tables for people."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)  # wrapped by the terminal rather than cut off
+    if found.notice is not None:
+        console.print(found.notice, markup=False)
+    console.print(
+        f"{found.budget}, {found.neighbours}, trials: {found.trials}, cells: {found.cells:,}",
+        markup=False,
+    )
+    for name, title in (("mae", "Mean absolute error"), ("rmse", "Root-mean-square error")):
+        table = _table(f"\n{title} of blocks of so many cells", map(_area, found.areas))
+        for spec, figures in found.methods.items():
+            table.add_row(spec, *map(_number, figures[name]))
+        console.print(table)
+    columns = {
+        "negative": "negative cells",
+        "nonzero": "non-zero cells",
+        "density": "density",
+        "visited": "visited nodes",
+        "total_variation": "total variation",
+        "seconds": "seconds a release",
+    }
+    table = _table("\nMeans over releases", columns.values())
+    for spec, figures in found.methods.items():
+        cells = [
+            f"{figures[name]:.1%}"
+            if name == "density"
+            else f"{figures[name]:.4f}"
+            if name in ("total_variation", "seconds")
+            else f"{figures[name]:,.0f}"
+            for name in columns
+        ]
+        table.add_row(spec, *cells)
+    console.print(table)
+    if any("rectangles" in figures for figures in found.methods.values()):
+        titles = ["MAE", "RMSE", "MAE / people", "DPBench's scaled error"]
+        table = _table("\nSums over random rectangles", titles)
+        for spec, figures in found.methods.items():
+            own = figures["rectangles"]
+            scaled = [f"{own[name]:.3g}" for name in ("scaled", "dpbench")]
+            table.add_row(spec, *(_number(own[name]) for name in ("mae", "rmse")), *scaled)
+        console.print(table)
+    if any("polygons" in figures for figures in found.methods.values()):
+        titles = ["areas", "MAE", "RMSE", "largest bias"]
+        table = _table("\nSums over areas, means over them (each: --json)", titles)
+        for spec, figures in found.methods.items():
+            rows = [row for row in figures["polygons"].values() if row["cells"]]
+            square = sum(row["rmse"] ** 2 for row in rows) / max(1, len(rows))
+            mean = sum(row["mae"] for row in rows) / max(1, len(rows))
+            bias = max((row["bias"] for row in rows), key=abs, default=0.0)
+            table.add_row(spec, str(len(rows)), *map(_number, (mean, square**0.5, bias)))
+        console.print(table)
+    for spec, reason in found.refused.items():
+        console.print(f"\nnot run: {spec}: {reason}", markup=False)
+
+
+def _table(title: str, columns: Any) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _area(cells: int) -> str:
+    return f"{cells:,}" if cells < 10**7 else f"2^{cells.bit_length() - 1}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}" if abs(value) < 10_000 else f"{value:,.0f}"

@@ -1,0 +1,297 @@
+"""``geodp plan``: errors of a release before any data is read."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp.cli.commands.evaluate import split_specs
+from geodp.cli.inputs import GRIDS, KINDS, NEEDS, grid_of
+from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
+from geodp.cli.output import require_free, write_file
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.analysis.plan import Comparison, Dominance, Plan, Planned
+    from geodp.grid.grid import Grid
+
+WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
+
+
+@click.command(no_args_is_help=True)
+@input_options
+@epsilon
+@rho
+@delta
+@click.option("--method", help="See: geodp methods. NAME:SETTING=VALUE.  [default: pyramid]")
+@neighbours
+@contribution
+@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@click.option("--stop-at", help="Plan coarser cells: a published area, or cells on a side.")
+@people
+@click.option("--compare", multiple=True, help="Other methods, with commas between; repeatable.")
+@click.option(
+    "--rectangle",
+    nargs=4,
+    type=float,
+    multiple=True,
+    help="West south east north: the error of the sum over these cells; repeatable.",
+)
+@click.option(
+    "--polygons",
+    type=click.Path(path_type=Path),
+    help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+)
+@click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
+@click.option(
+    "--smallest",
+    nargs=2,
+    type=float,
+    help="POPULATION PERCENT: the smallest area with a 95 % margin of so many % of it at most.",
+)
+@click.option(
+    "--weight",
+    multiple=True,
+    help="CELLS=WEIGHT or AREA=WEIGHT: choose the pyramid's levels and budgets for the least "
+    "weighted sum of variances; repeatable.",
+)
+@click.option(
+    "--target",
+    multiple=True,
+    help="CELLS=MARGIN or AREA=MARGIN: the same for 95 % margins that are wanted; repeatable.",
+)
+@click.option(
+    "--dominate",
+    help="The same for planned errors of aligned blocks that exceed those of a METHOD at no size, "
+    "or a row of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,...; other areas, "
+    "and sizes that the row leaves out, may be worse.",
+)
+@click.option("--chain", default="", help="With these: own levels, such as 2-4-4-4-4.")
+@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
+@click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
+@click.option("--overwrite", is_flag=True, help="Replace these files.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def plan(**options: Any) -> None:
+    """Say how accurate a release will be, before any data is read.
+
+    \b
+    geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
+        --people 45e6 --compare topdown,laplace --plot plan.png --output plan.toml
+
+    Nothing here depends on data: grid and budget are given as for publish, which takes what
+    --output wrote with --plan.
+    """
+    wish = _checked(click.get_current_context())
+    from geodp.analysis.plan import Comparison, compare, dominate, optimise
+    from geodp.analysis.plan import plan as planned
+
+    grid = grid_of({**options, "inputs": ()})
+    if options["stop_at"] is not None:
+        from geodp.grid.coarsen import Coarsening
+
+        grid = Coarsening.of(grid, options["stop_at"]).grid
+    names = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
+    given = {name: options[name] for name in names} | {"regions": _regions(options, grid)}
+    specs = split_specs(options["compare"])
+    found: Dominance | None = None
+    if wish == "dominate":
+        other = options["dominate"]
+        row = _row(other)
+        found = dominate(grid, other if row is None else row, chain=options["chain"], **given)
+        main = found.plan
+        specs += [other] if row is None else []
+    elif wish is not None:
+        wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
+        main = optimise(grid, chain=options["chain"], **wanted, **given)
+    else:
+        main = planned(grid, options["method"] or "pyramid", **given)
+    every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
+    document = _document(every, found, options["smallest"])
+    if options["output"] is not None:
+        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.analysis.plan.figure import plot_plans
+
+        picture = io.BytesIO()
+        plot_plans(every, picture, options["plot"].suffix[1:].lower())
+        write_file(options["plot"], picture.getvalue(), True, options["overwrite"])
+    for words in main.warnings:
+        click.echo(f"Warning: {words}", err=True)
+    if options["as_json"]:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        _show(every, found, options["smallest"])
+
+
+_DATA = {"inputs", *(name for names in KINDS.values() for name in names)}
+plan.params = [option for option in plan.params if option.name not in _DATA]
+
+
+def _checked(context: click.Context) -> str | None:
+    """The wish that is given, if one is; UsageError for options that do not go together."""
+    options = context.params
+    names = {option.name: option.opts[-1] for option in context.command.params}
+    grid = str(options["spec"]).partition(":")[0]
+    own = {name for allowed in GRIDS.values() for name in allowed}
+    for name in options:
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if name in own and grid in GRIDS and name not in GRIDS[grid]:
+            raise UsageError(f"{names[name]} is not for {grid}: grids.")
+        if name in NEEDS and options.get(NEEDS[name]) is None:
+            raise UsageError(f"{names[name]} goes with {names[NEEDS[name]]} only.")
+    if options["polygon_name"] is not None and options["polygons"] is None:
+        raise UsageError("--polygon-name goes with --polygons only.")
+    wishes = [name for name in WISHES if options[name]]
+    if len(wishes) > 1:
+        raise UsageError("Give one of --weight, --target and --dominate.")
+    if wishes and options["method"] is not None:
+        raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid, so --method does not go with it.")
+    if options["chain"] and not wishes:
+        raise UsageError("--chain goes with --weight, --target or --dominate.")
+    for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    return wishes[0] if wishes else None
+
+
+def _regions(options: dict[str, Any], grid: Grid) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for bounds in options["rectangle"]:
+        found[" ".join(f"{number:.10g}" for number in bounds)] = list(bounds)
+    if options["polygons"] is not None:
+        from geodp.io.read.polygons import read_polygons
+
+        found |= read_polygons(options["polygons"], grid, name=options["polygon_name"])
+    return found
+
+
+def _wishes(given: Sequence[str], option: str) -> dict[int | str, float]:
+    found: dict[int | str, float] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        key = int(name) if name.isdecimal() else name
+        try:
+            number = float(value)
+        except ValueError:
+            name = ""
+        if not name or key in found:
+            raise UsageError(f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.")
+        found[key] = number
+    return found
+
+
+def _row(text: str) -> list[float] | None:
+    """Numbers with commas between, if it is that."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return None
+
+
+def _document(
+    every: Comparison, found: Dominance | None, smallest: tuple[float, float] | None
+) -> dict[str, Any]:
+    document = every.to_dict() | ({} if found is None else found.to_dict())
+    if smallest is not None:
+        for one, row in zip(every.plans, document["plans"], strict=True):
+            area = one.smallest(*smallest)
+            row["smallest"] = None if area is None else area.to_dict()
+    return document
+
+
+def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, float] | None) -> None:
+    """Aligned tables for people."""
+    main = every.plans[0]
+    click.echo(f"{main.name}, {main.event.spends}, {main.event.neighbours}")
+    for title, rows in (
+        ("Blocks", main.blocks),
+        ("Published areas", main.areas),
+        ("Regions", main.regions),
+    ):
+        columns = ["area"] * (title != "Blocks") + ["cells", "standard error", "95 % margin"]
+        _table(title, columns, [_cells(row, named="area" in columns) for row in rows])
+    ratios = {} if found is None else found.ratios
+    if len(every.plans) > 1 or ratios:
+        names = [one.name for one in every.plans]
+        side = [
+            [
+                _size(n),
+                *(_text(row.get(name)) for name in names),
+                f"{ratios[n]:.3f}" if n in ratios else "",
+            ]
+            for n, row in every.table().items()
+        ]
+        columns = ["cells", *names, "ratio"]
+        last = len(columns) if ratios else -1
+        _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
+    if found is not None:
+        click.echo(
+            f"\nLargest ratio to what is to be dominated: {found.largest:.3f}, of aligned blocks; "
+            "other areas can have a larger one."
+        )
+    click.echo()
+    for one in every.plans:
+        for words in _said(one, smallest):
+            click.echo(f"{one.name}: {words}")
+    for name, why in every.refused.items():
+        click.echo(f"not planned: {name}: {why}")
+    click.echo("\n".join(main.notes))
+
+
+def _cells(row: Planned, *, named: bool) -> list[str]:
+    figures = [_size(row.cells), _text(row.standard_error), _text(row.margin_95)]
+    return [row.name, *figures] if named else figures
+
+
+def _size(cells: int) -> str:
+    large = cells >= 10**7 and cells.bit_count() == 1
+    return f"2^{cells.bit_length() - 1}" if large else f"{cells:,}"
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        return
+    table = Table(
+        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
+    for name in columns:
+        left = name == "area"
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console.width = max(console.width, 100)
+    console.print(table)
+
+
+def _said(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
+    found = []
+    if one.output_cells is not None and one.seconds is not None:
+        cells = dict.fromkeys(f"{n:,}" for n in one.output_cells)
+        seconds = dict.fromkeys(f"{n:.1g}" for n in one.seconds)
+        found.append(
+            f"roughly {' to '.join(cells)} cells of output in {' to '.join(seconds)} s without "
+            "reading and writing."
+        )
+    if one.floor is not None:
+        found.append(f"resolution floor {one.floor:,} cell{'s' * (one.floor > 1)}.")
+    if smallest is not None:
+        area = one.smallest(*smallest)
+        what = "none" if area is None else area.title
+        found.append(
+            f"smallest area with a margin of {smallest[1]:g} % of {smallest[0]:,g}: {what}."
+        )
+    return found
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:,.1f}"

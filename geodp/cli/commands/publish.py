@@ -1,0 +1,337 @@
+"""``geodp publish``: read, release, write."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp import progress
+from geodp.cli.check import checked, require_unpublished
+from geodp.cli.inputs import grid_of, named, read, require_known, sha256
+from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit, held
+
+if TYPE_CHECKING:
+    from geodp.analysis.plan import Settings
+    from geodp.io.folder.staged_release import StagedRelease
+    from geodp.privacy.key import NoiseKey
+    from geodp.privacy.ledger import Ledger
+    from geodp.release.publish import Prepared
+    from geodp.release.release import Release
+    from geodp.table.counts import CountTable
+
+CARRIED_OUT = {
+    *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
+}
+"""Options that say how and where a run is carried out, and change nothing in a release."""
+
+COMPILING = (
+    "Compiling for this machine, which takes some seconds once after an installation; "
+    "geodp warmup does it ahead."
+)
+
+
+@click.command(no_args_is_help=True)
+@input_options
+@epsilon
+@rho
+@delta
+@click.option(
+    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+)
+@neighbours
+@contribution
+@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@people
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help="TOML file of geodp plan, which settles the method, the budget and whom it protects.",
+)
+@click.option(
+    "--stop-at",
+    help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
+)
+@click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
+@click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
+@click.option(
+    "--pad-time",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Seconds that the run shall take at least, as its duration depends on the data.",
+)
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
+@click.option("--name", default="population", show_default=True, help="Of column and files.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from the table that it was charged for; "
+    "nothing is read, drawn or charged.",
+)
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Publish even if no row meets the selection and the domain, which is refused otherwise.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Read only: what would be counted goes to OUTPUT/restricted, for the operator. Draws and "
+    "charges nothing, and needs no budget; publishing to the same OUTPUT replaces it.",
+)
+@click.option(
+    "--profile",
+    is_flag=True,
+    help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def publish(**options: Any) -> None:
+    """Release confidential counts from INPUTS with differential privacy.
+
+    \b
+    Official mesh files:  geodp publish *.zip --grid jis:half --value LABEL
+                              --bounds 138 35 141.2 37.1333333333 --epsilon 0.1 --output out
+    Tables:               geodp publish grid.parquet --grid inspire:1km --x x --y y --value T ...
+    Points:               geodp publish people.csv --grid jis:quarter --points --x lon --y lat ...
+    Count rasters:        geodp publish counts.tif --grid like:template.tif ...
+
+    Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
+    A selection or domain that no row meets is refused before anything is charged.
+    """
+    with _padded(options["pad_time"]):
+        seconds: dict[str, float] = {}
+        with progress.shown(sys.stderr), ExitStack() as stack:
+            said = _publish(options, seconds, stack)
+        if options["profile"]:
+            for phase, took in seconds.items():
+                click.echo(f"{phase} {took:.3f} s", err=True)
+        click.echo(said)
+
+
+def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
+    """Publish; what is to be said of it."""
+    require_known(click.get_current_context())
+    named(options["columns"], "--column")
+    named(options["where"], "--where")
+    plan = None
+    if options["plan"] is not None:
+        plan = _planned(click.get_current_context())
+        options |= plan.arguments
+    if not options["unit"].strip() or not options["unit"].isprintable():
+        raise UsageError("--unit says in words whom the guarantee protects.")
+    complete_with_commit()
+    with _phase("Starting", "imports", seconds):
+        import geodp
+        from geodp.grid.coarsen import Coarsening
+        from geodp.io.folder.staged_release import check_publication, stage_release
+        from geodp.io.folder.staging import require_uninterrupted
+        from geodp.kernels.jit import compiling
+        from geodp.mechanisms import mechanism
+        from geodp.privacy.event import budget
+
+        if sys.stderr.isatty():
+            stack.enter_context(compiling(_once_said()))
+        if not options["check"]:
+            budget(options["epsilon"], options["rho"], options["delta"])
+        method = mechanism(options["method"])
+        key = None
+        if options["key_file"] is not None:
+            key = geodp.NoiseKey.from_file(options["key_file"])
+        ledger = None
+        if options["ledger"] is not None and not options["check"]:
+            from geodp.privacy.ledger import Ledger
+
+            ledger = Ledger.open(options["ledger"])
+        grid = grid_of(options)
+        coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
+        released = grid if coarser is None else coarser.grid
+        if plan is not None:
+            plan.require_grid(released)
+        if refusal := method.refusal(released):
+            raise UsageError(refusal)
+        if options["check"]:
+            require_unpublished(options["output"])
+        where = {"name": options["name"], "overwrite": options["overwrite"]}
+        check_publication(released, options["output"], **where)
+    prepared = None
+    if not options["resume"]:
+        require_uninterrupted(options["output"])
+        with _phase("Reading", "reading", seconds):
+            table = read(options, grid, key)
+            if coarser is not None:
+                table = coarser.table(table)
+            if options["check"]:
+                return checked(options, table)
+            if plan is not None:
+                plan.require_bound(table)
+            prepared = _prepared(table, key, ledger, options)
+        for words in _warnings(prepared.outline):
+            click.echo(f"Warning: {words}", err=True)
+    with (
+        _told_if_kept(options["output"]),
+        stage_release(released, options["output"], **where, resume=options["resume"]) as place,
+    ):
+        with _phase("Releasing", "mechanism", seconds):
+            if prepared is None:
+                release, run = _resumed(place, ledger, options)
+            else:
+                release, run = _released(place, prepared, options)
+        with _phase("Writing", "writing", seconds):
+            written = release.write_into(place, {**run, "seconds": dict(seconds)})
+    return _said(release, written, options)
+
+
+def _prepared(
+    table: CountTable, key: NoiseKey | None, ledger: Ledger | None, options: dict[str, Any]
+) -> Prepared:
+    """All that comes before the charge, but for the place."""
+    from geodp.release.publish import prepare
+
+    terms = ("method", "epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
+    given = {name: options[name] for name in (*terms, "allow_empty", "dataset")}
+    return prepare(table, key=key, ledger=ledger, **given)
+
+
+def _released(
+    place: StagedRelease, prepared: Prepared, options: dict[str, Any]
+) -> tuple[Release, dict[str, Any]]:
+    """The release, kept at once where it was charged, and what is said of it to the operator."""
+    from geodp.io.folder.kept import Kept
+
+    table = prepared.table
+    run = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": int(table.key.size),
+        "people": int(table.count.sum()),
+    }
+    place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size)
+    with held():
+        release = prepared.release()
+        run["released_people"] = release.table.total
+        if release.charge is not None:
+            fingerprint = release.charge.fingerprint
+            kept = Kept(release.table, fingerprint, _call(options), release.public_facts, run)
+            place.keep(kept)
+    return release, run
+
+
+def _resumed(
+    place: StagedRelease, ledger: Ledger | None, options: dict[str, Any]
+) -> tuple[Release, dict[str, Any]]:
+    """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
+    from geodp.accuracy.areas import public_guess
+    from geodp.release.publish import charged
+    from geodp.release.release import Release
+
+    kept = place.kept(_call(options))
+    charge = charged(ledger, options["dataset"], kept.table.event, kept.fingerprint)
+    guess = public_guess(options["people"])
+    return Release(kept.table, charge, guess, kept.public_facts), dict(kept.run)
+
+
+@contextmanager
+def _told_if_kept(output: Path) -> Iterator[None]:
+    """Say, where a run ends early, that what it was charged for is not lost."""
+    from geodp.io.folder.staging import interrupted
+
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        if (found := interrupted(output)) is not None:
+            click.echo(
+                f"What was charged is kept in {found}: the same command with --resume completes "
+                "the release and costs nothing.",
+                err=True,
+            )
+        raise
+
+
+def _call(options: dict[str, Any]) -> dict[str, str]:
+    """What a run is asked for, as text; not how and where it is carried out."""
+    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
+
+
+def _said(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+    """The last words of a run."""
+    if options["as_json"]:
+        event = release.event
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "epsilon": None if event.epsilon is None else str(event.epsilon),
+            "rho": None if event.rho is None else str(event.rho),
+            "delta": None if event.delta is None else str(event.delta),
+            "method": event.mechanism,
+            "private": event.is_private,
+            "warnings": _warnings(release),
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    return f"Published in {public}; for the operator only: {restricted}\n{release.event.words}"
+
+
+def _warnings(release: Release) -> list[str]:
+    """What must be known of it before it is published."""
+    from geodp.mechanisms.trees.attributes import warnings_of
+
+    return [*warnings_of(release.method, release.grid, release.event, release.people)]
+
+
+def _once_said() -> Callable[[str], None]:
+    """Says at the first kernel that is compiled why this run takes longer."""
+    said = False
+
+    def tell(_kernel: str) -> None:
+        nonlocal said
+        if not said:
+            said = True
+            click.echo(COMPILING, err=True)
+
+    return tell
+
+
+def _planned(context: click.Context) -> Settings:
+    """What --plan settles; UsageError for options that would settle it otherwise."""
+    from geodp.analysis.plan import read_plan
+
+    found = read_plan(context.params["plan"])
+    for name in found.arguments:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"--plan settles what --{name} does; give one of them.")
+    return found
+
+
+@contextmanager
+def _padded(least: float) -> Iterator[None]:
+    """Sleep until ``least`` seconds have passed, also after an error."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        left = least - (time.perf_counter() - started)
+        if left > 0:
+            time.sleep(left)
+        elif least:
+            click.echo("The run took longer than --pad-time; choose a longer one.", err=True)
+
+
+@contextmanager
+def _phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Time a phase."""
+    started = time.perf_counter()
+    progress.begin(label)
+    yield
+    seconds[name] = round(time.perf_counter() - started, 3)

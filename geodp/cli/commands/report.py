@@ -1,0 +1,72 @@
+"""``geodp report``: a written release, explained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from geodp.cli.output import write_file
+from geodp.errors import InputError, UsageError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.release.report.about import About
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["md", "json", "registry"]),
+    default="md",
+    show_default=True,
+    help="For people, the card itself, or a record for the DP Deployments Registry.",
+)
+@click.option(
+    "--about",
+    type=click.Path(path_type=Path),
+    help="TOML with what only the office knows: name, curator, curator_type, region, intended_use, "
+    "description, publication_date, authors, slug; sector if not Government.",
+)
+@click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
+def report(release: Path, form: str, about: Path | None, output: Path | None) -> None:
+    """Explain a written RELEASE from its public card."""
+    from geodp.io.verify.readback import public_folder, read_card
+    from geodp.release.report.markdown import markdown, registry_record
+
+    if (form == "registry") != (about is not None):
+        raise UsageError("--format registry and --about FILE.toml go together.")
+    card = read_card(public_folder(release))
+    if form == "md":
+        text = markdown(card)
+    else:
+        values = card if about is None else registry_record(card, _about(about))
+        text = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    complete_with_commit()
+    write_file(output, text.encode(), True, True)
+    click.echo(str(output))
+
+
+def _about(path: Path) -> About:
+    """What the office says in a TOML file."""
+    import tomllib
+
+    from geodp.release.report.about import About
+
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"it cannot be read ({error.strerror}).", file=str(path)) from None
+    except ValueError:
+        raise InputError("it is not valid TOML in UTF-8.", file=str(path)) from None
+    try:
+        return About.of(values)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None

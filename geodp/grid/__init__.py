@@ -1,0 +1,1 @@
+"""Where: cells and their codes, orders, hierarchies of areas, domains and regions."""

@@ -1,0 +1,176 @@
+"""Coarser cells: the published areas of a code system, or squares of cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.axes import Mask
+from geodp.grid.codes import CodeSystem, JISMesh, code_system
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.grid.mask import mask_of_blocks
+from geodp.table.counts import CountTable
+
+LARGEST_MASK = 1 << 26
+"""Most cells of a mask that is made coarser, one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsening:
+    """A grid, and the one whose cells are squares of its cells.
+
+    Attributes
+    ----------
+    fine, grid : Grid
+    side : int
+        Cells of the fine grid on a side of a coarser cell.
+    """
+
+    fine: Grid
+    grid: Grid
+    side: int
+
+    @classmethod
+    def of(cls, fine: Grid, level: str | int) -> Coarsening:
+        """Every map of the grid made coarser; attributes stay.
+
+        Parameters
+        ----------
+        fine : Grid
+            Of a map or of pairs; not in an order of regions.
+        level : str or int
+            The name of a published area of the code system (``"jis:basic"``, ``"inspire:10km"``,
+            with or without what is before the colon), or cells on a side. A square at the edge of
+            the domain, or half outside a mask, is a coarser cell of those people who are inside.
+
+        Raises
+        ------
+        UsageError
+            No such level, or a grid that has none.
+
+        Examples
+        --------
+        >>> kanto = Grid.mesh("jis:half", bounds=(138, 35, 141.2, 37.1333333333))
+        >>> Coarsening.of(kanto, "basic").grid.shape
+        (256, 256)
+        """
+        if not fine.places or fine.regions is not None:
+            raise UsageError("Coarser cells need a map whose cells are in no order of regions.")
+        sides = {_side(place, level) for place in fine.places}
+        if len(sides) != 1:
+            raise UsageError("Both maps need the same coarser cells.")
+        (side,) = sides
+        places = tuple(coarser_lattice(place, side) for place in fine.places)
+        found = cls(fine, Grid(places, fine.attributes), side)
+        if fine.mask is not None:
+            return replace(found, grid=found.grid.with_mask(found._mask(fine.mask)))
+        return replace(found, grid=_ordered_like(fine, found.grid))
+
+    def index(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Indices int64[d, n] of the coarser cells that hold cells."""
+        found = index.copy()
+        for number, place in enumerate(self.fine.places):
+            first = _first(place, self.side)
+            for axis in (0, 1):
+                found[2 * number + axis] = (index[2 * number + axis] + first[axis]) // self.side
+        return found
+
+    def table(self, table: CountTable) -> CountTable:
+        """Confidential counts summed to coarser cells; what bounds a person's part stays."""
+        key = self.grid.encode(self.index(self.fine.decode(table.key)))
+        return CountTable.from_keys(
+            self.grid,
+            key,
+            table.count,
+            bound=table.bound,
+            enforced=table.enforced,
+            reading=table.reading,
+        )
+
+    def _mask(self, mask: Mask) -> Mask:
+        """The coarser cells that hold a cell of the mask."""
+        if mask.cells > LARGEST_MASK:
+            raise UsageError(f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.")
+        under = sum(1 for axis in self.fine.order.axes if axis > 1)
+        start, stop = (mask.ranges[:, i] >> np.uint64(under) for i in (0, 1))
+        each = (stop - start).astype(np.int64)
+        within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+        key = np.repeat(start, each) + within.astype(np.uint64)
+        cell = np.unique(self.index(self.fine.decode(key << np.uint64(under)))[:2], axis=1)
+        blocks = np.concatenate([cell, np.ones_like(cell)])
+        return mask_of_blocks(self.grid, blocks, f"{mask.source}; as coarser cells")
+
+
+def coarser_lattice(place: Lattice, side: int) -> Lattice:
+    """The squares of so many cells a side that hold a cell of a lattice.
+
+    Squares of a code system's cells are those of its published areas of that side.
+    """
+    first = _first(place, side)
+    rows, cols = (-(-(f + n) // side) for f, n in zip(first, (place.rows, place.cols), strict=True))
+    if place.system is None:
+        transform = place.transform
+        if transform is not None:
+            a, b, c, d, e, f = transform
+            transform = (a * side, b, c, d, e * side, f)
+        return Lattice(rows, cols, crs=place.crs, transform=transform)
+    name = next(name for name, cells in place.system.areas if cells == side)
+    system = coarser_system(place.system, name)
+    row0, col0 = place.row0 // side, place.col0 // side
+    south = system.origin[0] + row0 * system.step[0]
+    west = system.origin[1] + col0 * system.step[1]
+    dy, dx = (float(step) for step in system.step)
+    transform = (dx, 0.0, float(west), 0.0, dy, float(south))
+    return Lattice(rows, cols, system, row0, col0, system.crs, transform)
+
+
+def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
+    """The code system of another level, on the same datum."""
+    found = code_system(name)
+    return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
+
+
+def _first(place: Lattice, side: int) -> tuple[int, int]:
+    """Cells of the first row and column that its square has before the lattice begins."""
+    return (0, 0) if place.system is None else (place.row0 % side, place.col0 % side)
+
+
+def _side(place: Lattice, level: str | int) -> int:
+    """Cells on a side of a level."""
+    if isinstance(level, str) and level.isdecimal():
+        level = int(level)
+    if place.system is None:
+        if not isinstance(level, int) or not 1 <= level <= max(place.rows, place.cols):
+            raise UsageError("Coarser cells of this grid are given as cells on a side.")
+        return level
+    sides = dict(place.system.areas)
+    sides |= {name.partition(":")[2]: side for name, side in place.system.areas}
+    if isinstance(level, int) and level in sides.values():
+        return level
+    if level not in sides:
+        raise UsageError(
+            f"Coarser cells of {place.system.name} are its published areas: "
+            f"{', '.join(name for name, _ in place.system.areas)}."
+        )
+    return sides[str(level)]
+
+
+def _ordered_like(fine: Grid, coarse: Grid) -> Grid:
+    """The coarser grid in the same kind of order."""
+    official = fine.official_steps() is not None
+    base = coarse.with_official_order() if official else coarse
+    if not fine.attributes:
+        return base
+    names = ["below", "above", "interleaved"]
+    if official:
+        coarser = coarse.places[0].system
+        assert coarser is not None
+        names[2:] = [name for name, _ in coarser.areas]
+    for name in names:
+        if fine.with_attribute_order(name).order == fine.order:
+            return base.with_attribute_order(name)
+    return base

@@ -1,0 +1,62 @@
+"""What a code system is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.grid.codes.arrays import Indices, Pair
+
+
+class CodeSystem(Protocol):
+    """A lattice of cells with published codes: `JISMesh` or `InspireGrid`.
+
+    Arrays may have any shape, and results have the same; the position in a `CodeError`
+    counts through the flattened array.
+    """
+
+    @property
+    def name(self) -> str:
+        """What `code_system` accepts, such as "jis:half" or "inspire:1km"."""
+
+    @property
+    def crs(self) -> str:
+        """Coordinate reference system of `origin`, `step` and `locate`, such as "EPSG:6668"."""
+
+    @property
+    def origin(self) -> Pair:
+        """(y, x) of the lower left corner of cell (0, 0), in CRS units, exact."""
+
+    @property
+    def step(self) -> Pair:
+        """(dy, dx), the size of a cell in CRS units, exact."""
+
+    @property
+    def extent(self) -> tuple[int, int, int, int]:
+        """(row0, col0, rows, cols) of the whole public extent, in cells."""
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Published areas that nest, from the coarsest to the cell: names and sides in cells."""
+
+    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+        """Turn codes into int64 row and col, never negative.
+
+        Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or (JIS) int. Those
+        outside `extent` are valid: a grid says which cells it holds. CodeError at the first
+        value that is not a code of this system.
+        """
+
+    def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
+        """Turn row and col, integers of one shape, into codes; CodeError where there is none."""
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+        """Return int64 row and col of the cells that contain points.
+
+        x is longitude or easting, y latitude or northing, float64 of one shape, in `crs`.
+        Cells are closed in the south and west; a point that rounding left just below an edge
+        belongs to the cell above it. South or west of `origin` indices are negative.
+        CodeError at the first point that is not finite or not on Earth.
+        """

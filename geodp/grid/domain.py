@@ -1,0 +1,302 @@
+"""The public domain of a grid as one value: which of its keys are cells that can hold people.
+
+A grid's order numbers more keys than there are cells: boxes are padded, masks cut cells away, and
+numbers of a hierarchy have gaps. A method that visits, draws or evens out cells asks the domain for
+them, and never what kind of domain it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.axes import Mask
+from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.order import Order
+
+MOST_KEYS = 1 << 26
+"""Most cells of a domain that are numbered one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain(ABC):
+    """The cells of a grid's box that can hold people.
+
+    Attributes
+    ----------
+    order : Order
+        Of the grid's cells.
+    shape : tuple of int
+        Of its box.
+    is_box : bool
+        Whether the domain is the whole box, so that its edges are those of the axes.
+    """
+
+    order: Order
+    shape: tuple[int, ...]
+
+    is_box: ClassVar[bool] = False
+
+    @cached_property
+    @abstractmethod
+    def cells(self) -> int:
+        """Number of cells."""
+
+    @abstractmethod
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices (int64[d, n]) are cells: bool[n]."""
+
+    def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether keys (uint64[n]) are cells: bool[n]."""
+        beyond = key >= np.uint64(prod(self.order.radices))
+        index = self.order.decode(np.where(beyond, np.uint64(0), key), len(self.shape))
+        return in_box(index, self.shape) & ~beyond
+
+    def overlaps(self, first: NDArray[np.uint64], digits: int) -> NDArray[np.bool_]:
+        """Whether blocks of keys that share their first digits hold a cell: bool[n].
+
+        Parameters
+        ----------
+        first : uint64[n]
+            First key of each block.
+        digits : int
+            How many digits its keys share.
+        """
+        return self.order.count_cells(first, digits, self.shape) > 0
+
+    @abstractmethod
+    def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Keys of cells by number, 0 to ``cells - 1``: int64[n] to uint64[n].
+
+        A domain of any size is numbered without being enumerated.
+        """
+
+    @abstractmethod
+    def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Numbers of cells, see :meth:`keys_of_ranks`: uint64[n] to int64[n]."""
+
+    def count_blocks(self, shifts: Sequence[int]) -> list[int]:
+        """How many aligned blocks of ``2**shift`` consecutive keys hold a cell, for each shift.
+
+        Raises UsageError for a domain of more than 2**26 cells that has to be enumerated.
+        """
+        if self.cells > MOST_KEYS:
+            raise UsageError(
+                "A grid of a mixed order that does not fill its keys is evaluated up to 2**26 "
+                "cells; choose smaller bounds or the Morton order."
+            )
+        key = np.sort(self.keys_of_ranks(np.arange(self.cells)))
+        blocks = [key >> np.uint64(shift) for shift in shifts]
+        return [1 + int((block[1:] != block[:-1]).sum()) for block in blocks]
+
+    def to_dense(self) -> NDArray[np.bool_]:
+        """Which cells of the box belong to the domain: bool[shape]."""
+        index = np.indices(self.shape, dtype=np.int64).reshape(len(self.shape), -1)
+        return self.contains(index).reshape(self.shape)
+
+    def to_vector(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of all ``2**bits`` keys from an array of the box; 0 outside the domain."""
+        inside = self.to_dense()
+        vector = np.zeros(1 << self.order.bits, values.dtype)
+        vector[self.order.encode(np.array(np.nonzero(inside)))] = values[inside]
+        return vector
+
+
+@dataclass(frozen=True, eq=False)
+class Box(Domain):
+    """All cells of a grid's axes, numbered in index order.
+
+    Examples
+    --------
+    >>> box = Box(Order.morton((5, 3)), (5, 3))  # padded to 8 x 4
+    >>> box.cells, box.count_blocks([0, 2, 4, 5])
+    (15, [15, 6, 2, 1])
+    """
+
+    is_box: ClassVar[bool] = True
+
+    @cached_property
+    def cells(self) -> int:
+        """Product of the axes' sizes."""
+        return prod(self.shape)
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether they lie inside the axes' sizes."""
+        return in_box(index, self.shape)
+
+    def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """In index order."""
+        return self.order.encode(np.array(np.unravel_index(rank, self.shape), np.int64))
+
+    def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """In index order."""
+        index = tuple(self.order.decode(key, len(self.shape)))
+        return np.asarray(np.ravel_multi_index(index, self.shape), np.int64)
+
+    def count_blocks(self, shifts: Sequence[int]) -> list[int]:
+        """A block of bits is a product of aligned intervals, one an axis."""
+        if not self.order.is_binary:
+            if self.cells < prod(self.order.radices):
+                return super().count_blocks(shifts)
+            return [-(-self.cells // (1 << shift)) for shift in shifts]
+        return [prod(_blocks_across(self.order, self.shape, shift)) for shift in shifts]
+
+    def to_dense(self) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(self.shape, np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Masked(Domain):
+    """The cells of a map's mask, in Morton order, with all attributes under them.
+
+    The mask's places are numbered in key order, and the attributes of each in index order.
+    """
+
+    mask: Mask
+
+    @cached_property
+    def cells(self) -> int:
+        """Places of the mask times attributes."""
+        return prod(self._numbered)
+
+    @property
+    def _numbered(self) -> tuple[int, ...]:
+        return (self.mask.cells, *self.shape[2:])
+
+    @property
+    def _under(self) -> np.uint64:
+        """Bits of the attributes."""
+        return np.uint64(sum(1 for axis in self.order.axes if axis > 1))
+
+    @cached_property
+    def _runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First place of every run of places, and how many places come before it."""
+        start, stop = (self.mask.ranges >> self._under).T
+        length = (stop - start).astype(np.int64)
+        return start.astype(np.int64), np.cumsum(length) - length
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether they lie inside the axes' sizes and the mask."""
+        inside = in_box(index, self.shape)
+        return inside & self._meets(self.order.encode(np.where(inside, index, 0)), 1)
+
+    def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """A mask's ranges hold padded attributes too."""
+        return super().contains_keys(key) & self._meets(key, 1)
+
+    def overlaps(self, first: NDArray[np.uint64], digits: int) -> NDArray[np.bool_]:
+        """A block of whole places that meets a range holds a place; others lie within one."""
+        stride = prod(self.order.radices[digits:])
+        return super().overlaps(first, digits) & self._meets(first, stride)
+
+    def _meets(self, first: NDArray[np.uint64], length: int) -> NDArray[np.bool_]:
+        """Whether runs of keys meet a range of the mask: bool[n]."""
+        ranges = self.mask.ranges
+        after = np.searchsorted(ranges[:, 1], first, side="right")
+        start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
+        return np.asarray(start < first + np.uint64(length), np.bool_)
+
+    def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Places in key order, the attributes of each in index order."""
+        number, *labels = np.unravel_index(rank, self._numbered)
+        start, before = self._runs
+        run = np.searchsorted(before, number, side="right") - 1
+        place = (start[run] + number - before[run]).astype(np.uint64)
+        within = np.array([np.zeros_like(rank)] * 2 + labels, np.int64)
+        return np.asarray(place << self._under | self.order.encode(within), np.uint64)
+
+    def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Places in key order, the attributes of each in index order."""
+        place = (key >> self._under).astype(np.int64)
+        start, before = self._runs
+        run = np.searchsorted(start, place, side="right") - 1
+        number = place - start[run] + before[run]
+        labels = self.order.decode(key, len(self.shape))[2:]
+        return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
+
+    def count_blocks(self, shifts: Sequence[int]) -> list[int]:
+        """From the ranges: neighbouring ones share at most one block."""
+        found = []
+        for shift in shifts:
+            if shift <= self._under:
+                attributes = _blocks_across(self.order, self.shape, shift)[2:]
+                found.append(self.mask.cells * prod(attributes))
+                continue
+            first = (self.mask.ranges[:, 0] >> np.uint64(shift)).astype(np.int64)
+            last = ((self.mask.ranges[:, 1] - np.uint64(1)) >> np.uint64(shift)).astype(np.int64)
+            fresh = last - first + 1
+            fresh[1:] -= first[1:] == last[:-1]
+            found.append(int(fresh.sum()))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchical(Domain):
+    """The cells of an office's regions, with attributes anywhere in their order.
+
+    Cells of the map are numbered as the regions are, and the attributes of each in index order.
+    """
+
+    order: RegionOrder
+
+    @cached_property
+    def cells(self) -> int:
+        """Cells of the map in regions, times attributes."""
+        return prod(self._numbered)
+
+    @property
+    def _numbered(self) -> tuple[int, ...]:
+        return (self.order.regions.cells, *self.shape[2:])
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether they lie inside the axes' sizes and a region."""
+        inside = in_box(index, self.shape)
+        return inside & (self.order.regions.number_of(np.where(inside, index, 0)[:2]) >= 0)
+
+    def to_dense(self) -> NDArray[np.bool_]:
+        """From the regions' cells."""
+        inside = np.zeros(self.shape, np.bool_)
+        row, col = self.order.regions.cell
+        inside[row, col] = True
+        return inside
+
+    def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """As the regions number them, the attributes of each in index order."""
+        number, *labels = np.unravel_index(rank, self._numbered)
+        cell = self.order.regions.cell[:, number]
+        return self.order.encode(np.array([*cell, *labels], np.int64))
+
+    def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """As the regions number them, the attributes of each in index order."""
+        place = self.order.numbers(key, len(self.shape))
+        number = np.searchsorted(self.order.regions.number, place)
+        labels = self.order.decode(key, len(self.shape))[2:]
+        return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
+
+
+def in_box(index: NDArray[np.int64], shape: Sequence[int]) -> NDArray[np.bool_]:
+    """Whether indices (int64[d, n]) lie inside axes of some sizes: bool[n]."""
+    size = np.array(shape, np.int64)[:, None]
+    return np.asarray(((index >= 0) & (index < size)).all(axis=0), np.bool_)
+
+
+def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
+    """Aligned blocks of ``2**shift`` keys of a binary order that meet each axis."""
+    low = order.axes[order.bits - shift :]
+    return [-(-size // (1 << low.count(axis))) for axis, size in enumerate(shape)]
+
+
+def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain:
+    """The domain of a grid's order, axes and mask."""
+    if isinstance(order, RegionOrder):
+        return Hierarchical(order, shape)
+    return Box(order, shape) if mask is None else Masked(order, shape, mask)

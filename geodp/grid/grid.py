@@ -1,0 +1,383 @@
+"""Grids: products of axes with a public domain and an order of cells.
+
+A grid never looks at data. Its extent comes from a code system, from bounds or from a mask
+that the caller names; indices count from the lower left cell northwards and eastwards where
+the grid has a code system, and as the transform says elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from operator import index as whole
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.axes import Attribute, Mask
+from geodp.grid.codes import CodeSystem, code_system
+from geodp.grid.domain import Domain, domain_of, in_box
+from geodp.grid.hierarchy import RegionOrder, Regions
+from geodp.grid.lattice import Lattice, crs_text, six
+from geodp.grid.order import Order, bits_for, official_digits
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A product of places and attributes, with an order of cells and an optional mask.
+
+    Attributes
+    ----------
+    places : tuple of Lattice
+        One for a map, two for origin and destination.
+    attributes : tuple of Attribute
+    extents : tuple of int
+        Sizes of plain axes, for a grid without any place.
+    mask : Mask, optional
+    order : Order
+        Axes are numbered place by place (row, column), then plain axes, then attributes.
+        Default: the bits of places and plain axes interleaved, attributes under them.
+
+    Examples
+    --------
+    >>> kanto = Grid.mesh("jis:half", bounds=(138, 35, 141.2, 37.1333333333))
+    >>> kanto.shape, kanto.bits
+    ((512, 512), 18)
+    >>> kanto.with_attribute("sex", ["male", "female"]).shape
+    (512, 512, 2)
+    >>> Grid.regular((94, 168)).pairs().bits
+    30
+    """
+
+    places: tuple[Lattice, ...]
+    attributes: tuple[Attribute, ...] = ()
+    extents: tuple[int, ...] = ()
+    mask: Mask | None = None
+    order: Order = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.order is None:
+            object.__setattr__(self, "order", self._morton())
+        if len(set(self.axis_names)) != len(self.axis_names):
+            raise UsageError(f"Axes need different names: {', '.join(self.axis_names)}.")
+        self.order.require_fit(self.shape)
+        if self.mask is not None and (len(self.places) != 1 or self.order != self._morton()):
+            raise UsageError("A mask needs a grid of one map in Morton order.")
+
+    @classmethod
+    def regular(
+        cls,
+        shape: Sequence[int],
+        *,
+        crs: Any = None,
+        transform: Sequence[float] | None = None,
+    ) -> Grid:
+        """A grid of equal cells, with or without a place on the Earth.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            (rows, columns), or the sizes of any number of plain axes.
+        crs, transform : optional
+            Of a two-dimensional grid: a CRS as text, or of rasterio or pyproj; the transform takes
+            (column, row) to coordinates, as rasterio's ``Affine`` does, and needs a CRS to be
+            written to a map.
+        """
+        try:
+            sizes = tuple(whole(size) for size in shape)
+        except TypeError:
+            raise UsageError("A shape is a sequence of whole numbers: (rows, columns).") from None
+        if not sizes or min(sizes) < 1:
+            raise UsageError("A shape has at least one axis, and every axis at least one cell.")
+        if len(sizes) == 2:
+            affine = None if transform is None else six(transform)
+            return cls((Lattice(*sizes, crs=crs_text(crs), transform=affine),))
+        if crs is not None or transform is not None:
+            raise UsageError("Only a grid of two axes (rows, columns) takes a CRS and a transform.")
+        return cls((), extents=sizes)
+
+    @classmethod
+    def mesh(
+        cls, system: str | CodeSystem, *, bounds: Sequence[float | Fraction] | None = None
+    ) -> Grid:
+        """The cells of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
+
+        Parameters
+        ----------
+        system : str or CodeSystem
+        bounds : (west, south, east, north), optional
+            In the code system's CRS, along cell edges. Default: its whole public extent.
+        """
+        found = code_system(system) if isinstance(system, str) else system
+        return cls((Lattice.of_system(found, bounds),))
+
+    def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:
+        """This grid times an attribute; its bits come under the places' in the key."""
+        self._require_morton()
+        attributes = (*self.attributes, Attribute(name, tuple(labels)))
+        mask = self.mask
+        if mask is not None:  # every cell of the map becomes a run of keys
+            mask = replace(mask, ranges=mask.ranges << np.uint64(bits_for(len(labels))))
+        return Grid(self.places, attributes, self.extents, mask)
+
+    def pairs(self) -> Grid:
+        """Origins times destinations, both on this grid."""
+        if len(self.places) != 1 or self.mask is not None:
+            raise UsageError("Pairs are made of one map without a mask.")
+        self._require_morton()
+        return Grid(self.places * 2, self.attributes)
+
+    def _require_morton(self) -> None:
+        if self.order != self._morton():
+            raise UsageError("Build the grid first and give it its own order last.")
+
+    def with_order(self, order: Order) -> Grid:
+        """This grid with another order of its cells."""
+        return replace(self, order=order)
+
+    def with_official_order(self, attributes: str = "below") -> Grid:
+        """This map with its cells in the order of the code system's published areas.
+
+        Every published area is then a run of keys: 80 km, 10 km, 5 km and 1 km meshes of Japan;
+        100, 10 and 1 km cells of Europe.
+
+        Parameters
+        ----------
+        attributes : str
+            ``"below"`` the cells, ``"above"`` all areas, or the name of the areas that their
+            digits come right under: with ``"inspire:100km"`` each 100 km cell's people are split
+            by sex and age before its parts are.
+
+        Raises UsageError for a grid without a code system, of pairs, or with a mask.
+        """
+        names, sides, place = self._official()
+        under = {"below": None, "above": -1, **{name: i for i, name in enumerate(names)}}
+        if attributes not in under:
+            raise UsageError(f"Attributes come {', '.join(under)}.")
+        first = (place.row0, place.col0)
+        order = Order.official(
+            sides, first, self.shape[:2], self._attribute_digits, under[attributes]
+        )
+        return replace(self, order=order)
+
+    def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
+        """Names and sides in cells of the published areas, and the map."""
+        if len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
+            raise UsageError("Official areas need one map of a code system, without a mask.")
+        (place,) = self.places
+        assert place.system is not None
+        names, sides = zip(*place.system.areas, strict=True)
+        return names, sides, place
+
+    def with_regions(self, regions: Regions, attributes: str = "below") -> Grid:
+        """This map cut down to the cells of an office's regions, every region a run of keys.
+
+        Parameters
+        ----------
+        regions : Regions
+            A public table, see :mod:`geodp.grid.hierarchy`; its cells outside the extent are left
+            out.
+        attributes : str
+            ``"below"`` the cells, ``"above"`` all regions, or the level that they come under.
+        """
+        if len(self.places) != 1 or self.mask is not None:
+            raise UsageError("Regions need one map, without a mask.")
+        if attributes not in ("below", "above", *regions.levels):
+            raise UsageError(f"Attributes come below, above, {', '.join(regions.levels)}.")
+        if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
+            raise UsageError(f"A level of regions needs another name than {min(taken)!r}.")
+        under = {"below": None, "above": ""}.get(attributes, attributes)
+        own = regions.within(*self.shape[:2])
+        return replace(self, order=RegionOrder.of(own, self._attribute_digits, under))
+
+    def with_attribute_order(self, attributes: str) -> Grid:
+        """This grid with the digits of its attributes elsewhere in the key.
+
+        What comes first is measured over all that comes later: ``"below"`` keeps places first, so
+        that every area's count is measured before it is split by sex and age; ``"above"`` measures
+        the counts by sex and age of everywhere first.
+
+        Parameters
+        ----------
+        attributes : str
+            ``"below"``, ``"above"``; ``"interleaved"`` with the bits of places, in Morton order;
+            or a level of areas, in the order of official areas or regions.
+        """
+        if self.regions is not None:
+            return self.with_regions(self.regions, attributes)
+        if self.official_steps() is not None:
+            return self.with_official_order(attributes)
+        spatial = len(self.shape) - len(self.attributes)
+        orders = {
+            "below": self._morton(),
+            "above": Order.morton(self.shape[:spatial], above=self.shape[spatial:]),
+            "interleaved": Order.morton(self.shape),
+        }
+        if self.order not in orders.values() or attributes not in orders:
+            raise UsageError(
+                "Attributes come below, above or interleaved on a grid in Morton order; below, "
+                "above or under a level of areas on one in the order of areas."
+            )
+        return replace(self, order=orders[attributes])
+
+    def official_steps(self) -> tuple[tuple[str, int], ...] | None:
+        """Digits of a key that lead from each published area or region to the next finer one.
+
+        Names of the areas (or attributes) that a step ends at, and its number of digits; ""
+        where it ends at none. None where the order is not one of official areas or regions.
+        """
+        if self.regions is not None:
+            areas = self.regions.steps
+        elif len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
+            return None
+        else:
+            names, sides, place = self._official()
+            where = ("below", "above", *names)
+            if all(self.order != self.with_official_order(at).order for at in where):
+                return None
+            parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
+            count = [sum(radix > 1 for _, radix in part) for part in parts]
+            areas = tuple(step for step in zip(names, count, strict=True) if step[1])
+        left, steps, at = iter(areas), list[tuple[str, int]](), 0
+        while at < len(self.order.axes):
+            axis = self.order.axes[at]
+            steps.append(next(left) if axis < 2 else (self.axis_names[axis], 1))
+            at += steps[-1][1]
+        return tuple(steps)
+
+    @property
+    def regions(self) -> Regions | None:
+        """The office's regions that the cells are ordered by, if they are."""
+        return self.order.regions if isinstance(self.order, RegionOrder) else None
+
+    @property
+    def _attribute_digits(self) -> list[tuple[int, int]]:
+        """Axes and sizes of the attributes."""
+        spatial = len(self.shape) - len(self.attributes)
+        return [(spatial + i, len(a.labels)) for i, a in enumerate(self.attributes)]
+
+    def with_mask(self, mask: Mask) -> Grid:
+        """This grid cut down to a public mask, see :mod:`geodp.grid.mask`."""
+        return replace(self, mask=mask)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of all axes."""
+        spatial = tuple(size for place in self.places for size in (place.rows, place.cols))
+        return spatial + self.extents + tuple(len(a.labels) for a in self.attributes)
+
+    @cached_property
+    def axis_names(self) -> tuple[str, ...]:
+        """Names of all axes."""
+        if len(self.places) == 2:
+            spatial = ["origin_row", "origin_col", "destination_row", "destination_col"]
+        else:
+            spatial = ["row", "col"][: 2 * len(self.places)]
+        plain = [f"axis{i}" for i in range(len(self.extents))]
+        return (*spatial, *plain, *(a.name for a in self.attributes))
+
+    def _morton(self) -> Order:
+        spatial = len(self.shape) - len(self.attributes)
+        return Order.morton(self.shape[:spatial], below=self.shape[spatial:])
+
+    @property
+    def bits(self) -> int:
+        """Bits of a key: the binary tree's height k."""
+        return self.order.bits
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Which keys are cells that can hold people."""
+        return domain_of(self.order, self.shape, self.mask)
+
+    @property
+    def size(self) -> int:
+        """Cells of the domain; padding and cells outside mask or regions do not count."""
+        return self.domain.cells
+
+    def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
+        """Keys (uint64[n]) of cell indices (int64[d, n]).
+
+        Raises CodeError for an index outside the extent or the mask, UsageError for numbers that
+        are no integers.
+        """
+        given = np.asarray(index)
+        if given.dtype.kind not in "iu" and given.size:
+            raise UsageError("Indices of cells are integers; a fraction is no cell.")
+        index = np.atleast_2d(np.asarray(given, np.int64))
+        outside = np.flatnonzero(~self.contains(index))
+        if outside.size:
+            raise CodeError(int(outside[0]), OUTSIDE)
+        return self.order.encode(index)
+
+    def decode(self, key: ArrayLike) -> NDArray[np.int64]:
+        """Cell indices (int64[d, n]) of keys (uint64[n])."""
+        return self.order.decode(np.asarray(key, np.uint64), len(self.shape))
+
+    def in_extent(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices (int64[d, n]) lie inside the axes' sizes: bool[n]."""
+        self._require_axes(index)
+        return in_box(index, self.shape)
+
+    def _require_axes(self, index: NDArray[np.int64]) -> None:
+        if index.shape[0] != len(self.shape):
+            raise UsageError(f"The grid has {len(self.shape)} axes: {', '.join(self.axis_names)}.")
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices (int64[d, n]) are cells of the domain: bool[n]."""
+        self._require_axes(index)
+        return self.domain.contains(index)
+
+    def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether keys (uint64[n]) are cells of the domain: bool[n]."""
+        return self.domain.contains_keys(key)
+
+    def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+        """What :func:`geodp.kernels.tree.branches` needs.
+
+        Returns
+        -------
+        mask, limit : uint64[bits]
+            For every level from the root: the split axis's key bits, and its last index there.
+        domain : uint64[r, 2]
+        """
+        masks = self.order.axis_masks()
+        last = self.order.encode(np.array(self.shape, np.int64)[:, None] - 1)
+        ranges = np.empty((0, 2), np.uint64) if self.mask is None else self.mask.ranges
+        return masks, masks & last[0], ranges
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card, enough to make the grid again but for the mask."""
+        return {
+            "axes": dict(zip(self.axis_names, self.shape, strict=True)),
+            "places": [place.describe() for place in self.places],
+            "attributes": [attribute.describe() for attribute in self.attributes],
+            "cells": self.size,
+            "key_bits": self.bits,
+            "order": "Morton" if self.order == self._morton() else self.order.describe(),
+            "mask": None
+            if self.mask is None
+            else {"source": self.mask.source, "sha256": self.mask.sha256},
+        }
+
+    @property
+    def identity(self) -> bytes:
+        """The description as canonical JSON: equal exactly for equal grids."""
+        return json.dumps(self.describe(), sort_keys=True, ensure_ascii=True).encode()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grid) and self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+
+OUTSIDE = (
+    "The cell lies outside the public domain; choose a domain that holds all cells, "
+    "or have cells outside dropped (--outside drop, outside='drop')."
+)

@@ -1,0 +1,375 @@
+"""An office's own hierarchy of regions, and the order of cells in which every region is a node.
+
+A public table says for every cell in which municipality it lies, in which prefecture that is, and
+so on. A key's digits are then the prefecture's number, the municipality's number within it, and
+bits of the cell's rank within its municipality, in Morton order. Regions have unequal numbers of
+parts: digits have room for the largest, and numbers without a cell are structural zeros, as are
+cells that no region holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.axes import FORMULA, NO_FORMULA
+from geodp.grid.order import KEY_BITS, Digits, Order, bits_for
+
+WIDEST = 4096
+"""Most parts of a region on one level; more are split into levels that are no regions."""
+
+CELL = "cell"
+"""Name of the last level, the cells themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """A public table: cell, region, region of regions.
+
+    Attributes
+    ----------
+    levels : tuple of str
+        Names of the levels, the coarsest first.
+    codes : tuple of tuple of str
+        Codes of every level's regions, in key order. A region is what its code and those above
+        it say, so two prefectures may have a municipality of the same code.
+    region : int64[levels, n]
+        Position in ``codes`` of the regions that hold each cell.
+    cell : int64[2, n]
+        Row and column of the cells, in key order.
+    source : str
+        Where the table comes from, in words; published with every release. By naming it you
+        vouch that the table is public and was not made from the data.
+
+    Examples
+    --------
+    >>> table = Regions.of_cells(
+    ...     [[0, 0, 1, 1], [0, 1, 0, 1]],
+    ...     {"prefecture": ["13", "13", "13", "14"], "city": ["101", "101", "102", "101"]},
+    ...     "an example",
+    ... )
+    >>> table.codes
+    (('13', '14'), ('101', '102', '101'))
+    >>> table.steps
+    (('prefecture', 1), ('city', 1), ('cell', 1))
+    """
+
+    levels: tuple[str, ...]
+    codes: tuple[tuple[str, ...], ...] = field(repr=False)
+    region: NDArray[np.int64] = field(repr=False)
+    cell: NDArray[np.int64] = field(repr=False)
+    source: str
+
+    @classmethod
+    def of_cells(
+        cls, cell: ArrayLike, regions: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
+    ) -> Self:
+        """The table of cells in any order.
+
+        Parameters
+        ----------
+        cell : int64[2, n]
+            Row and column on the grid, each cell once.
+        regions : mapping of str to sequence
+            Codes of the regions that hold each cell, by level, the coarsest first.
+        source : str
+            Published; must not be empty.
+
+        Raises
+        ------
+        CodeError
+            A cell that is there twice, or a blank code; ``position`` says which.
+        UsageError
+            No cell, no level, levels of one name, or lists of different lengths.
+        """
+        at = np.array(cell, np.int64)
+        names = tuple(regions)
+        if not source.strip():
+            raise UsageError("Regions need their public source in words; it is published.")
+        if not names or any(not name.strip() or name == CELL for name in names):
+            raise UsageError(f"Regions have one level or more, with names other than {CELL!r}.")
+        if any(name.startswith(FORMULA) for name in names):
+            raise UsageError(NO_FORMULA)
+        texts = [np.array([_text(code) for code in regions[name]], np.str_) for name in names]
+        if at.ndim != 2 or at.shape[0] != 2 or any(t.shape != at.shape[1:] for t in texts):
+            raise UsageError("Regions need a row, a column and a code per level for every cell.")
+        if not at.size:
+            raise UsageError("The regions hold no cell of the grid.")
+        for text in texts:
+            if (text == "").any():
+                raise CodeError(int((text == "").argmax()), "the cell has no region.")
+            formula = np.isin(text.astype("U1"), FORMULA)
+            if formula.any():
+                raise CodeError(int(formula.argmax()), NO_FORMULA)
+        where = _linear(at)
+        once = np.zeros(where.size, np.bool_)
+        once[np.unique(where, return_index=True)[1]] = True
+        if not once.all():
+            raise CodeError(int(once.argmin()), "the cell is in the table already.")
+        region, codes = [], []
+        above = np.zeros(at.shape[1], np.int64)
+        for text in texts:
+            labels, number = np.unique(text, return_inverse=True)
+            paths, above = np.unique(above * labels.size + number, return_inverse=True)
+            region.append(above)
+            codes.append(tuple(labels[paths % labels.size].tolist()))
+        corner = at - np.minimum(at.min(axis=1, keepdims=True), 0)  # a table may reach beyond a map
+        morton = Order.morton((corner.max(axis=1) + 1).tolist()).encode(corner)
+        order = np.lexsort((morton, above))
+        return cls(names, tuple(codes), np.array(region)[:, order], at[:, order], source.strip())
+
+    def within(self, rows: int, cols: int) -> Regions:
+        """The part on a grid of a size; UsageError where there is none."""
+        kept = ((self.cell >= 0) & (self.cell < [[rows], [cols]])).all(axis=0)
+        if kept.all():
+            return self
+        texts = {
+            name: np.array(codes)[number[kept]].tolist()
+            for name, codes, number in zip(self.levels, self.codes, self.region, strict=True)
+        }
+        return Regions.of_cells(self.cell[:, kept], texts, self.source)
+
+    @property
+    def cells(self) -> int:
+        """Cells that a region holds."""
+        return int(self.cell.shape[1])
+
+    def labels(self, level: str) -> NDArray[np.str_]:
+        """Codes of the regions of a level that hold each cell: str[n], in key order."""
+        at = self.levels.index(level)
+        return np.asarray(np.array(self.codes[at], np.str_)[self.region[at]])
+
+    def cells_in(self, *codes: str) -> NDArray[np.int64]:
+        """Row and column of a region's cells: int64[2, k].
+
+        Parameters
+        ----------
+        *codes : str
+            Of the region, after those of the regions that hold it, the coarsest first.
+
+        Raises UsageError where no region has these codes.
+
+        Examples
+        --------
+        >>> city = ["101", "102", "101"]
+        >>> table = {"prefecture": ["13", "13", "14"], "city": city}
+        >>> Regions.of_cells([[0, 0, 1], [0, 1, 1]], table, "an example").cells_in("13", "102")
+        array([[0],
+               [1]])
+        """
+        inside = np.full(self.cells, 0 < len(codes) <= len(self.levels))
+        for level, code in zip(self.levels, codes, strict=False):
+            inside &= self.labels(level) == str(code).strip()
+        if not inside.any():
+            raise UsageError(
+                f"No region has these codes; give codes of {', '.join(self.levels)}, in this order."
+            )
+        return self.cell[:, inside]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the table, whatever the order of its rows and whatever its source is called."""
+        said = json.dumps([self.levels, self.codes], ensure_ascii=True).encode()
+        arrays = (self.cell.astype("<i8").tobytes(), self.region.astype("<i8").tobytes())
+        return hashlib.sha256(said + b"".join(arrays)).hexdigest()
+
+    @cached_property
+    def _parts(self) -> tuple[NDArray[np.int64], list[int]]:
+        """Number of every cell's region within the one above, level by level, then its rank.
+
+        int64[levels + 1, n], and the largest number of parts on each.
+        """
+        above = np.zeros(self.cells, np.int64)
+        parts = []
+        for number in (*self.region, np.arange(self.cells)):
+            first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+            parts.append(number - number[first][above])
+            above = number
+        return np.array(parts), [int(part.max()) + 1 for part in parts]
+
+    @cached_property
+    def digits(self) -> tuple[tuple[int, ...], ...]:
+        """Radices of the digits of every level's regions within those above, then of the ranks."""
+        *fanouts, cells = self._parts[1]
+        found: list[tuple[int, ...]] = []
+        for fanout in fanouts:
+            count = 1
+            while (radix := _root(fanout, count)) > WIDEST:
+                count += 1
+            found.append((radix,) * count if radix > 1 else ())
+        return (*found, (2,) * bits_for(cells))
+
+    @property
+    def radices(self) -> tuple[int, ...]:
+        """Of all digits of a cell's number."""
+        return tuple(radix for radices in self.digits for radix in radices)
+
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Levels of the tree and how many digits lead to them; one named "" is no region."""
+        found: list[tuple[str, int]] = []
+        for name, radices in zip(self.levels, self.digits, strict=False):
+            found += [("", 1)] * (len(radices) - 1) + [(name, 1)] * bool(radices)
+        bits = len(self.digits[-1])
+        found += [("", bits % 4)] * bool(bits % 4) + [("", 4)] * (bits // 4)
+        return (*found[:-1], (CELL, found[-1][1])) if bits else tuple(found)
+
+    @cached_property
+    def number(self) -> NDArray[np.int64]:
+        """What the digits of every cell say: int64[n], strictly increasing."""
+        parts, _ = self._parts
+        if prod(self.radices) > 1 << KEY_BITS:
+            raise UsageError(f"The regions need keys of more than {KEY_BITS} bits.")
+        found = np.zeros(self.cells, np.int64)
+        for part, radices in zip(parts, self.digits, strict=True):
+            found = found * prod(radices) + part
+        return found
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        where = _linear(self.cell)
+        by_place = np.argsort(where)
+        return where[by_place], self.number[by_place]
+
+    def number_of(self, cell: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of cells int64[2, n]; -1 for one that no region holds."""
+        where, number = self._sorted
+        wanted = _linear(cell)
+        at = np.minimum(np.searchsorted(where, wanted), where.size - 1)
+        return np.where(where[at] == wanted, number[at], -1)
+
+    def cell_of(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Cells int64[2, n] of numbers; -1, -1 for one that no cell has."""
+        at = np.minimum(np.searchsorted(self.number, number), self.cells - 1)
+        return np.where(self.number[at] == number, self.cell[:, at], -1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Regions):
+            return NotImplemented
+        return self.source == other.source and self.sha256 == other.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+
+@dataclass(frozen=True)
+class RegionOrder(Order):
+    """Digits of the place's number by regions, on axis 0, among digits of other axes.
+
+    Attributes
+    ----------
+    regions : Regions
+    """
+
+    regions: Regions = field(kw_only=True)
+
+    @classmethod
+    def of(cls, regions: Regions, attributes: Digits = (), under: str | None = None) -> RegionOrder:
+        """Attributes right under the regions of a level; "": above all; default: under the cells.
+
+        Parameters
+        ----------
+        regions : Regions
+        attributes : sequence of (axis, radix)
+        under : str, optional
+        """
+        parts = regions.digits
+        if under is not None:
+            parts = parts[: regions.levels.index(under) + 1] if under else ()
+        at = sum(len(radices) for radices in parts)
+        places = [(0, radix) for radix in regions.radices]
+        digits = [*places[:at], *(d for d in attributes if d[1] > 1), *places[at:]]
+        axes, sizes = (tuple(digit[i] for digit in digits) for i in (0, 1))
+        return cls(axes, sizes, regions=regions)
+
+    @property
+    def is_binary(self) -> bool:
+        """Never: a digit of a place's number belongs to no row or column."""
+        return False
+
+    def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
+        """The places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
+        return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)
+
+    @cached_property
+    def _inner(self) -> Order:
+        """The same digits, with the place's number as axis 0 and attributes from axis 1 on."""
+        return Order(tuple(max(axis - 1, 0) for axis in self.axes), self.radices)
+
+    def require_fit(self, sizes: Sequence[int]) -> None:
+        """Raise UsageError where the digits cannot number the regions' cells and other axes."""
+        places = tuple(r for axis, r in zip(self.axes, self.radices, strict=True) if axis == 0)
+        if places != self.regions.radices or 1 in self.axes or self.offset:
+            raise UsageError("The order's digits are not those of its regions.")
+        cell = self.regions.cell
+        if (cell < 0).any() or (cell >= np.array(sizes[:2])[:, None]).any():
+            raise UsageError("The regions reach beyond the grid.")
+        self._inner.require_fit((prod(places), *sizes[2:]))
+
+    def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Keys of cell indices: int64[d, n] to uint64[n].
+
+        Raises CodeError for a cell that no region holds, or a label beyond its attribute's digits.
+        """
+        number = self.regions.number_of(index[:2])
+        if (number < 0).any():
+            raise CodeError(int((number < 0).argmax()), "No region holds the cell.")
+        return self._inner.encode(np.concatenate([number[None], index[2:]]))
+
+    def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
+        """Cell indices of keys: uint64[n] to int64[ndim, n]; row and column -1 where no cell is."""
+        inner = self._inner.decode(key, ndim - 1)
+        return np.concatenate([self.regions.cell_of(inner[0]), inner[1:]])
+
+    def count_cells(
+        self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """Cells of the domain in blocks of keys that share their first digits: int64[n]."""
+        low = self._inner.decode(first, len(sizes) - 1)
+        side = self._inner.sides(digits, len(sizes) - 1)
+        number = self.regions.number
+        start, stop = (np.searchsorted(number, low[0] + more) for more in (0, side[0]))
+        labels = np.clip(np.array(sizes[2:])[:, None] - low[1:], 0, side[1:, None])
+        return np.asarray((stop - start) * labels.prod(axis=0), np.int64)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card: all but the table itself."""
+        return {
+            "axes": list(self.axes),
+            "radices": list(self.radices),
+            "regions": {
+                "levels": {
+                    name: len(codes)
+                    for name, codes in zip(self.regions.levels, self.regions.codes, strict=True)
+                },
+                "source": self.regions.source,
+                "sha256": self.regions.sha256,
+            },
+        }
+
+
+def _text(code: object) -> str:
+    """A code as text; nothing and NaN are blank."""
+    return "" if code is None or code != code else str(code).strip()
+
+
+def _linear(cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Row and column as one number."""
+    return np.asarray((cell[0] << 31) + cell[1], np.int64)
+
+
+def _root(number: int, count: int) -> int:
+    """The smallest radix of which ``count`` digits number so many things."""
+    radix: int = max(1, round(number ** (1 / count)) - 1)
+    while radix**count < number:
+        radix += 1
+    return radix

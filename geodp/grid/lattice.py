@@ -1,0 +1,228 @@
+"""Two spatial axes: where the rows and columns of cells lie on the Earth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.codes import CodeSystem
+
+Transform = tuple[float, float, float, float, float, float]
+"""Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
+
+SNAP = Fraction(1, 100)
+"""How far, in cells, a given bound may lie from a cell's edge (coordinates of 6 decimals)."""
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Two spatial axes: rows and columns of equal cells.
+
+    Attributes
+    ----------
+    rows, cols : int
+    system : CodeSystem, optional
+        The published code system whose cells these are.
+    row0, col0 : int
+        Index in the code system of the lattice's first row and column.
+    crs : str, optional
+        As pyproj and GDAL take it, such as ``"EPSG:3035"``.
+    transform : Transform, optional
+        From (column, row) to the CRS; without it the cells lie nowhere on the Earth.
+    """
+
+    rows: int
+    cols: int
+    system: CodeSystem | None = None
+    row0: int = 0
+    col0: int = 0
+    crs: str | None = None
+    transform: Transform | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.cols < 1:
+            raise UsageError("A grid has at least one row and one column.")
+        if self.transform is not None:
+            a, b, _, d, e, _ = self.transform
+            if b or d or not a > 0 or not e or not np.isfinite(self.transform).all():
+                raise UsageError(
+                    "The transform must be finite, without rotation, with columns eastwards."
+                )
+
+    @classmethod
+    def of_system(
+        cls, system: CodeSystem, bounds: Sequence[float | Fraction] | None = None
+    ) -> Lattice:
+        """The cells of a code system inside bounds (west, south, east, north) in its CRS.
+
+        Without bounds: its whole public extent. Raises UsageError for bounds that do not run
+        along cell edges or leave the extent.
+        """
+        row0, col0, rows, cols = system.extent
+        if bounds is not None:
+            west, south, east, north = _edges(system, bounds)
+            if not (row0 <= south < north <= row0 + rows and col0 <= west < east <= col0 + cols):
+                y, x = _corner(system, row0, col0)
+                top, right = _corner(system, row0 + rows, col0 + cols)
+                raise UsageError(
+                    f"The bounds must enclose cells inside the extent of {system.name}: "
+                    f"west, south, east, north within {float(x):g} {float(y):g} "
+                    f"{float(right):g} {float(top):g}."
+                )
+            row0, col0, rows, cols = south, west, north - south, east - west
+        y, x = _corner(system, row0, col0)
+        dy, dx = system.step
+        transform = (float(dx), 0.0, float(x), 0.0, float(dy), float(y))
+        return cls(rows, cols, system, row0, col0, system.crs, transform)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """West, south, east, north in the CRS; in cells where there is no transform."""
+        if self.transform is None:
+            return (0.0, 0.0, float(self.cols), float(self.rows))
+        if self.system is not None:
+            south, west = _corner(self.system, self.row0, self.col0)
+            north, east = _corner(self.system, self.row0 + self.rows, self.col0 + self.cols)
+            return (float(west), float(south), float(east), float(north))
+        a, _, c, _, e, f = self.transform
+        ys = (f, f + e * self.rows)
+        return (c, min(ys), c + a * self.cols, max(ys))
+
+    @property
+    def northwards(self) -> bool:
+        """Whether row 0 is the southernmost."""
+        return self.transform is not None and self.transform[4] > 0
+
+    def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Edges of all columns and rows, for plotting: x float64[cols + 1], y float64[rows + 1]."""
+        cols, rows = np.arange(self.cols + 1), np.arange(self.rows + 1)
+        if self.system is not None:
+            (y0, x0), (dy, dx) = self.system.origin, self.system.step
+            return _ratio(x0, dx, self.col0 + cols), _ratio(y0, dy, self.row0 + rows)
+        a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+        return c + a * cols.astype(np.float64), f + e * rows.astype(np.float64)
+
+    def edges_at(
+        self, row: NDArray[np.int64], col: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """West, south, east, north of cells: float64[n] each, equal where cells meet."""
+        if self.system is not None:
+            (y0, x0), (dy, dx) = self.system.origin, self.system.step
+            row, col = self.row0 + row, self.col0 + col
+            west, east = _ratio(x0, dx, col), _ratio(x0, dx, col + 1)
+            return west, _ratio(y0, dy, row), east, _ratio(y0, dy, row + 1)
+        a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+        x, y = col.astype(np.float64), row.astype(np.float64)
+        low, high = (y, y + 1) if e > 0 else (y + 1, y)
+        return c + a * x, f + e * low, c + a * (x + 1), f + e * high
+
+    def parse(self, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row and column (int64[n] each, possibly outside the lattice) of published codes."""
+        if self.system is None:
+            raise UsageError("The grid has no code system; give coordinates or cell indices.")
+        row, col = self.system.parse(codes)
+        return row - self.row0, col - self.col0
+
+    def format(self, row: NDArray[np.int64], col: NDArray[np.int64]) -> NDArray[np.str_]:
+        """Published codes of cells; ``row_col`` where the lattice has no code system."""
+        if self.system is not None:
+            return self.system.format(row + self.row0, col + self.col0)
+        joined = np.char.add(np.char.add(row.astype(str), "_"), col.astype(str))
+        return np.asarray(joined, dtype=np.str_)
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Row and column (int64[n] each, possibly outside) of points in the lattice's CRS."""
+        if self.system is not None:
+            row, col = self.system.locate(x, y)
+            return row - self.row0, col - self.col0
+        if self.transform is None:
+            raise UsageError("The grid has no transform; give cell indices instead.")
+        a, _, c, _, e, f = self.transform
+        at = np.stack([(np.asarray(y, float) - f) / e, (np.asarray(x, float) - c) / a])
+        bad = np.flatnonzero(~np.isfinite(at).all(axis=0) | (np.abs(at) > 2**52).any(axis=0))
+        if bad.size:
+            raise CodeError(int(bad[0]), "A coordinate must be a finite number.")
+        row, col = np.floor(at + 1e-7).astype(np.int64)  # a corner belongs to its own cell
+        return row, col
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card, enough to make the lattice again."""
+        return {
+            "rows": self.rows,
+            "cols": self.cols,
+            "code": None if self.system is None else self.system.name,
+            "first": [self.row0, self.col0],
+            "crs": self.crs,
+            "transform": None if self.transform is None else list(self.transform),
+            "bounds": list(self.bounds),
+        }
+
+
+def _corner(system: CodeSystem, row: int, col: int) -> tuple[Fraction, Fraction]:
+    """Lower left corner (y, x) of a lattice cell, exact."""
+    return system.origin[0] + row * system.step[0], system.origin[1] + col * system.step[1]
+
+
+def _ratio(origin: Fraction, step: Fraction, index: NDArray[np.int64]) -> NDArray[np.float64]:
+    """``origin + step * index`` with one rounding, so that equal corners are equal floats."""
+    common = origin.denominator * step.denominator
+    first = origin.numerator * step.denominator
+    each = step.numerator * origin.denominator
+    return np.asarray((first + each * index) / common, np.float64)
+
+
+def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
+    """Column, row, column, row of the cell edges nearest to the four bounds."""
+    if len(bounds) != 4 or not np.isfinite(np.array(bounds, float)).all():
+        raise UsageError("Bounds are four finite numbers: west, south, east, north.")
+    edges = []
+    for value, i, name in zip(
+        bounds, (1, 0, 1, 0), ("west", "south", "east", "north"), strict=True
+    ):
+        exact = (Fraction(value) - system.origin[i]) / system.step[i]
+        edge = round(exact)
+        if abs(exact - edge) > SNAP:
+            near = float(system.origin[i] + edge * system.step[i])
+            raise UsageError(
+                f"The {name} bound must run along cell edges of {system.name}; "
+                f"the nearest edge is {near!r}."
+            )
+        edges.append(edge)
+    return edges
+
+
+_FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
+"""Parameters of PROJ's strings whose values are files."""
+
+
+def crs_text(crs: Any) -> str | None:
+    """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
+    if crs is None:
+        return None
+    from pyproj import CRS  # late: it is slow, and grids of code systems do without
+    from pyproj.exceptions import CRSError
+
+    text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
+    if _FILE.search(str(text)):
+        raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
+    try:
+        CRS.from_user_input(text)
+    except CRSError:
+        raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
+    return str(text)
+
+
+def six(transform: Sequence[float]) -> Transform:
+    """The six coefficients of an affine transform (an ``Affine`` has nine)."""
+    values = tuple(transform)[:6]
+    if len(values) != 6:
+        raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")
+    a, b, c, d, e, f = (float(value) for value in values)
+    return (a, b, c, d, e, f)

@@ -1,0 +1,245 @@
+"""Regions: which cells of a grid a rectangle, a polygon, codes of areas or indices mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.coarsen import coarser_system
+from geodp.grid.codes import CodeSystem
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+
+MOST_CELLS = 1 << 26
+"""Most cells of a region."""
+
+Labels = Mapping[str, str | Sequence[str]]
+"""Chosen labels by attribute; all labels of attributes that are not named."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A set of cells of a grid's public domain.
+
+    Attributes
+    ----------
+    grid : Grid
+    key : uint64[n]
+        Of its cells, strictly increasing.
+
+    Examples
+    --------
+    >>> grid = Grid.regular((8, 8)).with_attribute("sex", ["male", "female"])
+    >>> Region.of(grid, np.array([[0, 0], [1, 1], [0, 1]])).cells
+    2
+    >>> Region.of_map(grid, [0, 1], [0, 0], {"sex": "male"}).cells
+    2
+    """
+
+    grid: Grid
+    key: NDArray[np.uint64] = field(repr=False)
+
+    @property
+    def cells(self) -> int:
+        """Number of its cells."""
+        return int(self.key.size)
+
+    @classmethod
+    def of(cls, grid: Grid, given: Any, labels: Labels | None = None) -> Self:
+        """The cells that a description means.
+
+        Parameters
+        ----------
+        grid : Grid
+        given : Region, shapely geometry, str, sequence or array
+            A region of an equal grid; a polygon or multipolygon in the grid's CRS (cells whose
+            centre lies inside); one code or several of areas of the grid's code system, of any of
+            its published levels; four numbers west, south, east, north in the grid's CRS, in a
+            list or tuple (cells whose centre lies inside); an array of cell indices int[d, n], or
+            of keys uint64[n].
+        labels : mapping, optional
+            With places only: chosen labels by attribute. Default: the sum over all.
+
+        Raises
+        ------
+        UsageError, CodeError
+            Something else, an area outside the domain, or more than 2**26 cells.
+        """
+        if isinstance(given, np.ndarray | Region):
+            if labels is not None:
+                raise UsageError("Labels go with places; cells say their labels themselves.")
+            return cls._of_cells(grid, given)
+        if isinstance(given, str):
+            return cls.of_areas(grid, [given], labels)
+        if isinstance(given, Sequence) and given and all(isinstance(c, str) for c in given):
+            return cls.of_areas(grid, given, labels)
+        if isinstance(given, Sequence):
+            return cls.of_rectangle(grid, given, labels)
+        return cls._of_polygon(grid, given, labels)
+
+    @classmethod
+    def _of_polygon(cls, grid: Grid, shape: Any, labels: Labels | None) -> Self:
+        import shapely
+
+        if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+            raise UsageError("A region is a polygon, four bounds, codes of areas, indices or keys.")
+        place = _map_of(grid)
+        if place.transform is None:
+            raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+        box = box_of_polygon(place, shape)
+        _require_few(box[0].size * box[1].size)
+        return cls.of_map(grid, *cells_of_polygon(place, shape, box), labels)
+
+    @classmethod
+    def _of_cells(cls, grid: Grid, given: Any) -> Self:
+        if isinstance(given, Region):
+            if given.grid != grid:
+                raise UsageError("The region is one of another grid.")
+            return cls(grid, given.key)
+        if given.dtype.kind in "iu" and given.ndim == 2:
+            return cls(grid, np.unique(grid.encode(given)))
+        if given.dtype != np.uint64 or given.ndim != 1:
+            raise UsageError("Cells are an array of indices, int[d, n], or of keys, uint64[n].")
+        outside = np.flatnonzero(~grid.contains_keys(given))
+        if outside.size:
+            raise CodeError(int(outside[0]), "The key is no cell of the grid's domain.")
+        return cls(grid, np.unique(given))
+
+    @classmethod
+    def of_rectangle(
+        cls, grid: Grid, bounds: Sequence[float], labels: Labels | None = None
+    ) -> Self:
+        """Cells whose centre lies within west, south, east, north, in the grid's CRS."""
+        edges = np.array(bounds, np.float64) if len(bounds) == 4 else np.full(4, np.nan)
+        if not np.isfinite(edges).all() or edges[0] > edges[2] or edges[1] > edges[3]:
+            raise UsageError("A rectangle is four numbers: west, south, east, north.")
+        west, south, east, north = edges.tolist()
+        xs, ys = _map_of(grid).edges()
+        x, y = (xs[1:] + xs[:-1]) / 2, (ys[1:] + ys[:-1]) / 2
+        rows = np.flatnonzero((y >= south) & (y <= north))
+        cols = np.flatnonzero((x >= west) & (x <= east))
+        _require_few(rows.size * cols.size)
+        col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
+        return cls.of_map(grid, row, col, labels)
+
+    @classmethod
+    def of_areas(cls, grid: Grid, codes: Sequence[str], labels: Labels | None = None) -> Self:
+        """Cells of areas of the grid's code system: one of its published levels for each code.
+
+        Of an area that the domain cuts, the cells inside. CodeError for what is no such code, and
+        for an area without a cell in the domain.
+        """
+        place = _map_of(grid)
+        if place.system is None:
+            raise UsageError("The grid has no code system whose areas could be named.")
+        rows, cols = [], []
+        for position, code in enumerate(codes):
+            row, col, side = _area(place.system, code, position)
+            row, col = row - place.row0, col - place.col0
+            down = np.arange(max(row, 0), min(row + side, place.rows))
+            right = np.arange(max(col, 0), min(col + side, place.cols))
+            if not down.size or not right.size:
+                raise CodeError(position, f"The area {code} lies outside the domain.")
+            across, along = np.meshgrid(right, down)
+            rows.append(along.reshape(-1))
+            cols.append(across.reshape(-1))
+        return cls.of_map(grid, np.concatenate(rows), np.concatenate(cols), labels)
+
+    @classmethod
+    def of_map(
+        cls, grid: Grid, row: ArrayLike, col: ArrayLike, labels: Labels | None = None
+    ) -> Self:
+        """Cells at rows and columns of the map (int[n] each), times the chosen labels.
+
+        Cells outside the mask are left out.
+        """
+        _map_of(grid)
+        index = np.array([row, col], np.int64)
+        if labels is not None and not isinstance(labels, Mapping):
+            raise UsageError('Labels are chosen by attribute: {"sex": "male"}.')
+        chosen = dict(labels or {})
+        for attribute in grid.attributes:
+            names = chosen.pop(attribute.name, attribute.labels)
+            names = (names,) if isinstance(names, str) else tuple(names)
+            if unknown := [name for name in names if name not in attribute.labels]:
+                raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.")
+            which = np.unique([attribute.labels.index(name) for name in names])
+            _require_few(index.shape[1] * which.size)
+            repeated = np.tile(which, index.shape[1])
+            index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
+        if chosen:
+            raise UsageError(f"The grid has no attribute {next(iter(chosen))!r}.")
+        inside = grid.contains(index)
+        if not inside.any():
+            west, south, east, north = (f"{edge:g}" for edge in grid.places[0].bounds)
+            raise UsageError(
+                f"The region holds no cell of the domain, which lies within west {west}, south "
+                f"{south}, east {east}, north {north}."
+            )
+        return cls(grid, np.unique(grid.encode(index[:, inside])))
+
+
+def box_of_polygon(place: Lattice, shape: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns (int64[.] each) of the cells that a polygon's bounding box overlaps.
+
+    Parameters
+    ----------
+    place : Lattice
+        With a transform.
+    shape : shapely Polygon or MultiPolygon
+        In the lattice's CRS.
+    """
+    if shape.is_empty:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    west, south, east, north = shape.bounds
+    cols = _inside(np.sort([(west - c) / a, (east - c) / a]), place.cols)
+    return _inside(np.sort([(south - f) / e, (north - f) / e]), place.rows), cols
+
+
+def cells_of_polygon(
+    place: Lattice, shape: Any, box: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns (int64[n] each) of the cells of a box whose centre lies inside a polygon."""
+    import shapely
+
+    rows, cols = box
+    col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
+    left, lower, right, upper = place.edges_at(row, col)
+    shapely.prepare(shape)
+    hit = shapely.contains_xy(shape, (left + right) / 2, (lower + upper) / 2)
+    return row[hit], col[hit]
+
+
+def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:
+    """First row and column of an area in the code system, and its side in cells."""
+    for name, side in system.areas:
+        try:
+            row, col = coarser_system(system, name).parse([code])
+        except CodeError:
+            continue
+        return int(row[0]) * side, int(col[0]) * side, side
+    names = ", ".join(name for name, _ in system.areas)
+    raise CodeError(position, f"{code!r} is no code of {names}.")
+
+
+def _map_of(grid: Grid) -> Lattice:
+    if len(grid.places) != 1:
+        raise UsageError("Places need a grid of one map; give cell indices or keys.")
+    return grid.places[0]
+
+
+def _require_few(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise UsageError("The region's box holds more than 2**26 cells; give a smaller one.")
+
+
+def _inside(ends: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Indices from 0 to ``size - 1`` of the cells that an interval, in cells, overlaps."""
+    low, high = np.clip(np.floor(ends), [0, -1], [size, size - 1]).astype(np.int64)
+    return np.arange(low, high + 1)

@@ -1,0 +1,122 @@
+"""The binary tree over a grid's keys, as far as its public domain reaches.
+
+A node with two children that overlap the domain *branches*. Where only one child does, that child
+is the node: nothing is measured there and all of its people pass down. What depends on this is
+public, because the domain is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.kernels import tree as kernels
+
+Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDArray[np.float64]:
+    """The largest value that a quantity can have on each level of the tree.
+
+    The quantity starts at the root and is carried from a node to its children that overlap the
+    domain. Nodes that look alike from above (the same axes lie on the extent's upper edge, and
+    the mask covers them) share their largest value, so a grid without a mask takes
+    O(levels * 2**axes) steps, and a mask of r ranges O(levels * r) more.
+
+    Parameters
+    ----------
+    grid : Grid
+        With a binary order.
+    start : float
+        At the root.
+    branching, single : callable
+        Not decreasing; from the values of nodes to their children's, at nodes with two and with
+        one child in the domain.
+
+    Returns
+    -------
+    float64[bits + 1]
+        From the root's level to the cells'.
+    """
+    masks, limits, domain = grid.domain_tests()
+    worst = [start]
+    edge = frozenset(range(len(grid.shape)))
+    whole = np.ones(1, np.bool_)
+    if grid.mask is not None:
+        kernels.covered(np.zeros(1, np.int64), grid.bits, domain, whole)
+    alike: dict[frozenset[int], float] = {edge: start} if whole[0] else {}
+    prefix = np.zeros(0 if whole[0] else 1, np.int64)
+    value = np.full(prefix.size, start)
+    seen = [0] * len(grid.shape)
+    places = 2 * len(grid.places)
+    for level, axis in enumerate(grid.order.axes):
+        seen[axis] += 1
+        left = sum(1 for a in grid.order.axes if a == axis) - seen[axis]
+        can_go_right = (grid.shape[axis] - 1) >> left & 1 == 1
+        alike = _children(alike, axis, can_go_right, branching, single)
+        if prefix.size:
+            height = grid.bits - level
+            branch = np.empty(prefix.size, np.int64)
+            kernels.branches(prefix, height, masks[level], limits[level], domain, branch)
+            carried = np.where(branch == kernels.BOTH, branching(value), single(value))
+            goes = [(branch & side) > 0 for side in (kernels.LEFT, kernels.RIGHT)]
+            prefix = np.concatenate([2 * prefix[goes[0]], 2 * prefix[goes[1]] + 1])
+            value = np.concatenate([carried[goes[0]], carried[goes[1]]])
+            inside = np.empty(prefix.size, np.bool_)
+            kernels.covered(prefix, height - 1, domain, inside)
+            if inside.any():  # from here on only the attributes have an edge
+                below = edge - frozenset(range(places))
+                alike[below] = max(alike.get(below, -np.inf), float(value[inside].max()))
+                prefix, value = prefix[~inside], value[~inside]
+        worst.append(max([*alike.values(), *value.tolist()]))
+    return np.array(worst)
+
+
+def _children(
+    alike: dict[frozenset[int], float], axis: int, can_go_right: bool, branching: Step, single: Step
+) -> dict[frozenset[int], float]:
+    """One level down for nodes that are alike: the axes of a key lie on the upper edge."""
+    found: dict[frozenset[int], float] = {}
+    for edge, value in alike.items():
+        if axis in edge and not can_go_right:
+            children, step = [edge], single
+        else:
+            children, step = [edge - {axis}, edge], branching
+        carried = float(step(np.array(value)))
+        for child in children:
+            found[child] = max(found.get(child, -np.inf), carried)
+    return found
+
+
+def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
+    """Whether nodes that cover ``stride`` keys each hold a cell of the domain: bool[n].
+
+    Parameters
+    ----------
+    grid : Grid
+        In any order.
+    prefix : uint64[n]
+        The node covers the keys from ``prefix * stride`` on.
+    stride : int
+        Product of the last radices of the grid's order.
+    """
+    radices = grid.order.radices
+    if grid.size == prod(radices):
+        return np.ones(prefix.size, np.bool_)
+    first = prefix * np.uint64(stride)
+    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    return grid.domain.overlaps(first, digits)
+
+
+def cells_of_box(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.int64]:
+    """Cells of the grid's box, or of its regions, in nodes; a mask is not looked at: int64[n].
+
+    Parameters are those of :func:`overlaps`.
+    """
+    radices = grid.order.radices
+    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    return grid.order.count_cells(prefix * np.uint64(stride), digits, grid.shape)

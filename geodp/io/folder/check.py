@@ -1,0 +1,40 @@
+"""What would be counted, written for the operator before anything is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from geodp.io.folder.publication import write_restricted
+from geodp.io.folder.staging import CHECK, staged
+
+CHECK_SCHEMA = "geodp-check-1"
+
+
+def write_check(path: str | Path, found: dict[str, Any]) -> Path:
+    """Write ``path/restricted/check.json``, all or nothing; a release takes its place later.
+
+    Parameters
+    ----------
+    path : path
+        A folder that does not exist yet, is empty or holds an earlier check.
+    found : dict
+        Plain values. Confidential: only the owner can enter the folder and read the file.
+
+    Returns
+    -------
+    Path
+        Of the file.
+
+    Raises
+    ------
+    UsageError
+        The folder holds something else.
+    OutputError
+        The file system refused; nothing is left behind.
+    """
+    with staged(path) as folder:
+        hidden = folder / "restricted"
+        hidden.mkdir(mode=0o700)
+        write_restricted(hidden, CHECK, {"schema": CHECK_SCHEMA, **found})
+    return Path(path, "restricted", CHECK)

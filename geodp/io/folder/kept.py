@@ -1,0 +1,148 @@
+"""A charged table, kept from its draw until its release is complete.
+
+A charge is never taken back, so a disk that fills up or a machine that goes down while the formats
+are written would cost the budget and leave nothing. The table is therefore written first, as it
+was drawn and before anything else, and a run that was cut short goes on from it. It is a released
+table: it was paid for, and shows no more than the release will.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodp import __version__
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io.folder.staging import KEPT
+from geodp.io.opening import parse_json
+from geodp.privacy.event import Event
+from geodp.privacy.key import NOISE_FORMAT, digest
+from geodp.table.counts import ReleasedTable
+
+CELL_BYTES = 16
+HEAD_BYTES = 1 << 16
+"""Of everything but the cells."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A charged table and what completes its release.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+    fingerprint : str
+        Under which the ledger knows the charge.
+    call : dict of str to str
+        What the run was asked for, option by option: it is completed for the same call only.
+    public_facts : tuple of str
+        What the release states of its input.
+    run : dict
+        For the operator: what ``restricted/run.json`` says of the run so far.
+    """
+
+    table: ReleasedTable
+    fingerprint: str
+    call: Mapping[str, str]
+    public_facts: tuple[str, ...]
+    run: Mapping[str, Any]
+
+
+def reserve(folder: Path, cells: int) -> None:
+    """Take the space for a table of so many cells in a staged folder, before the charge.
+
+    ``cells``: a guess from above; more are written where the disk has room.
+    """
+    with _draft(folder).open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, CELL_BYTES * cells + HEAD_BYTES)
+        os.fsync(file.fileno())
+
+
+def keep(folder: Path, kept: Kept) -> None:
+    """Write a table into the space that was reserved; it is there completely or not at all."""
+    head = {
+        **_made(kept.table.grid),
+        "fingerprint": kept.fingerprint,
+        "call": dict(kept.call),
+        "public_facts": kept.public_facts,
+        "run": dict(kept.run),
+        "event": asdict(kept.table.event),
+    }
+    text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
+    with _draft(folder).open("r+b") as file:
+        np.savez(file, head=text, key=kept.table.key, count=kept.table.count)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(_draft(folder), folder / KEPT)
+    handle = os.open((folder / KEPT).parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
+    """The kept table of a staged folder, for the call that it was made by.
+
+    Raises
+    ------
+    UsageError
+        Another call, another grid, as a public file may have changed, or another geodp; a file
+        that is not what was written.
+    """
+    again = f"or remove {folder} to give it up."
+    try:
+        with np.load(folder / KEPT, allow_pickle=False) as file:
+            head = parse_json(file["head"].tobytes())
+            key, count = file["key"], file["count"]
+        event = _event(head["event"])
+        found = {name: head[name] for name in ("fingerprint", "call", "run")}
+        facts = tuple(str(fact) for fact in head["public_facts"])
+        made = {name: head[name] for name in _made(grid)}
+    except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile):
+        raise UsageError(
+            f"{folder / KEPT} cannot be read back; restore it, or remove {folder} to give it up."
+        ) from None
+    named = {*found["call"], *call}
+    other = sorted(n for n in named if found["call"].get(n) != call.get(n))
+    if other:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        raise UsageError(f"The interrupted run had other {options}; repeat its command, {again}")
+    for name, value in _made(grid).items():
+        if made[name] != value:
+            raise UsageError(
+                f"The interrupted run had another {name}; go on with what it began with, {again}"
+            )
+    return Kept(ReleasedTable(grid, key, count, event), public_facts=facts, **found)
+
+
+def _made(grid: Grid) -> dict[str, str]:
+    """What must be the same when a run goes on."""
+    return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
+
+
+def _event(values: dict[str, Any]) -> Event:
+    """An event from its fields, with the exact amounts as text."""
+    amounts = ("epsilon", "rho", "delta")
+    exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts}
+    return Event(**{**values, **exact})
+
+
+def discard_draft(folder: Path) -> None:
+    """Give back space that was reserved for a table which was not charged, or could not be kept."""
+    _draft(folder).unlink(missing_ok=True)
+
+
+def _draft(folder: Path) -> Path:
+    return (folder / KEPT).with_suffix(".draft")

@@ -1,0 +1,218 @@
+"""A release's folder: made and tried before anything is charged, filled after the draw."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geodp.accuracy.areas import Areas
+from geodp.errors import OutputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
+from geodp.io.folder.publication import RUN, json_text, said_of, write_public, write_restricted
+from geodp.io.folder.staging import KEPT, require_free, require_own, staged
+from geodp.io.write import tables
+from geodp.io.write.areas import file_names
+from geodp.io.write.fonts import families
+from geodp.io.write.picture import require_drawable, why_no_picture
+from geodp.io.write.uncertainty import Errors
+from geodp.table.counts import ReleasedTable
+
+LONGEST_NAME = 200
+"""Bytes: file systems take 255, endings included."""
+
+LISTED_BYTES = 400
+"""Bytes of a listed cell in all files together, outlines included."""
+
+OTHER_BYTES = 1 << 24
+"""Bytes of a release without a cell: the map, the card."""
+
+SOME_CELLS = 1 << 12
+"""Cells that noise alone may list; more of a large domain, but space is guessed, not measured."""
+
+
+@dataclass(frozen=True)
+class StagedRelease:
+    """A folder for a release, made and tried before anything is charged.
+
+    Attributes
+    ----------
+    folder : Path
+        The staged folder.
+    target : Path
+        Whose place it takes.
+    grid : Grid
+    name : str
+        Of the count.
+    """
+
+    folder: Path
+    target: Path
+    grid: Grid
+    name: str
+
+    def try_out(self, nobody: ReleasedTable, card: dict[str, Any], cells: int) -> None:
+        """Do what does not need the table, and take the space for it: all that may fail does now.
+
+        Parameters
+        ----------
+        nobody : ReleasedTable
+            Without a cell, on the grid of the release.
+        card : dict
+            Of the release, but for its charge.
+        cells : int
+            Occupied cells; no message tells them.
+        """
+        json_text(card)
+        said_of(nobody.event, card, self.name, "")
+        if why_no_picture(self.grid) is None:
+            families(tables.counted(self.name, nobody.event.unit))
+            require_drawable(nobody, card)
+        sparse = card["mechanism"]["nonnegative"] and card["mechanism"]["whole"]
+        listed = listed_at_most(self.grid, cells) if sparse else self.grid.size
+        require_space(self.folder, listed)
+        reserve(self.folder, listed)
+
+    def keep(self, kept: Kept) -> None:
+        """Keep what was charged until the release is complete, see :mod:`geodp.io.folder.kept`."""
+        with contextlib.suppress(OSError):  # then it is in memory only, and may be written yet
+            keep(self.folder, kept)
+
+    def kept(self, call: Mapping[str, str]) -> Kept:
+        """What an interrupted run for the same call has kept."""
+        return read_kept(self.folder, self.grid, call)
+
+    def write(
+        self,
+        table: ReleasedTable,
+        card: dict[str, Any],
+        *,
+        errors: Errors | None,
+        areas: Iterable[Areas] = (),
+        restricted: dict[str, Any],
+    ) -> dict[str, list[str]]:
+        """Write all files; parameters and result are those of :func:`write_publication`."""
+        public, hidden = self.folder / "public", self.folder / "restricted"
+        discard_draft(self.folder)
+        public.mkdir()
+        write_public(table, card, public, self.name, errors, areas)
+        write_restricted(hidden, RUN, restricted)
+        written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
+        return {
+            part: [str(Path(self.target, part, name)) for name in names if name != KEPT.name]
+            for part, names in written.items()
+        }
+
+
+@contextmanager
+def stage_release(
+    grid: Grid, path: str | Path, *, name: str, overwrite: bool, resume: bool = False
+) -> Iterator[StagedRelease]:
+    """A :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
+
+    Parameters are those of :func:`write_publication`; ``resume``: go on in the folder of an
+    interrupted run. Raises what `staged` and `check_publication` do.
+    """
+    check_publication(grid, path, name=name, overwrite=overwrite)
+    with staged(path, overwrite=overwrite, resume=resume) as folder:
+        (folder / "restricted").mkdir(mode=0o700, exist_ok=resume)
+        yield StagedRelease(folder, Path(path), grid, name)
+
+
+def write_publication(
+    table: ReleasedTable,
+    card: dict[str, Any],
+    path: str | Path,
+    *,
+    name: str,
+    errors: Errors | None,
+    areas: Iterable[Areas] = (),
+    overwrite: bool,
+    restricted: dict[str, Any],
+) -> dict[str, list[str]]:
+    """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+    The same table, card and name give the same bytes, for one version of the libraries that
+    write the formats.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        A confidential CountTable is refused.
+    card : dict
+        The public card: plain values. ``name``, ``release_id``, ``files`` and ``left_out`` are
+        added to what is written.
+    path : path
+        A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
+    name : str
+        Of the count: a file name of letters, digits, ``_`` and ``-``.
+    errors : Errors or None
+        Of the cells; written with six significant digits. None where the error depends on the
+        data.
+    areas : iterable of Areas
+        Sums of official areas and regions, a level each.
+    overwrite : bool
+    restricted : dict
+        For ``restricted/run.json``, which only its owner can read.
+
+    Returns
+    -------
+    dict
+        ``{"public": [...], "restricted": [...]}``: the paths written.
+
+    Raises
+    ------
+    UsageError
+        A wrong table, name or folder; nothing is touched.
+    OutputError
+        The file system refused; nothing is published.
+    """
+    tables.require_released(table)
+    with stage_release(table.grid, path, name=name, overwrite=overwrite) as place:
+        return place.write(table, card, errors=errors, areas=areas, restricted=restricted)
+
+
+def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
+    """Raise UsageError where a release could not be written; before any noise is drawn.
+
+    Parameters are those of `write_publication`. A LettersWarning says that the map will lack the
+    name.
+    """
+    if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
+        raise UsageError(
+            "The name must be a file name of letters, digits, '_' and '-', with at most "
+            f"{LONGEST_NAME} bytes."
+        )
+    tables.column_names(grid, name)
+    file_names(grid, name)
+    for place in grid.places:
+        tables.projjson(place.crs)
+    require_free(path, overwrite=overwrite)
+    require_own(path)
+    if why_no_picture(grid) is None:
+        families(name)
+
+
+def listed_at_most(grid: Grid, cells: int) -> int:
+    """About the most cells that a release lists whose method clamps at 0, of occupied cells."""
+    return min(grid.size, 2 * cells + SOME_CELLS)
+
+
+def require_space(folder: Path, cells: int) -> None:
+    """Raise OutputError where the files of a release of so many cells hardly fit.
+
+    It cannot be known before the draw how many cells are listed, so this is an estimate that is
+    mostly too large.
+    """
+    if shutil.disk_usage(folder).free < LISTED_BYTES * cells + OTHER_BYTES:
+        raise OutputError(
+            f"There is not enough free space in {folder.parent} for this release. Free some, or "
+            "choose a folder on another disk; nothing was charged."
+        )

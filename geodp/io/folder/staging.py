@@ -1,0 +1,352 @@
+"""All or nothing: a folder that appears complete, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from geodp.errors import OutputError, UsageError
+from geodp.io.folder.manifest import SUMS, foreign, remove_listed
+from geodp.io.folder.stopping import commits
+from geodp.io.opening import read_json
+
+SCHEMA = "geodp-release-2"
+"""What ``schema`` says in the release card of a folder that this version writes and reads."""
+
+PARTS_SCHEMA = "geodp-release-parts-2"
+"""The same for a release in parts, see :mod:`geodp.io.folder.parts`."""
+
+CARD = "release.json"
+"""Name of the release card inside ``public``."""
+
+CHECK = "check.json"
+"""Name of what was read inside ``restricted``, where nothing has been published yet."""
+
+
+KEPT = Path("restricted", "released.npz")
+"""Where a charged table waits in a staged folder until its release is complete."""
+
+
+@contextmanager
+def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
+    """A hidden folder beside ``target`` that takes its place when the block ends well.
+
+    Leaving the block by any exception, interrupts included, removes the folder wholly, but for a
+    charged table that is kept in it (:mod:`geodp.io.folder.kept`). A release that is replaced stays
+    until the new one is complete. What a killed run left behind (a partial folder, a replaced
+    release) is removed or put back by the next run for the same target; folders of runs that are
+    still alive are locked and left alone.
+
+    Before the block begins, the file system has shown that it takes folders and files, puts them
+    on the disk and renames them.
+
+    Parameters
+    ----------
+    target : path
+        Absent, an empty folder or one that holds a check; its parents are made.
+    overwrite : bool
+        Allow ``target`` to hold a geodp release, which is then replaced.
+    resume : bool
+        Go on in the folder of the interrupted run that kept its table.
+
+    Yields
+    ------
+    Path
+        The folder to fill: a sibling of ``target``, on the same file system.
+
+    Raises
+    ------
+    UsageError
+        ``target`` is a file, the current folder, a mount point or a folder that must not be
+        replaced; there is a kept table, or, to resume, there is none.
+    OutputError
+        The file system refused: no space, no permission, another run at the same time.
+    """
+    final = Path(os.path.realpath(target))
+    left: list[Path] = []
+    with _explained(final, left), contextlib.ExitStack() as locks:
+        require_free(final, overwrite=overwrite)
+        made = _make_parents(final.parent)
+        try:
+            _recover(final)
+            require_free(final, overwrite=overwrite)  # also what was just put back
+            partial = _begun(final, locks, resume=resume)
+            try:
+                yield partial
+                _flush(partial)
+                require_free(final, overwrite=overwrite)
+                require_own(final)
+                _exchange(partial, final)
+            except BaseException:
+                locks.close()  # where file handles are short, removing needs this one
+                if not _give_up(partial):
+                    left.append(partial)
+                raise
+        except BaseException:
+            for folder in reversed(made):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            raise
+
+
+def _make_parents(folder: Path) -> list[Path]:
+    """Make a folder and its parents; those that were not there, from the top."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _begun(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
+    """The locked folder to fill: a new one that has been tried, or that of an interrupted run."""
+    if resume:
+        partial = interrupted(final)
+        if partial is None:
+            raise UsageError(
+                f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
+                "between its charge and its end."
+            )
+        locks.enter_context(_locked(partial))
+        _strip(partial)
+        return partial
+    require_uninterrupted(final)
+    partial = final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
+    partial.mkdir()
+    try:
+        locks.enter_context(_locked(partial))
+        _try(partial)
+    except BaseException:
+        _remove(partial)
+        raise
+    return partial
+
+
+def _try(folder: Path) -> None:
+    """Do once, where it costs nothing, what the end of a run does when it has been paid for."""
+    before, after = folder / "tried", folder / "renamed"
+    before.mkdir()
+    (before / "file").write_bytes(b"tried")
+    _sync(before / "file")
+    _sync(before)
+    os.rename(before, after)
+    _sync(folder)
+    _sync(folder.parent)
+    shutil.rmtree(after)
+
+
+def interrupted(target: str | Path) -> Path | None:
+    """The folder beside a target in which a charged table waits; None where there is none.
+
+    Runs that are alive are left out. Raises UsageError where there are several.
+    """
+    found = []
+    for partial in _left_beside(Path(os.path.realpath(target)), "partial"):
+        with contextlib.suppress(OSError), _locked(partial):
+            if (partial / KEPT).is_file():
+                found.append(partial)
+    if len(found) > 1:
+        raise UsageError(
+            f"Several interrupted releases wait: {', '.join(map(str, found))}. Move all but one "
+            "to another place."
+        )
+    return found[0] if found else None
+
+
+def require_uninterrupted(target: str | Path) -> None:
+    """Raise UsageError where an interrupted release waits, which a new one would waste."""
+    if (found := interrupted(target)) is not None:
+        raise UsageError(
+            f"An interrupted release, which was charged, waits in {found}: repeat its command with "
+            "--resume, which costs nothing, or remove that folder to give it up."
+        )
+
+
+def _give_up(partial: Path) -> bool:
+    """Remove a folder that was not completed, but for a kept table; return whether it is so."""
+    if not (partial / KEPT).is_file():
+        return _remove(partial)
+    with contextlib.suppress(OSError):
+        _strip(partial)
+    return True
+
+
+def _strip(partial: Path) -> None:
+    """Leave nothing but the kept table in a folder."""
+    hidden = partial / KEPT.parent
+    for path in [*partial.iterdir(), *hidden.iterdir()]:
+        if path not in (hidden, partial / KEPT):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def _remove(folder: Path) -> bool:
+    """Remove a folder into which a thread that nobody waits for may just put a file."""
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return True
+    return False
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder holds a release that geodp wrote."""
+    try:
+        card = read_json(folder / "public" / CARD)
+    except (OSError, ValueError):
+        return False
+    return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)
+
+
+def is_check(folder: Path) -> bool:
+    """Whether a folder holds what a check of the inputs wrote, and nothing else."""
+    try:
+        names = {path.name for path in (folder / "restricted").iterdir()}
+        return CHECK in names <= {CHECK, "README.txt", SUMS} and len([*folder.iterdir()]) == 1
+    except OSError:
+        return False
+
+
+def require_free(target: str | Path, *, overwrite: bool) -> None:
+    """Raise UsageError where `staged` must not put a folder."""
+    final = Path(os.path.realpath(target))
+    if final.exists() and not final.is_dir():
+        raise UsageError(f"{final} is a file; give the name of a new folder.")
+    if final == Path.cwd():
+        raise UsageError("A release cannot take the current folder's place; name a folder in it.")
+    if final.is_mount():
+        raise UsageError(f"{final} is a mount point; name a folder in it.")
+    if not final.exists() or not any(final.iterdir()) or is_check(final):
+        return
+    if not is_release(final):
+        raise UsageError(
+            f"{final} exists and holds something else than a release; it is never replaced. "
+            "Choose another folder."
+        )
+    if not overwrite:
+        raise UsageError(f"{final} exists and holds a release; use --overwrite to replace it.")
+
+
+def require_own(target: str | Path) -> None:
+    """Raise UsageError where a release that is to be replaced holds anything else."""
+    final = Path(os.path.realpath(target))
+    if final.is_dir() and (found := foreign(final)) is not None:
+        raise UsageError(
+            f"{final} holds {found}, and what geodp has not written it does not remove. Move it "
+            "to another place, or choose another folder."
+        )
+
+
+def _exchange(partial: Path, final: Path) -> None:
+    """Put the complete folder in its place; an earlier release comes back if that fails.
+
+    With the rename the run is complete: whatever fails or interrupts afterwards changes nothing.
+    """
+    aside = final.parent / partial.name.replace(".partial-", ".replaced-")
+    replaces = final.exists() and any(final.iterdir())
+    with commits():
+        if replaces:
+            with _locked(final):
+                os.rename(final, aside)
+                try:
+                    os.rename(partial, final)
+                except BaseException:
+                    os.rename(aside, final)
+                    raise
+        else:
+            os.rename(partial, final)  # also over an empty folder
+    with contextlib.suppress(OSError):
+        _sync(final.parent)  # only now may go what a loss of power would need
+        (final / KEPT).unlink(missing_ok=True)
+        if replaces:
+            remove_listed(aside)
+
+
+def _recover(final: Path) -> None:
+    """Put back or remove what killed runs left beside ``final``, but for a charged table."""
+    for aside in _left_beside(final, "replaced"):
+        with contextlib.suppress(BlockingIOError), _locked(aside):
+            if final.exists():
+                remove_listed(aside)
+            else:
+                os.rename(aside, final)
+    for partial in _left_beside(final, "partial"):
+        with contextlib.suppress(OSError), _locked(partial):  # somebody else's may stay
+            if not (partial / KEPT).is_file():
+                shutil.rmtree(partial)
+
+
+def _left_beside(final: Path, what: str) -> list[Path]:
+    """Folders of runs for a target; no others have such names."""
+    name = re.compile(re.escape(f".{final.name}.{what}-") + "[0-9a-f]{8}")
+    with contextlib.suppress(FileNotFoundError):
+        return sorted(path for path in final.parent.iterdir() if name.fullmatch(path.name))
+    return []
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder; the lock follows it through renames and ends with the process.
+
+    Raises BlockingIOError where another run holds it.
+    """
+    import fcntl  # POSIX; late, so that reading works elsewhere
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # a file system without locks: two runs at once are then up to the operator
+        yield
+    finally:
+        os.close(handle)
+
+
+def _flush(folder: Path) -> None:
+    """Force every file and folder below to the disk, so that a rename never outruns content."""
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            _sync(Path(parent, name))
+        _sync(Path(parent))
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _explained(final: Path, left: list[Path]) -> Iterator[None]:
+    """Turn errors of the file system into an OutputError that names what was left behind."""
+    try:
+        yield
+    except OSError as error:
+        reason = str(error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason:
+            why = "the disk is full, or the quota is used up"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            where = Path(error.filename).parent if error.filename else final.parent
+            why = f"the folder {where} may not be written to"
+        elif error.errno in (errno.ENOTEMPTY, errno.EWOULDBLOCK):
+            why = "another run writes to the same folder"
+        elif error.errno in (errno.ENOTDIR, errno.EEXIST):
+            why = f"{error.filename or final.parent} is not a folder"
+        else:
+            why = error.strerror or reason
+        rest = "Nothing was published there."
+        if left:
+            rest += f" {left[0]} could not be removed; do so, as it may hold confidential files."
+        raise OutputError(f"The release could not be written to {final}: {why}. {rest}") from error

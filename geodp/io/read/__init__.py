@@ -1,0 +1,1 @@
+"""What comes in: one kind of input, one file."""

@@ -1,0 +1,270 @@
+"""Tables of named columns in files, read in batches: delimited text and Parquet.
+
+A table is open by its header only. Its rows come as batches of the columns that are asked
+for, and a row is named by its line in the file only when an error needs it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from geodp import progress
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.io.opening import open_parquet
+from geodp.io.read.delimited import TextTable, is_name
+from geodp.io.read.sources import FilePath, Source, guard, listed, sources
+from geodp.io.read.survey import Survey
+
+BATCH = 1 << 18
+"""Rows of Parquet that are in memory at once."""
+
+BUFFER = 1 << 20
+"""Bytes of a column of Parquet that are read at once."""
+
+MOST_NAMES = 20
+"""Names of columns that an error lists."""
+
+WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
+"""Names that tell a header from a row of data."""
+
+
+class Table(Protocol):
+    """Columns of one source."""
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns; they may repeat."""
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns, text as strings."""
+
+    def line(self, record: int) -> int | None:
+        """Line in the file of a record counted from 0; None where it cannot be told."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows of a batch stand in their file."""
+
+    table: Table
+    first: int
+    kept: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def select(self, chosen: NDArray[np.bool_]) -> Rows:
+        """The rows where a mask is true."""
+        kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
+        return Rows(self.table, self.first, kept)
+
+    def records(self, n: int) -> NDArray[np.int64]:
+        """Numbers in the table of these n rows, from 0: int64[n], rising."""
+        return self.first + (np.arange(n) if self.kept is None else self.kept)
+
+    def error(self, position: int, rule: str) -> InputError:
+        """An InputError at one of these rows."""
+        record = self.first + int(position if self.kept is None else self.kept[position])
+        return InputError(rule, file=self.table.name, row=self.table.line(record))
+
+    @contextmanager
+    def named(self, column: str | None = None) -> Iterator[None]:
+        """Turn a CodeError of the block into an InputError with file, line and column."""
+        try:
+            yield
+        except CodeError as error:
+            rule = error.rule if column is None else f"Column {column}: {error.rule}"
+            raise self.error(error.position, rule) from None
+
+
+def open_tables(
+    paths: FilePath | Sequence[FilePath],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    labelled: bool = False,
+) -> Iterator[Table]:
+    """The tables inside files; see :func:`geodp.io.read.sources.sources`.
+
+    Parameters
+    ----------
+    delimiter, encoding : str, optional
+        Of texts. Default: comma, semicolon, tab or bar, whichever splits the header into most
+        columns; UTF-8 if the start of the file is, else CP932.
+    labelled : bool
+        Whether a second header row with labels may follow, whose first field is empty.
+    """
+    if delimiter is not None and (
+        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
+    ):
+        raise UsageError("A delimiter is one ASCII character such as ; or a tab.")
+    if encoding is not None:
+        try:
+            ascii_alike = "0,\n".encode(encoding).endswith(b"0,\n")
+        except LookupError:
+            ascii_alike = False
+        if not ascii_alike:
+            raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
+    progress.begin("Reading", sum(os.path.getsize(p) for p in listed(paths) if os.path.isfile(p)))
+    for source in sources(paths):
+        if source.kind == "parquet":
+            yield ParquetTable.open(source)
+        else:
+            yield TextTable.open(source, delimiter, encoding, labelled)
+        progress.advance(source.size)
+    progress.begin("Sorting")
+
+
+def batches(
+    table: Table,
+    chosen: Sequence[int],
+    where: Mapping[int, str | int] | None = None,
+    survey: Survey | None = None,
+) -> Iterator[tuple[Rows, list[pa.Array]]]:
+    """Rows and the chosen columns, batch by batch; of the rows that equal ``where``, if given.
+
+    ``survey`` is told how many rows there are and meet each term.
+    """
+    where = where or {}
+    first = 0
+    for arrays in table.arrays([*chosen, *where]):
+        rows, found = Rows(table, first), arrays[: len(chosen)]
+        first += len(arrays[0])
+        terms: dict[str, int] = {}
+        if where:
+            mask = pa.array(np.ones(len(arrays[0]), np.bool_))
+            for array, (column, wanted) in zip(arrays[len(chosen) :], where.items(), strict=True):
+                met = pc.fill_null(_equal(array, wanted), False)
+                terms[f"{table.columns[column].strip()}={wanted}"] = met.true_count
+                mask = pc.and_(mask, met)
+            rows = rows.select(mask.to_numpy(zero_copy_only=False))
+            found = [array.filter(mask) for array in found]
+        if survey is not None:
+            read = len(arrays[0])
+            survey.take(table.name, read, terms, mask.true_count if where else read)
+        yield rows, found
+
+
+def _equal(array: pa.Array, wanted: str | int) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        try:
+            if pa.types.is_integer(array.type):
+                whole = Decimal(str(wanted))
+                if whole.copy_abs() > 1 << 64 or whole != int(whole):
+                    return pc.and_(pc.is_valid(array), False)
+                return pc.is_in(array, pa.array([int(whole)], array.type))
+            return pc.equal(array, float(wanted))
+        except (pa.ArrowInvalid, OverflowError):  # beyond the column's type
+            return pc.and_(pc.is_valid(array), False)
+        except (ValueError, InvalidOperation):
+            raise UsageError("A column of numbers is filtered by a number.") from None
+    return pc.equal(pc.utf8_trim_whitespace(array.cast(pa.string())), str(wanted))
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A Parquet file; its rows count from 1."""
+
+    source: Source
+    file: pq.ParquetFile = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(self.file.schema_arrow.names)
+
+    @classmethod
+    def open(cls, source: Source) -> ParquetTable:
+        """Read the schema."""
+        # Streams: a map would count as memory, and whole chunks of columns may not fit.
+        options = {"buffer_size": BUFFER, "pre_buffer": False}
+        return cls(source, guard(source.name, lambda: open_parquet(source.name, **options)))
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns as they are stored."""
+        names = [self.columns[column] for column in chosen]
+        stream = self.file.iter_batches(BATCH, columns=list(dict.fromkeys(names)))
+        rows, read = max(self.file.metadata.num_rows, 1), 0
+        while True:
+            try:
+                batch = guard(self.name, lambda: next(stream))
+            except StopIteration:
+                return
+            arrays = [batch.column(name) for name in names]
+            self._require_valid(arrays, read)
+            read += batch.num_rows
+            progress.part(read / rows, self.source.size)
+            yield arrays
+
+    def _require_valid(self, arrays: list[pa.Array], first: int) -> None:
+        """InputError for what Arrow does not look at by itself: texts that are no UTF-8."""
+        for array in arrays:
+            if _valid(array):
+                continue
+            low, high = 0, len(array)
+            while high - low > 1:  # the first half that is bad holds the first bad row
+                middle = (low + high) // 2
+                low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
+            rule = "The text is not UTF-8, as Parquet's texts are; write the file again."
+            raise InputError(rule, file=self.name, row=self.line(first + low))
+
+    def line(self, record: int) -> int:
+        """Row, counted from 1."""
+        return record + 1
+
+
+def _valid(array: pa.Array) -> bool:
+    """Whether an array is what its type says."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
+    """Position of a column: by its exact name, or but for letter case.
+
+    Raises InputError. It lists the names only if they look like names, and if one of them is
+    well known or among those ``asked`` for: a first row may be one of data.
+    """
+    for form in (str.strip, str.casefold):
+        found = [i for i, name in enumerate(table.columns) if form(name) == form(wanted)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"Several columns are named '{wanted}'.", file=table.name, row=1)
+    there = {name.casefold() for name in table.columns}
+    if not all(map(is_name, table.columns)):
+        rule = "the first row looks like data, and a header with names is needed."
+    elif len(table.columns) == 1:
+        rule = (
+            "the header has one column only, so that the delimiter may be another "
+            "(--delimiter, delimiter=)."
+        )
+    elif there.isdisjoint(WELL_KNOWN) and there.isdisjoint(map(str.casefold, asked)):
+        rule = "nor is any other name known in the first row, which may be no header."
+    else:
+        shown = [name for name in table.columns if name][:MOST_NAMES]
+        more = len(table.columns) > len(shown)
+        rule = f"there are {', '.join(shown)}{' and others' if more else ''}."
+    raise InputError(f"No column is named '{wanted}'; {rule}", file=table.name, row=1)

@@ -1,0 +1,276 @@
+"""Delimited text: its header, its encoding, its rows in batches and their lines."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unicodedata import category
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from geodp import progress
+from geodp.errors import InputError
+from geodp.io.read.sources import DAMAGES, Source, guard
+
+HEAD = 1 << 18
+"""Bytes in which the header of a text must end."""
+
+BLOCK = 1 << 22
+"""Bytes of text that are in memory at once."""
+
+BINARY = "The file is no text table; it looks binary."
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Delimited text.
+
+    Attributes
+    ----------
+    columns, labels : tuple of str
+        Of the header's one or two rows, stripped; without a second row labels are empty.
+    delimiter, encoding : str
+    head_lines : int
+        Lines of the file that the header takes.
+    """
+
+    source: Source
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    head_lines: int
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.source.name
+
+    @classmethod
+    def open(
+        cls, source: Source, delimiter: str | None, encoding: str | None, labelled: bool
+    ) -> TextTable:
+        """Read the header."""
+
+        def start() -> bytes:
+            with source.open() as stream:
+                return stream.read(HEAD)
+
+        head = guard(source.name, start)
+        if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
+            encoding = _encoding(head, source.name)
+        text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+        line = text.lstrip("\r\n").partition("\n")[0]
+        unbroken = "\n" not in text and len(head) == HEAD
+        if unbroken or any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
+            raise InputError(BINARY, file=source.name)
+        if not line.strip():
+            raise InputError("The file holds no header and no rows.", file=source.name)
+        if "\r" in line.rstrip("\r"):
+            raise InputError("Lines must end in LF or CR LF.", file=source.name)
+        names: list[str] = []
+        labels: list[str] = []
+        try:
+            delimiter = delimiter or max(
+                (",", ";", "\t", "|"),
+                key=lambda mark: len(next(csv.reader([line], delimiter=mark))),
+            )
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            while not names:
+                names = [_strip(name) for name in next(reader)]
+            lines = reader.line_num
+            second = [_strip(label) for label in next(reader, [])] if labelled else []
+            # A row whose labels are numbers is one of data that lacks its code.
+            keyed = names[0].upper() == "KEY_CODE"
+            if keyed and second and not second[0] and not any(is_number(label) for label in second):
+                labels, lines = second, reader.line_num
+        except (csv.Error, StopIteration):
+            raise InputError("The header cannot be read.", file=source.name, row=1) from None
+        if any(mark in title for title in (*names, *labels) for mark in "\r\n"):
+            raise InputError(
+                "A name in the header has a line break; a quotation mark may not be closed.",
+                file=source.name,
+                row=1,
+            )
+        if labels and len(labels) != len(names):
+            raise InputError(
+                "The two header rows must have as many columns as each other.",
+                file=source.name,
+                row=lines,
+            )
+        return cls(
+            source,
+            tuple(names),
+            tuple(labels) or ("",) * len(names),
+            delimiter,
+            encoding,
+            lines,
+        )
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns as strings; a row of another length is refused."""
+        # Bytes of ASCII mean the same in all encodings that are read, so that a file needs no
+        # decoding as a whole; only a chosen value that is no ASCII does.
+        names = [str(column) for column in range(len(self.columns))]
+        include = [names[column] for column in chosen]
+        ragged: list[bool] = []
+
+        def note(_: object) -> str:
+            ragged.append(True)
+            return "skip"
+
+        with self.source.open() as stream, _undecodable(note):
+            if not guard(self.name, lambda: self._skip_header(stream)):
+                return
+            reader = guard(
+                self.name,
+                lambda: pyarrow.csv.open_csv(
+                    stream,
+                    read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK),
+                    parse_options=pyarrow.csv.ParseOptions(
+                        delimiter=self.delimiter,
+                        newlines_in_values=True,
+                        invalid_row_handler=note,
+                    ),
+                    convert_options=pyarrow.csv.ConvertOptions(
+                        include_columns=list(dict.fromkeys(include)),
+                        column_types=dict.fromkeys(include, pa.binary()),
+                        strings_can_be_null=False,
+                        check_utf8=False,
+                    ),
+                ),
+            )
+            while True:
+                try:
+                    batch = guard(self.name, reader.read_next_batch)
+                except StopIteration:
+                    batch = None
+                if ragged:
+                    raise self._ragged()
+                if batch is None:
+                    return
+                progress.part(self.source.share(stream), self.source.size)
+                yield [self._decode(batch.column(name)) for name in include]
+
+    def line(self, record: int) -> int | None:
+        """Line, counted from 1, on which a record starts; blank lines are no records."""
+        return self._find(lambda number, _: number == record)
+
+    def _skip_header(self, stream: Any) -> bytes:
+        for _ in range(self.head_lines):
+            stream.readline()
+        return bytes(stream.peek(1)[:1])
+
+    def _decode(self, column: pa.Array) -> pa.Array:
+        unicode = self.encoding.startswith("utf-8")
+        try:
+            text = column.cast(pa.string())
+            if unicode or pc.all(pc.string_is_ascii(text), min_count=0).as_py():
+                return text
+        except pa.ArrowInvalid:
+            pass
+        coded = column.dictionary_encode()
+        values = [value.decode(self.encoding, "replace") for value in coded.dictionary.to_pylist()]
+        return pa.array(values, pa.string()).take(coded.indices)
+
+    def _ragged(self) -> InputError:
+        width = len(self.columns)
+        return InputError(
+            f"Every row must have as many columns as the header ({width}); the row may be cut "
+            "off, or a field with a delimiter in it lacks its quotes.",
+            file=self.name,
+            row=self._find(lambda _, fields: len(fields) != width),
+        )
+
+    def _find(self, wanted: Callable[[int, list[str]], bool]) -> int | None:
+        """First line of the first record that is wanted: slow, for errors only."""
+        record, line = 0, self.head_lines
+        with self.source.open() as stream:
+            self._skip_header(stream)
+            text = io.TextIOWrapper(stream, self.encoding, "replace", newline="")
+            reader = csv.reader(text, delimiter=self.delimiter)
+            try:
+                for fields in reader:
+                    if fields and wanted(record, fields):
+                        return line + 1
+                    record += bool(fields)
+                    line = self.head_lines + reader.line_num
+            except (csv.Error, *DAMAGES):
+                return None
+        return None
+
+
+def is_number(text: str) -> bool:
+    """Whether a name in a header looks like a value of a row instead."""
+    return text.strip().translate(_NUMBER_MARKS).isdecimal()
+
+
+def is_name(text: str) -> bool:
+    """Whether a field of a header looks like a name, or is blank, and not like a value.
+
+    >>> [is_name(text) for text in ("T001", "人口（総数）", "2020-01-05", "1kmN2599E4695")]
+    [True, True, False, False]
+    """
+    text = text.strip()
+    return not text or ((text[0].isalpha() or text[0] == "_") and not _VALUE.search(text))
+
+
+_VALUE = re.compile(r"[][(){}<>@]|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+")
+_NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
+
+
+@contextmanager
+def _undecodable(note: Callable[[object], str]) -> Iterator[None]:
+    """Note rows of another length also where pyarrow cannot decode them for the handler.
+
+    It then reports an exception that nobody can catch, which would reach the screen.
+    """
+    shown = sys.unraisablehook
+
+    def hook(report: Any) -> None:
+        if report.exc_type is UnicodeDecodeError:
+            note(report)
+        else:
+            shown(report)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = shown
+
+
+def _strip(text: str) -> str:
+    return text.replace("\ufeff", "").strip()
+
+
+def _encoding(head: bytes, name: str) -> str:
+    if head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("The text is UTF-16; save it as UTF-8.", file=name)
+    if b"\0" in head:
+        raise InputError(BINARY, file=name)
+    lines = head[: head.rfind(b"\n") + 1] or head
+    for encoding in ("utf-8", "cp932"):
+        try:
+            text = lines.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Western text often passes for CP932, but with characters for private use in it.
+        if not any(category(letter) == "Co" for letter in text.partition("\n")[0]):
+            return encoding
+    raise InputError(
+        "The text is neither UTF-8 nor CP932; name its encoding, such as cp1252 "
+        "(--encoding, encoding=).",
+        file=name,
+    )

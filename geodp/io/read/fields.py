@@ -1,0 +1,248 @@
+"""Fields of rows as numbers: counts, coordinates, indices, labels and codes.
+
+Every function takes a batch of one column, text or numbers, and raises CodeError at the first
+value that it refuses. Rules say what kind of value was found, never the value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError
+from geodp.io.opening import texts_of
+from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
+
+MARK = (
+    "a count is blank or a mark instead of a number; if it means nobody, name it as missing "
+    "(--missing, missing=), otherwise complete the data."
+)
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_TOO_LONG = 18  # digits that always fit int64
+NAN = "nan"
+"""How a value that means nobody is often written."""
+
+
+def counts(
+    column: pa.Array, *, missing: Sequence[str | float] = (), mark: str = MARK
+) -> NDArray[np.int64]:
+    """Counts of people: whole, not negative, below 2**60; int64[n].
+
+    Parameters
+    ----------
+    column : string, integer, floating or decimal[n]
+        Numbers may be written with a fraction of zeros or an exponent, not with separators. They
+        are read digit by digit; floats from 2**53 on are refused, as they may have lost some.
+    missing : sequence of str or number
+        Values that count 0, as they are written or as numbers: -1 is -1.0 too. ``""`` stands for
+        blanks, null and NaN; ``nan`` for NaN, in letters or as a float, and for null among
+        numbers.
+    mark : str
+        The rule for a value without any digit that is not among them.
+
+    Examples
+    --------
+    >>> counts(pa.array(["3", "12.0", "-1"]), missing=[-1])
+    array([ 3, 12,  0])
+    """
+    plain = _plain(column, decimals=True)
+    tokens = [str(token).strip() for token in missing]
+    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
+    if pa.types.is_string(plain.type):
+        digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
+        if digits or plain.null_count or not _short_digits(plain):
+            plain = _without(pc.fill_null(pc.utf8_trim_whitespace(plain), ""), tokens, amounts)
+        if _short_digits(plain):
+            return whole_counts(plain.cast(pa.int64()).to_numpy())
+        numbers = pc.match_substring_regex(plain, _NUMBER)
+        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        return _exact(plain)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
+    absent = _held([amount for amount in amounts if isinstance(amount, Decimal)], kind)
+    if absent:
+        plain = pc.if_else(pc.is_in(plain, pa.array(absent, plain.type)), nobody, plain)
+    if "" in tokens or NAN in amounts:
+        plain = pc.fill_null(plain, nobody)
+    _require(plain, pc.is_valid(plain), lambda _: mark)
+    if pa.types.is_decimal(plain.type):
+        return _exact(plain.cast(pa.string()))
+    numbers = plain.to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(kind):
+        numbers = numbers.astype(kind.to_pandas_dtype())  # how many digits it can have kept
+    return whole_counts(numbers)
+
+
+def _amount(text: str) -> Decimal | str | None:
+    """What a text means as a number: its value, `NAN`, or None where it is no number."""
+    if re.fullmatch(_NUMBER, text) or re.fullmatch(_INFINITE, text):
+        with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
+            return Decimal(text)
+    return NAN if text.lower().lstrip("+-") == NAN else None
+
+
+def _without(texts: pa.Array, tokens: Sequence[str], amounts: set[Decimal | str]) -> pa.Array:
+    """Trimmed texts, with "0" for those that are among tokens, or mean a number that is."""
+    if tokens:
+        texts = pc.if_else(pc.is_in(texts, pa.array(tokens, pa.string())), "0", texts)
+    if not amounts:
+        return texts
+    coded = texts.dictionary_encode()
+    words = coded.dictionary.to_pylist()
+    words = ["0" if _amount(word) in amounts else word for word in words]
+    return pa.array(words, pa.string()).take(coded.indices)
+
+
+def _held(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
+    """Those of some numbers that a column of a type can hold, as it holds them."""
+    found: list[Any] = []
+    for amount in amounts:
+        # Beyond the type, or more digits than it has.
+        with contextlib.suppress(pa.ArrowInvalid, OverflowError):
+            if pa.types.is_integer(kind) and abs(amount) < 1 << 64 and amount == int(amount):
+                found.append(pa.scalar(int(amount), kind).as_py())
+            elif pa.types.is_decimal(kind) and amount.is_finite():
+                found.append(pa.scalar(amount, kind).as_py())
+            elif pa.types.is_floating(kind):
+                found.append(float(kind.to_pandas_dtype()(float(amount))))
+    return found
+
+
+def _exact(texts: pa.Array) -> NDArray[np.int64]:
+    """Counts of numbers in digits, int64[n]: each is read once, however often it is there."""
+    coded = texts.dictionary_encode()
+    code = coded.indices.to_numpy()
+    values = np.zeros(len(coded.dictionary), np.int64)
+    good = np.zeros(values.size, np.bool_)
+    for number, text in enumerate(coded.dictionary.to_pylist()):
+        with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
+            value = Decimal(text)
+            # Its size comes first: all digits of 1e999999 need not be written out.
+            if 0 <= value < MOST_PEOPLE and value == value.to_integral_value():
+                values[number], good[number] = int(value), True
+    if not good.all():
+        raise CodeError(int(good[code].argmin()), WHOLE)
+    return np.asarray(values[code], np.int64)
+
+
+def coordinates(column: pa.Array) -> NDArray[np.float64]:
+    """Coordinates: finite numbers with a decimal point; float64[n]."""
+    plain = _plain(column)
+    if pa.types.is_string(plain.type):
+        plain = pc.fill_null(pc.utf8_trim_whitespace(plain), "")
+        _require(plain, pc.match_substring_regex(plain, _NUMBER), _coordinate_rule)
+        plain = plain.cast(pa.float64())
+    _require(plain, pc.is_valid(plain), lambda _: "a coordinate is missing.")
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise CodeError(int(bad[0]), "a coordinate must be a finite number.")
+    return values
+
+
+def indices(column: pa.Array) -> NDArray[np.int64]:
+    """Cell indices: whole numbers, possibly negative; int64[n]."""
+    values = coordinates(column)
+    bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2**52))
+    if bad.size:
+        raise CodeError(int(bad[0]), "a cell index must be a whole number, counted from 0.")
+    return values.astype(np.int64)
+
+
+def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
+    """Positions of labels among those allowed; int64[n]."""
+    plain = _plain(column)
+    if not pa.types.is_string(plain.type):
+        plain = plain.cast(pa.string())
+    plain = pc.utf8_trim_whitespace(plain)
+    found = pc.index_in(plain, pa.array([label.strip() for label in allowed], pa.string()))
+    _require(
+        plain,
+        pc.is_valid(found),
+        lambda _: f"the labels of the attribute are {', '.join(allowed)}; rename or add labels.",
+    )
+    positions: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+    return positions
+
+
+def codes(column: pa.Array) -> NDArray[Any]:
+    """Cell codes for :meth:`geodp.grid.grid.Lattice.parse`; int64[n] or str objects[n]."""
+    plain = _plain(column)
+    _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
+    if not pa.types.is_string(plain.type):
+        return np.asarray(plain.to_numpy(zero_copy_only=False))
+    plain = pc.utf8_trim_whitespace(plain)
+    if len(plain) and _short_digits(plain):
+        # As numbers they parse faster, where no leading zero is lost.
+        length = pc.min_max(pc.binary_length(plain)).as_py()
+        values = plain.cast(pa.int64()).to_numpy()
+        if length["min"] == length["max"] and values.min() >= 10 ** (length["min"] - 1):
+            return np.asarray(values)
+    return texts_of(plain)
+
+
+def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
+    """A column of text or of integers or floats, whatever it was stored as; NaN is null.
+
+    ``decimals``: those of a fixed point stay as they are.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_integer(kind):
+        return column
+    if pa.types.is_large_string(kind):
+        return column.cast(pa.string())
+    if decimals and pa.types.is_decimal(kind):
+        return column
+    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+        return pc.if_else(pc.is_nan(column), None, column)
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    raise CodeError(0, f"a column of type {kind} is neither numbers nor text.")
+
+
+def _short_digits(column: pa.Array) -> bool:
+    """Whether every value is one to 18 ASCII digits."""
+    digits = pc.all(pc.ascii_is_decimal(column), min_count=0).as_py()
+    longest = pc.max(pc.binary_length(column)).as_py()
+    return bool(digits) and (longest or 0) <= _TOO_LONG
+
+
+def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
+    if not pc.all(valid, min_count=0).as_py():
+        position = int(np.argmin(valid.to_numpy(zero_copy_only=False)))
+        raise CodeError(position, rule(column[position].as_py()))
+
+
+def _diagnose(text: str, mark: str) -> str:
+    """What is wrong with a text that is no number, without saying the text."""
+    if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
+        return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
+    if not any(letter.isdecimal() for letter in text):
+        return mark
+    if not text.isascii() and text.isdecimal():
+        return "a count is written in ASCII digits; convert full-width digits (NFKC) first."
+    if re.fullmatch(r"[+-]?\d{1,3}([,.' ]\d{3})+", text):
+        return "a count is plain digits; write it without thousands separators."
+    if re.fullmatch(r"[+-]?\d+,\d*", text):
+        return "a count has a decimal comma; write a whole number."
+    return "a count must be a number in plain digits."
+
+
+def _coordinate_rule(text: str) -> str:
+    if not text:
+        return "a coordinate is missing."
+    if re.fullmatch(r"[+-]?\d+,\d*", text):
+        return "a coordinate has a decimal comma; write a decimal point."
+    return "a coordinate must be a number with a decimal point."

@@ -1,0 +1,231 @@
+"""Public tables of regions: read from CSV or Parquet, and written beside a release."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import CELL, Regions
+from geodp.grid.lattice import Lattice
+from geodp.grid.mask import Blocks, blocks_of_codes
+from geodp.io.opening import texts_of
+from geodp.io.read import fields
+from geodp.io.read.columns import Rows, Table, batches, find_column, open_tables
+from geodp.io.read.sources import FilePath
+from geodp.io.write.csv import encoding_for
+from geodp.io.write.tables import parse_codes
+
+MOST_CELLS = 1 << 26
+"""Most cells that the codes of a table may stand for."""
+
+BACKWARDS = (
+    "Columns {finer} and {coarser}: every region of the second holds one of the first only, and "
+    "the same ones come again and again. After the cell's code comes the finest level, the "
+    "coarsest last; name the columns in this order (--regions-columns, columns=)."
+)
+
+
+def read_regions(
+    path: FilePath,
+    grid: Grid,
+    *,
+    source: str,
+    columns: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Regions:
+    """An office's regions from a public table with one row a cell.
+
+    The first column is the cell's code, the others are its regions from the finest level to the
+    coarsest: cell, municipality, prefecture. Codes are of the grid's level, or of a coarser one
+    (JIS), whose cells then lie in the same regions; where the grid has no code system they read
+    row_col, as releases write them. Cells outside the grid's extent are left out.
+
+    Parameters
+    ----------
+    path : path
+        CSV (plain, gzip, zip) with a header, or Parquet.
+    grid : Grid
+        Of one map.
+    source : str
+        Where the table comes from, in words; published with every release. By naming it you
+        vouch that the table is public and was not made from the data.
+    columns : sequence of str, optional
+        Columns in this order. Default: all of them, as they stand.
+    delimiter, encoding : str, optional
+        Default: as found in the header; UTF-8 or CP932.
+
+    Returns
+    -------
+    Regions
+        For :meth:`geodp.grid.grid.Grid.with_regions`; the names of the columns are those of the
+        levels.
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out; no cell inside the grid.
+    InputError
+        A table that must not be used as it is: an unknown code, a cell that is there twice, a
+        blank region, levels in the wrong order; names file and row.
+    """
+    if len(grid.places) != 1:
+        raise UsageError("Regions need a grid of one map.")
+    tables = list(open_tables(path, delimiter=delimiter, encoding=encoding))
+    if len(tables) != 1:
+        raise UsageError("The archive holds several tables; give that of the regions alone.")
+    (table,) = tables
+    names = [str(name).strip() for name in columns or table.columns]
+    chosen = [find_column(table, name, names) for name in columns] or [*range(len(names))]
+    levels = names[1:]
+    if not levels or len(set(chosen)) < len(names) or len({*levels, "", CELL}) < len(names) + 1:
+        raise InputError(
+            "A table of regions has a column of cell codes, and one or more columns of regions "
+            f"with different names, none of them blank or {CELL!r}.",
+            file=table.name,
+            row=1,
+        )
+    parts = _Parts(table, grid.places[0])
+    for rows, (code, *regions) in batches(table, chosen):
+        with rows.named(table.columns[chosen[0]]):
+            texts = _texts(code, "a code is missing: drop the rows without one.")
+            parts.add(rows, _blocks(grid.places[0], texts))
+        for level, column in zip(levels, regions, strict=True):
+            with rows.named(level):
+                parts.labels.setdefault(level, []).append(_texts(column, _BLANK))
+    return parts.regions(levels, source)
+
+
+_BLANK = "the region is blank; every cell that is listed lies in one of every level."
+
+
+class _Parts:
+    """What the rows of a table say, until all are read."""
+
+    def __init__(self, table: Table, place: Lattice) -> None:
+        self.table, self.place = table, place
+        self.labels: dict[str, list[NDArray[Any]]] = {}
+        self._rows: list[Rows] = []
+        self._cells: list[NDArray[np.int64]] = []
+        self._row: list[NDArray[np.int64]] = []
+        self._read = 0
+
+    def add(self, rows: Rows, blocks: Blocks) -> None:
+        """Rectangles of cells, int64[4, n]: one a row; what is outside the extent is cut off."""
+        low = np.maximum(blocks[:2], 0)
+        size = np.array([[self.place.rows], [self.place.cols]])
+        tall, wide = np.maximum(np.minimum(blocks[:2] + blocks[2:], size) - low, 0)
+        each = tall * wide
+        if int(each.sum()) > MOST_CELLS:
+            raise UsageError("The regions hold more than 2**26 cells of the grid.")
+        block = np.repeat(np.arange(each.size), each)
+        within = np.arange(block.size) - np.repeat(np.cumsum(each) - each, each)
+        down, right = within // wide[block], within % wide[block]
+        self._cells.append(np.stack([low[0][block] + down, low[1][block] + right]))
+        self._row.append(self._read + block)
+        self._rows.append(rows)
+        self._read += each.size
+
+    def error(self, row: int, rule: str) -> InputError:
+        """At a row of the table, counted from 0."""
+        for rows in reversed(self._rows):
+            if row >= rows.first:
+                return rows.error(row - rows.first, rule)
+        return InputError(rule, file=self.table.name)
+
+    def regions(self, levels: Sequence[str], source: str) -> Regions:
+        """The table of all rows."""
+        if not self._read:
+            raise InputError("The table of regions has no rows.", file=self.table.name)
+        row, cells = np.concatenate(self._row), np.concatenate(self._cells, axis=1)
+        labels = {name: np.concatenate(self.labels[name])[row] for name in reversed(levels)}
+        if not cells.size:
+            raise UsageError(
+                "The regions hold no cell of the grid; check its level and its bounds."
+            )
+        try:
+            found = Regions.of_cells(cells, labels, source)
+        except CodeError as error:
+            rule = (
+                "the cell is in the table already, under this code or a coarser one; where it is "
+                "divided, keep the region that it is to be counted in."
+            )
+            raise self.error(int(row[error.position]), rule) from None
+        fine, coarse = found.codes[1:], found.codes[:-1]
+        for i, (few, many) in enumerate(zip(fine, coarse, strict=True)):
+            if len(few) == len(many) and len({*few}) < len({*many}):
+                names = {"finer": found.levels[i + 1], "coarser": found.levels[i]}
+                raise InputError(BACKWARDS.format(**names), file=self.table.name, row=1)
+        return found
+
+
+def _texts(column: pa.Array, rule: str) -> NDArray[Any]:
+    """A column as texts without blanks around them; CodeError at the first that is empty."""
+    try:
+        text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
+    except pa.ArrowException:
+        raise CodeError(0, "the column is neither text nor whole numbers.") from None
+    empty = pc.equal(text, "")
+    if pc.any(empty, min_count=0).as_py():
+        raise CodeError(int(np.argmax(empty.to_numpy(zero_copy_only=False))), rule)
+    return texts_of(text)
+
+
+def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:
+    """Rectangles of cells int64[4, n] of codes."""
+    if place.system is None:
+        numbers = pc.match_substring_regex(pa.array(texts, pa.string()), r"^\d{1,9}_\d{1,9}$")
+        good = numbers.to_numpy(zero_copy_only=False)
+        if not good.all():
+            raise CodeError(int(good.argmin()), "a code of this grid reads row_col.")
+        row, col = parse_codes(place, texts)
+    else:
+        try:
+            row, col = place.parse(fields.codes(pa.array(texts, pa.string())))
+        except CodeError:
+            return _coarser(place, texts)
+    return np.stack([row, col, np.ones_like(row), np.ones_like(col)])
+
+
+def _coarser(place: Lattice, texts: NDArray[Any]) -> Blocks:
+    try:
+        return blocks_of_codes(place, texts)
+    except CodeError as error:
+        assert place.system is not None
+        rule = f"the code is none of {place.system.name} or of a coarser level of its system."
+        raise CodeError(error.position, rule) from None
+
+
+def regions_file(name: str) -> str:
+    """Name of the file in a release's public folder that holds its table of regions."""
+    return f"{name}.regions.csv"
+
+
+def write_regions(regions: Regions, grid: Grid, path: str | Path) -> None:
+    """Write a table of regions as :func:`read_regions` reads it: in key order, UTF-8.
+
+    Parameters
+    ----------
+    regions : Regions
+    grid : Grid
+        Of one map, whose cells they hold.
+    path : path
+
+    Raises OSError where the file cannot be written.
+    """
+    levels = regions.levels[::-1]
+    columns = [grid.places[0].format(*regions.cell), *(regions.labels(level) for level in levels)]
+    texts = "".join([*levels, *(code for codes in regions.codes for code in codes)])
+    with open(path, "w", encoding=encoding_for(texts), newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([CELL, *levels])
+        rows.writerows(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,0 +1,119 @@
+"""What a file is, without saying anything about the people in it."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.codes import code_system, infer_jis_level
+from geodp.io.read import fields
+from geodp.io.read.columns import ParquetTable, Table, open_tables
+from geodp.io.read.delimited import TextTable, is_name
+from geodp.io.read.raster import opened
+from geodp.io.read.sources import FilePath, kind_of
+
+KEYS = ("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "CODE")
+"""Beginnings of the names of columns that hold codes."""
+
+PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
+"""Beginnings of the names of columns that say which values are hidden."""
+
+SAMPLE = 1000
+"""Codes whose form is looked at."""
+
+
+def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
+    """Describe a file by its header.
+
+    No count, no number of rows, no code and no extent of rows is said. Of the rows, only the
+    form of the first codes is looked at, to tell the level of the grid.
+
+    Parameters
+    ----------
+    path : path
+    encoding : str, optional
+        Of a text. Default: as found in the header; UTF-8 or CP932.
+
+    Returns
+    -------
+    dict
+        ``format``: "text", "gzip", "zip", "parquet" or "raster". Of a raster, ``raster``: its
+        header. Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name``
+        with ``label`` or ``type``, or None where the first row looks like data; ``key``, the
+        column of codes, or None; ``grid``, the name of a code system, or None where it is
+        not certain; ``protected``, whether columns tell of hidden values; and of a text
+        ``encoding`` and ``delimiter``.
+
+    Raises
+    ------
+    UsageError
+        An encoding that is unknown or does not keep ASCII, or of a file that is no text.
+    InputError
+        A file that is none of these, or damaged.
+    """
+    kind = kind_of(path)
+    if encoding is not None and kind in ("tiff", "parquet"):
+        raise UsageError("Only a text has an encoding (--encoding, encoding=).")
+    if kind == "tiff":
+        return {"format": "raster", "raster": _raster(path)}
+    tables = [_table(table) for table in open_tables(path, encoding=encoding, labelled=True)]
+    return {"format": kind, "tables": tables}
+
+
+def _raster(path: FilePath) -> dict[str, Any]:
+    with opened(path) as raster:
+        return {
+            "driver": raster.driver,
+            "crs": None if raster.crs is None else raster.crs.to_string(),
+            "transform": list(raster.transform)[:6],
+            "shape": list(raster.shape),
+            "bands": raster.count,
+            "types": list(raster.dtypes),
+            "nodata": raster.nodata,
+        }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    names = [name.upper() for name in table.columns]
+    found: dict[str, Any] = {"name": table.name, "columns": None, "key": None, "grid": None}
+    found["protected"] = any(name.startswith(PROTECTED) or name.endswith("_CI") for name in names)
+    if isinstance(table, TextTable):
+        found |= {"encoding": table.encoding, "delimiter": table.delimiter}
+        second, kind = table.labels, "label"
+    else:
+        assert isinstance(table, ParquetTable)
+        second, kind = tuple(map(str, table.file.schema_arrow.types)), "type"
+    if not all(map(is_name, names)):
+        return found
+    found["columns"] = [
+        {"name": name, kind: more} for name, more in zip(table.columns, second, strict=True)
+    ]
+    key = next(
+        (i for start in KEYS for i, name in enumerate(names) if name.startswith(start)), None
+    )
+    if key is not None:
+        found |= {"key": table.columns[key], "grid": _level(table, key)}
+    return found
+
+
+def _level(table: Table, key: int) -> str | None:
+    """The code system of the first codes, where all of them have one."""
+    first = next(islice(table.arrays([key]), 1), None)
+    if first is None or not len(first[0]):
+        return None
+    try:
+        codes = pc.cast(pa.array(fields.codes(first[0].slice(0, SAMPLE))), pa.string()).to_pylist()
+        inspire = {re.match(r"CRS3035RES(\d+)m|(\d+k?m)N\d", code) for code in codes}
+        if None not in inspire:
+            sizes = {match.group(1) or match.group(2) for match in inspire if match}
+            systems = {code_system(f"inspire:{size}").name for size in sizes}
+        else:
+            systems = {f"jis:{infer_jis_level(code)}" for code in codes}
+    except (CodeError, UsageError):
+        return None
+    return systems.pop() if len(systems) == 1 else None

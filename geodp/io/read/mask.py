@@ -1,0 +1,142 @@
+"""Public masks from files: lists of codes, polygons, and rasters."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
+from geodp.io.opening import parse_json
+from geodp.io.read.delimited import BINARY
+from geodp.io.read.raster import aligned_parts
+from geodp.io.read.sources import FilePath, guard, kind_of
+
+
+def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
+    """Cut a grid down to a public mask.
+
+    The file must be public itself: a list of inhabited cells of the confidential data is not.
+
+    Parameters
+    ----------
+    path : path
+        Text with a code per line, of the grid's level or coarser (first field of a CSV; a
+        header and `#` comments are passed over); GeoJSON whose polygons (RFC 7946: longitude
+        and latitude) touch the cells inside; or a GeoTIFF on the grid's lattice whose first
+        band is neither 0 nor nodata inside.
+    grid : Grid
+        One map without a mask, with or without attributes.
+    source : str
+        Where the mask comes from, in words; published with every release. By naming it you vouch
+        that the mask is public and was not made from the data.
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    UsageError
+        A mask that leaves no cell.
+    InputError
+        A file that is no mask of this grid; names file and line.
+    """
+    if len(grid.places) != 1 or grid.mask is not None:
+        raise UsageError("A mask needs a grid of one map that has none yet.")
+    lattice = grid.places[0]
+    if kind_of(path) == "tiff":
+        blocks = _blocks_of_raster(path, lattice)
+    elif Path(path).suffix.lower() in (".geojson", ".json"):
+        blocks = _blocks_of_polygons(path, lattice)
+    else:
+        blocks = _blocks_of_text(path, lattice)
+    return grid.with_mask(mask_of_blocks(grid, blocks, source))
+
+
+def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
+    name = os.fspath(path)
+    if kind_of(path) != "text":
+        raise InputError("A mask is a text with codes, or a GeoTIFF.", file=name)
+    data = guard(name, partial(Path(path).read_bytes))
+    if b"\0" in data:
+        raise InputError(BINARY, file=name)
+    # Codes are ASCII; whatever stands beside them need not be read.
+    lines: list[int] = []
+    codes: list[str] = []
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), start=1):
+        text = line.partition("#")[0].replace(";", ",").replace("\t", ",")
+        code = next(csv.reader([text]), [""])[0].strip() if text.strip() else ""
+        if code:
+            lines.append(number)
+            codes.append(code)
+    if codes and not _is_code(lattice, codes[0]):
+        # A header: digits in it, as in GITTER_ID_1km, make it no code.
+        header = len(codes) > 1 and _is_code(lattice, codes[1])
+        if header or not any(letter.isdigit() for letter in codes[0]):
+            del lines[0], codes[0]
+    if not codes:
+        raise InputError("The mask has no codes.", file=name)
+    try:
+        return blocks_of_codes(lattice, codes)
+    except CodeError as error:
+        raise InputError(error.rule, file=name, row=lines[error.position]) from None
+
+
+def _is_code(lattice: Lattice, code: str) -> bool:
+    try:
+        blocks_of_codes(lattice, [code])
+    except CodeError:
+        return False
+    return True
+
+
+def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
+    import rasterio.features
+    import shapely
+    from pyproj import Transformer
+
+    name = os.fspath(path)
+    if lattice.crs is None or lattice.transform is None:
+        raise UsageError("A mask of polygons needs a grid with a place on the Earth.")
+    data = guard(name, partial(Path(path).read_bytes))
+    try:
+        document = json.dumps(parse_json(data))  # GEOS follows brackets as deep as they go
+        shapes = shapely.get_parts(shapely.from_geojson(document))
+    except (shapely.errors.GEOSException, ValueError):
+        raise InputError("The mask is no GeoJSON.", file=name) from None
+    if not {*shapely.get_type_id(shapes)} <= {3, 6}:  # polygons and multipolygons
+        raise InputError("A mask is made of polygons.", file=name)
+    step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
+    shapes = shapely.segmentize(shapes, step)
+    move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
+    shapes = shapely.transform(
+        shapes, lambda points: np.stack(move.transform(*points.T), axis=1), include_z=False
+    )
+    if not shapes.size or not np.isfinite(shapely.get_coordinates(shapes)).all():
+        raise InputError("The mask's polygons are empty or reach beyond the CRS.", file=name)
+    inside = rasterio.features.rasterize(
+        ((shape, 1) for shape in shapes),
+        out_shape=(lattice.rows, lattice.cols),
+        transform=rasterio.Affine(*lattice.transform),
+        all_touched=True,
+        dtype=np.uint8,
+    )
+    return blocks_of_array(inside.astype(np.bool_))
+
+
+def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
+    inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
+    for part in aligned_parts(path, lattice, 1):
+        here = part.valid & (part.values != 0)
+        rows = (part.rows >= 0) & (part.rows < lattice.rows)
+        cols = (part.cols >= 0) & (part.cols < lattice.cols)
+        inside[np.ix_(part.rows[rows], part.cols[cols])] = here[np.ix_(rows, cols)]
+    return blocks_of_array(inside)

@@ -1,0 +1,179 @@
+"""Named polygons from files, as areas to sum counts over."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.opening import parse_json
+from geodp.io.read.sources import FilePath, guard, kind_of
+
+NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
+"""Fields that name polygons, the first that is there."""
+
+FORMATS = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb\x03fgb"}
+"""How files begin that GDAL reads, by the endings of their names."""
+
+CRS84 = "OGC:CRS84"
+"""Longitude and latitude on WGS 84: the CRS of all GeoJSON."""
+
+
+def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
+    """Polygons by name, in the grid's CRS.
+
+    Parameters
+    ----------
+    path : path
+        GeoJSON (RFC 7946: longitude and latitude, which are moved to the grid's CRS); with
+        pyogrio installed also GeoPackage, Shapefile and FlatGeobuf, in the grid's CRS. GDAL's
+        other formats can name files and addresses, which are not followed.
+    grid : Grid
+        One map with a place on the Earth.
+    name : str, optional
+        Field of the names. Default: name, id or code in this order, else numbers from 1.
+
+    Returns
+    -------
+    dict of shapely geometry
+
+    Raises
+    ------
+    UsageError
+        A grid without a CRS, a CRS other than the grid's, or a field that is not there.
+    InputError
+        A file that is unreadable or holds anything but polygons with names that differ.
+    """
+    import shapely
+
+    file = os.fspath(path)
+    if len(grid.places) != 1 or grid.places[0].crs is None:
+        raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+    kind_of(path)  # refuses what is not there
+    if Path(path).suffix.lower() in (".geojson", ".json"):
+        shapes, fields, crs = _geojson(path)
+    else:
+        shapes, fields, crs = _by_gdal(path)
+    shapes = _moved(shapes, crs, str(grid.places[0].crs))
+    if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
+        raise InputError("Areas are made of polygons.", file=file)
+    chosen = name or next((known for known in NAMES if known in fields), None)
+    if chosen is None:
+        names = [str(number) for number in range(1, shapes.size + 1)]
+    elif chosen in fields:
+        names = [str(value) for value in fields[chosen]]
+    else:
+        raise UsageError(f"The polygons have no field of this name; they have {', '.join(fields)}.")
+    if len(set(names)) < len(names):
+        raise InputError(f"The names in the field {chosen} do not differ.", file=file)
+    return dict(zip(names, shapes, strict=True))
+
+
+def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
+    import shapely
+
+    file = os.fspath(path)
+    data = guard(file, partial(Path(path).read_bytes))
+    try:
+        document = parse_json(data)
+        features = (
+            document["features"]
+            if document["type"] == "FeatureCollection"
+            else [document if document["type"] == "Feature" else {"geometry": document}]
+        )
+        shapes = shapely.from_geojson([json.dumps(feature["geometry"]) for feature in features])
+        properties = [feature.get("properties") or {} for feature in features]
+        names = [key for key in properties[0] if all(key in each for each in properties)]
+        return shapes, {key: [each[key] for each in properties] for key in names}, CRS84
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        pass
+    except shapely.errors.GEOSException:
+        pass
+    raise InputError("The file is no GeoJSON with polygons.", file=file)
+
+
+def _by_gdal(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
+    import shapely
+
+    try:
+        import pyogrio
+    except ImportError:
+        raise UsageError(
+            "Polygons are read from GeoJSON; for other formats install pyogrio."
+        ) from None
+    _require_known(Path(path))
+    try:
+        meta, _, shapes, values = pyogrio.raw.read(Path(path).resolve())
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
+        shapes = None
+    if shapes is None:
+        raise InputError("The file holds no polygons that GDAL reads.", file=os.fspath(path))
+    fields = {str(key): list(value) for key, value in zip(meta["fields"], values, strict=True)}
+    return shapely.from_wkb(shapes), fields, meta["crs"]
+
+
+def _require_known(path: Path) -> None:
+    """InputError for a file that GDAL could take for another format than it is called by.
+
+    GDAL asks all its drivers, and some follow what a text names. These formats begin with bytes
+    that no text has, so that their own driver is the one that answers.
+    """
+    begins = FORMATS.get(path.suffix.lower())
+    with path.open("rb") as file:
+        known = begins is not None and file.read(len(begins)) == begins
+    if not known:
+        raise InputError(
+            "Polygons are read from GeoJSON (.geojson), GeoPackage (.gpkg), Shapefile (.shp) and "
+            "FlatGeobuf (.fgb); this file is none, or is damaged.",
+            file=os.fspath(path),
+        )
+    if path.suffix.lower() == ".gpkg" and _computes(path):
+        raise InputError(
+            "A GeoPackage with views is not read, as these may call anything; export its tables.",
+            file=os.fspath(path),
+        )
+
+
+def _computes(path: Path) -> bool:
+    """Whether a database holds more than tables and their indices."""
+    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
+        try:
+            found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
+        except sqlite3.DatabaseError:
+            return True
+    return any(
+        kind == "view" or (str(sql).startswith("create virtual") and "using rtree" not in str(sql))
+        for kind, sql in found
+    )
+
+
+def _moved(shapes: Any, given: str | None, wanted: str) -> Any:
+    """Polygons in the grid's CRS; only GeoJSON's longitude and latitude are moved to it."""
+    import shapely
+    from pyproj import CRS, Transformer
+
+    if given is None or CRS.from_user_input(given).equals(
+        CRS.from_user_input(wanted), ignore_axis_order=True
+    ):
+        return shapes
+    if given != CRS84:
+        raise UsageError(f"The polygons have another CRS than the grid; bring them to {wanted}.")
+    move = Transformer.from_crs(given, wanted, always_xy=True)
+    step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
+    moved = shapely.transform(
+        shapely.segmentize(shapes, step),
+        lambda points: np.stack(move.transform(*points.T), axis=1),
+        include_z=False,
+    )
+    if not np.isfinite(shapely.get_coordinates(moved)).all():
+        raise UsageError("The polygons reach beyond the grid's CRS.")
+    return moved

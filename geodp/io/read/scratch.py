@@ -1,0 +1,145 @@
+"""How much memory readers may take, and files without names for what does not fit."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import OutputError, UsageError
+from geodp.io.read.sources import FilePath
+
+Columns: TypeAlias = tuple[NDArray[Any], ...]
+"""Keys (uint64[n]), counts (int64[n]) and perhaps numbers of records (int64[n])."""
+
+LEAST_MEMORY = 1 << 20
+"""Bytes below which a limit is a mistake."""
+
+_UNITS = {"": 1, "B": 1} | {
+    f"{letter}{form}": base**power
+    for power, letter in enumerate("KMGT", start=1)
+    for form, base in (("", 1024), ("iB", 1024), ("B", 1000))
+}
+
+
+def bytes_of(memory: int | str | None) -> int:
+    """A limit in bytes: of an int, of text such as ``"4GiB"``, or by default half the machine's.
+
+    Examples
+    --------
+    >>> bytes_of("8MiB"), bytes_of("1.5 GB"), bytes_of(2**21)
+    (8388608, 1500000000, 2097152)
+    """
+    if memory is None:
+        return _machine() // 2
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", str(memory).strip())
+    units = {unit.upper(): size for unit, size in _UNITS.items()}
+    if isinstance(memory, bool) or not found or found[2].upper() not in units:
+        raise UsageError("Memory is a number of bytes or a size such as 512MiB or 4GiB.")
+    size = int(float(found[1]) * units[found[2].upper()])
+    if size < LEAST_MEMORY:
+        raise UsageError("Readers need a memory of at least 1MiB.")
+    return size
+
+
+def _machine() -> int:
+    """Bytes of memory that this machine or its container has."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        found = 8 << 30
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(limit, encoding="ascii") as file:
+                found = min(found, int(file.read()))
+        except (OSError, ValueError):  # no container, or one without a limit
+            continue
+    return max(found, 2 * LEAST_MEMORY)
+
+
+def require_scratch(folder: FilePath | None) -> None:
+    """Raise UsageError for a folder that cannot hold scratch files."""
+    if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
+        raise UsageError("The scratch folder must exist and be writable (--scratch, scratch=).")
+
+
+class Spill:
+    """Blocks of columns in a file of the operator's own that has no name.
+
+    The system frees its space when it is closed and when the process ends, however it ends, so
+    that no confidential data stays behind and no other user can open it.
+
+    Parameters
+    ----------
+    folder : path or None
+        Default: the system's folder for temporary files.
+
+    Raises
+    ------
+    OutputError
+        The disk is full, or refuses.
+    """
+
+    def __init__(self, folder: FilePath | None) -> None:
+        self._blocks: list[tuple[int, list[tuple[Any, int]]]] = []
+        self._end = 0
+        self._file: IO[bytes] = self._tried(
+            lambda: tempfile.TemporaryFile(dir=folder, buffering=0, prefix="geodp-")  # noqa: SIM115
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes written."""
+        return self._end
+
+    def write(self, columns: Sequence[NDArray[Any]]) -> None:
+        """Add a block."""
+        self._blocks.append((self._end, [(column.dtype, column.size) for column in columns]))
+        for column in columns:
+            view = np.ascontiguousarray(column).data.cast("B")
+            self._end += view.nbytes
+            while view.nbytes:
+                view = view[self._tried(lambda rest=view: self._file.write(rest)) :]
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def read(self, number: int) -> Columns:
+        """A block, by its number."""
+        start, forms = self._blocks[number]
+        self._file.seek(start)
+        columns = tuple(np.empty(size, dtype) for dtype, size in forms)
+        for column in columns:
+            view = column.data.cast("B")
+            while view.nbytes:
+                got = self._tried(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
+                if not got:
+                    raise OutputError("A scratch file was cut off by something else; run again.")
+                view = view[got:]
+        return columns
+
+    def close(self) -> None:
+        """Free the space."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+    @staticmethod
+    def _tried(step: Any) -> Any:
+        try:
+            return step()
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            why = "its disk is full" if full else error.strerror or "the disk refused"
+        raise OutputError(
+            f"A scratch file cannot be used: {why}. Choose a folder on another disk "
+            "(--scratch, scratch=) or a higher limit (--memory, memory=)."
+        )

@@ -1,0 +1,162 @@
+"""Counts gathered over files: the policies for rows outside the domain and for duplicates."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import OUTSIDE, Grid
+from geodp.io.read.columns import Rows, Table
+from geodp.io.read.external_sort import Runs
+from geodp.io.read.scratch import LEAST_MEMORY, bytes_of
+from geodp.io.read.sources import FilePath
+from geodp.io.read.survey import Survey
+from geodp.table.counts import UNSTATED, CountTable
+
+Outside: TypeAlias = Literal["error", "crop", "drop"]
+"""What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
+extent and refuses it inside, where only a mask can exclude it."""
+OUTSIDE_RULES = ("error", "crop", "drop")
+
+Duplicates: TypeAlias = Literal["error", "sum"]
+
+
+class Tally:
+    """The rows of one table on a grid, until all files are read.
+
+    Parameters
+    ----------
+    grid : Grid
+    outside : {"error", "crop", "drop"}
+        See ``Outside``.
+    duplicates : {"error", "sum"}
+        What becomes of a cell that is there twice.
+    within : bool
+        Whether "sum" also holds for a cell that is twice in one file.
+    memory, scratch
+        See :class:`geodp.io.read.external_sort.Runs`.
+
+    Attributes
+    ----------
+    survey : Survey
+        What was read.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        outside: Outside,
+        duplicates: Duplicates,
+        *,
+        within: bool = True,
+        memory: int | str | None = None,
+        scratch: FilePath | None = None,
+    ) -> None:
+        one_of("outside", outside, OUTSIDE_RULES)
+        one_of("duplicates", duplicates, ("error", "sum"))
+        self.grid = grid
+        self.survey = Survey()
+        self._outside = outside
+        self._within = within
+        # What is summed may be other dates or parts: nothing tells how often a person is in it.
+        self._bound = None if duplicates == "sum" else UNSTATED
+        share = bytes_of(memory)
+        self._file: Runs | None = None
+        if duplicates == "sum" and not within:  # every file by itself first
+            share = max(share // 2, LEAST_MEMORY)
+            self._file = Runs(share, scratch, recorded=True)
+        self._of_file = share, scratch
+        self._whole = Runs(share, scratch, recorded=duplicates == "error")
+        self._tables: list[Table] = []
+        self._starts: list[int] = []
+        self._next = 0
+
+    def add(self, rows: Rows, index: NDArray[np.int64], count: NDArray[np.int64]) -> None:
+        """Take in rows: cell indices int64[d, n] and counts int64[n].
+
+        Raises InputError for a cell outside the domain, where those are not dropped, and for a
+        duplicate inside an earlier file, where there must be none.
+        """
+        rows, key, inside = place(self.grid, rows, index, self._outside)
+        self.survey.place(rows.table.name, count, inside)
+        count = count if inside is None else count[inside]
+        if not self._tables or rows.table is not self._tables[-1]:
+            if self._tables and rows.table.name != self._tables[-1].name:
+                self._end_file()
+            self._tables.append(rows.table)
+            self._starts.append(self._next)
+        if not key.size:
+            return
+        record = self._starts[-1] + rows.records(key.size)
+        self._next = int(record[-1]) + 1
+        (self._file or self._whole).add(key, count, record)
+
+    def table(self) -> CountTable:
+        """The table of all rows; once only.
+
+        Raises InputError for a duplicate that is not to be summed, at its second row.
+        """
+        self._end_file()
+        key, count = self._whole.arrays()
+        self._check(self._whole)
+        read = self.survey.reading()
+        return CountTable.of_cells(self.grid, key, count, bound=self._bound, reading=read)
+
+    def _end_file(self) -> None:
+        """Add up what was there of one file."""
+        if self._file is None:
+            return
+        for key, count in self._file.blocks():
+            self._whole.add(key, count)
+        self._check(self._file)
+        share, scratch = self._of_file
+        self._file = Runs(share, scratch, recorded=True)
+
+    def _check(self, runs: Runs) -> None:
+        """Refuse duplicates."""
+        if runs.again is None:
+            return
+        before, again = (bisect_right(self._starts, record) - 1 for record in runs.again)
+        same = self._tables[before].name == self._tables[again].name
+        rule = (
+            "The cell is in this file already; a file lists a cell once."
+            if same
+            else "The cell is in an earlier file already; if the files hold shares of the same "
+            "cell, as files of prefectures do, choose --duplicates sum "
+            '(duplicates="sum").'
+        )
+        if self._within:
+            rule = (
+                "The cell is there already; if its counts add up, choose --duplicates sum "
+                '(duplicates="sum").'
+            )
+        table = self._tables[again]
+        row = table.line(runs.again[1] - self._starts[again])
+        raise InputError(rule, file=table.name, row=row)
+
+
+def place(
+    grid: Grid, rows: Rows, index: NDArray[np.int64], outside: Outside
+) -> tuple[Rows, NDArray[np.uint64], NDArray[np.bool_] | None]:
+    """Keys uint64[n] of the rows inside the domain, those rows, and which they are (None: all).
+
+    Raises InputError for a cell outside the domain, where those are not dropped.
+    """
+    inside = grid.contains(index)
+    if inside.all():
+        return rows, grid.order.encode(index), None
+    if outside != "drop":
+        refused = ~inside if outside == "error" else grid.in_extent(index) & ~inside
+        if refused.any():
+            raise rows.error(int(refused.argmax()), OUTSIDE)
+    return rows.select(inside), grid.order.encode(index[:, inside]), inside
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise UsageError for a choice that is not allowed."""
+    if value not in allowed:
+        raise UsageError(f"{name} is one of {', '.join(allowed)}.")

@@ -1,0 +1,1 @@
+"""Whether a release holds what it says."""

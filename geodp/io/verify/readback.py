@@ -1,0 +1,356 @@
+"""Read a written release back: its card, its grid with the mask, and its table.
+
+It may be a stranger's: nothing is opened but plain files inside its folder that the card lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+from rasterio.errors import RasterioError
+
+from geodp.errors import GeodpError, VerificationError, printable
+from geodp.grid.axes import Attribute, Mask
+from geodp.grid.codes import JISMesh, code_system
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.lattice import Lattice, crs_text
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.io.folder.staging import CARD, PARTS_SCHEMA, SCHEMA
+from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
+from geodp.io.read.hierarchy import read_regions, regions_file
+from geodp.io.verify.tileset import read_tileset
+from geodp.io.write import geotiff, pixels, tables
+from geodp.io.write.uncertainty import beside_of
+from geodp.privacy.event import Event
+from geodp.table.counts import Counts, ReleasedTable
+
+BROKEN = (
+    GeodpError,
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    RasterioError,
+    pa.ArrowException,
+)
+"""What files that somebody else has changed may raise when they are read.
+
+Arrow's errors hold one that says that memory is short, which is no fault of the files: MemoryError
+goes first.
+"""
+
+
+NEEDED = (
+    "name",
+    "release_id",
+    "files",
+    "domain",
+    "guarantee",
+    "private",
+    "mechanism",
+    "expected_error",
+)
+"""What a card must have to be read."""
+
+NAME = re.compile(r"\w[\w-]*")
+"""A release's name: a file name, and no path."""
+
+EXACT = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?")
+"""An exact number of the card; an exponent could ask for more digits than memory holds."""
+
+
+def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]:
+    """The released table and the card of a written release.
+
+    Parameters
+    ----------
+    path : path
+        The release's folder, or its ``public`` folder alone.
+
+    Returns
+    -------
+    table : ReleasedTable
+        A mask is that of the raster, and regions are those of their table beside it; without
+        that file the grid has none, as the card keeps their source and digest only.
+    card : dict
+
+    Raises
+    ------
+    VerificationError
+        There is no release, or its table, its raster's mask or its table of regions does not fit
+        its card.
+    """
+    folder = public_folder(path)
+    card = read_card(folder)
+    return read_table(folder, card, masked=True), card
+
+
+def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedTable:
+    """The released table; ``masked``: on the domain of the raster's mask, if there is one."""
+    try:
+        grid, event = ordered_grid_of(folder, card), _event(card)
+        if masked and (mask := _mask(folder, card)) is not None:
+            grid = grid.with_mask(mask)
+        rows = parquet_rows(folder, card)
+        count, index = counts_of(rows, card), index_of(rows, grid)
+        key = grid.encode(index)
+        if has_regions(card) and grid.regions is None:  # nothing tells their order
+            rank = np.argsort(key)
+            key, count = key[rank], count[rank]
+    except MemoryError:
+        raise
+    except BROKEN as error:
+        raise VerificationError(f"{folder} cannot be read back: {error}") from error
+    if not (key[1:] > key[:-1]).all():
+        raise VerificationError(f"{folder} cannot be read back: its rows are not in key order.")
+    return ReleasedTable(grid, key, count, event)
+
+
+def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
+    """The mask that the raster's empty cells tell; None without a mask or without a raster."""
+    stated = card["domain"]["mask"]
+    if stated is None or not raster_file(folder, card).is_file():
+        return None
+    grid = grid_of(card["domain"])
+    place = grid.places[0]
+    with open_map(folder, card) as raster:
+        require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
+        inside = np.empty(raster.shape, np.bool_)
+        for _, window in pixels.windows(place):
+            piece = ~np.isnan(raster.read(1, window=window))
+            inside[window.row_off : window.row_off + window.height] = piece
+    if place.northwards:
+        inside = inside[::-1]
+    mask = mask_of_blocks(grid, _aligned(inside), stated["source"])
+    require(mask.sha256 == stated["sha256"], "The raster's mask is not the card's.")
+    return mask
+
+
+def _aligned(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The true cells as squares, int64[4, n]: the largest that all of them can be made of."""
+    side = 1
+    while not any(size % 2 for size in inside.shape):
+        quarters = [inside[row::2, col::2] for row in (0, 1) for col in (0, 1)]
+        if not all((quarter == quarters[0]).all() for quarter in quarters):
+            break
+        inside, side = quarters[0], 2 * side
+    return blocks_of_array(inside) * side
+
+
+def public_folder(path: str | Path) -> Path:
+    """The folder of a release's public files; VerificationError where there is none."""
+    for folder in (Path(path, "public"), Path(path)):
+        if (folder / CARD).is_file():
+            return folder
+    raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card in a public folder; VerificationError for one that this version cannot read."""
+    strange = strange_entry(folder)
+    if strange is not None:
+        raise VerificationError(
+            f"{printable(strange)} is a link or a device; a release has plain files only."
+        )
+    try:
+        card = read_json(folder / CARD)
+    except (OSError, ValueError) as error:
+        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
+    schema = card.get("schema") if isinstance(card, dict) else None
+    if schema not in (SCHEMA, PARTS_SCHEMA):
+        raise VerificationError(
+            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
+        )
+    missing = {*NEEDED} - set(card)
+    if missing:
+        raise VerificationError(f"The card lacks {', '.join(sorted(missing))}.")
+    try:
+        require(NAME.fullmatch(card["name"]) is not None, "The card's name is no file name.")
+        for entry in card["files"]:
+            require(_inside(entry["name"], card), "The card lists a file outside the folder.")
+    except (LookupError, TypeError) as error:
+        raise VerificationError("The card names no files.") from error
+    return dict(card)
+
+
+def _inside(name: str, card: dict[str, Any]) -> bool:
+    """Whether a file is named that lies in the folder, or among its parts."""
+    folder, slash, file = name.rpartition("/")
+    parts = (f"{card['name']}.parquet", f"{card['name']}.tiles")
+    plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name
+    return plain and (not slash or (in_parts(card) and folder in parts))
+
+
+def in_parts(card: dict[str, Any]) -> bool:
+    """Whether a release has its Parquet table in several files, and no other."""
+    return bool(card["schema"] == PARTS_SCHEMA)
+
+
+def raster_file(folder: Path, card: dict[str, Any]) -> Path:
+    """The raster of a release, or what joins its tiles; perhaps there is none."""
+    return folder / f"{card['name']}.{'vrt' if in_parts(card) else 'tif'}"
+
+
+@contextmanager
+def open_map(folder: Path, card: dict[str, Any]) -> Iterator[Any]:
+    """The raster of a release, open for reading: a dataset of rasterio, or a `Tileset`."""
+    path = raster_file(folder, card)
+    if in_parts(card):
+        yield read_tileset(path, {entry["name"] for entry in card["files"]})
+        return
+    with geotiff.quiet(), open_raster(path) as raster:
+        yield raster
+
+
+def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:
+    """The Parquet file of a release, or its parts in key order."""
+    whole = folder / f"{card['name']}.parquet"
+    if not in_parts(card):
+        return [whole]
+    listed = (folder / entry["name"] for entry in card["files"])
+    found = sorted(path for path in listed if path.parent == whole)
+    require(bool(found), f"The card lists no part of {whole.name}.")
+    return found
+
+
+def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
+    """The table of the Parquet file or its parts, without geometry."""
+    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], beside_of(card)))
+    files = parquet_files(folder, card)
+    rows = [open_parquet(path).read(columns=columns) for path in files]
+    require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
+    return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
+
+
+def kind_of(card: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether the counts are whole, and whether none is negative."""
+    return bool(card["mechanism"]["whole"]), bool(card["mechanism"]["nonnegative"])
+
+
+def counts_of(rows: Any, card: dict[str, Any]) -> Counts:
+    """The counts int64[n] or float64[n] of an Arrow table.
+
+    Raises VerificationError for counts that the card's method cannot have released.
+    """
+    whole, nonnegative = kind_of(card)
+    column = rows[card["name"]]
+    kind = "int64" if whole else "double"
+    require(str(column.type) == kind, f"The counts have the type {column.type}, not {kind}.")
+    require(column.null_count == 0, "Some counts are missing.")
+    count: Counts = column.to_numpy()
+    require(bool(np.isfinite(count).all()), "Some counts are not finite.")
+    if nonnegative:
+        require(bool((count > 0).all()), "Some counts are 0 or negative.")
+    require(bool((count != 0).all()), "Some counts are 0.")
+    return count
+
+
+def require(ok: bool, sentence: str) -> None:
+    """Raise VerificationError with a sentence where something does not hold."""
+    if not ok:
+        raise VerificationError(sentence)
+
+
+def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
+    """Cell indices int64[d, n] of the rows of an Arrow table."""
+    return np.stack(list(_axes(rows, grid)))
+
+
+def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
+    for number, place in enumerate(grid.places):
+        yield from tables.parse_codes(place, texts_of(rows.column(number)))
+    for axis in range(len(grid.extents)):
+        yield rows[f"axis{axis}"].to_numpy()
+    for attribute in grid.attributes:
+        at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
+        require(at.null_count == 0, f"Unknown labels of {attribute.name}.")
+        yield at.to_numpy().astype(np.int64)
+
+
+def has_regions(card: dict[str, Any]) -> bool:
+    """Whether the cells are in the order of an office's regions."""
+    return isinstance(card["domain"]["order"], dict)
+
+
+def ordered_grid_of(folder: Path, card: dict[str, Any]) -> Grid:
+    """The grid of a card with the regions of their table, if it is in the folder.
+
+    Raises VerificationError where the table is not the card's.
+    """
+    grid = grid_of(card["domain"])
+    path = folder / regions_file(card["name"])
+    if not has_regions(card) or not path.is_file():
+        return grid
+    order = card["domain"]["order"]
+    stated = order["regions"]
+    found = read_regions(path, grid, source=stated["source"], delimiter=",", encoding="utf-8")
+    require(found.sha256 == stated["sha256"], "The table of regions is not the card's.")
+    axes, radices = (tuple(order[name]) for name in ("axes", "radices"))
+    return grid.with_order(RegionOrder(axes, radices, regions=found))
+
+
+def grid_of(domain: dict[str, Any]) -> Grid:
+    """The grid of a card, without its mask and, in the order of regions, without these."""
+    places = tuple(_lattice(place) for place in domain["places"])
+    attributes = tuple(Attribute(a["attribute"], tuple(a["labels"])) for a in domain["attributes"])
+    sizes = list(domain["axes"].values())
+    extents = tuple(sizes[2 * len(places) : len(sizes) - len(attributes)])
+    grid = Grid(places, attributes, extents)
+    if domain["order"] == "Morton" or isinstance(domain["order"], dict):
+        return grid
+    return grid.with_order(Order(*map(tuple, domain["order"])))
+
+
+def _lattice(place: dict[str, Any]) -> Lattice:
+    system = None if place["code"] is None else code_system(place["code"])
+    crs = place["crs"]
+    if system is None or crs != system.crs:
+        crs = crs_text(crs)  # GDAL would follow one that is an address or a path
+    if isinstance(system, JISMesh) and crs != system.crs:
+        system = JISMesh(system.level, crs)
+    sizes = (place["rows"], place["cols"], *place["first"])
+    require(all(type(size) is int for size in sizes), "Rows and columns are whole numbers.")
+    rows, cols, row0, col0 = sizes
+    transform = place["transform"] and tuple(place["transform"])
+    return Lattice(rows, cols, system, row0, col0, crs, transform)
+
+
+def _event(card: dict[str, Any]) -> Event:
+    said = card["guarantee"]
+    event = Event(
+        said["mechanism"],
+        _exact(said["epsilon"]),
+        said["neighbours"],
+        said["contribution"],
+        said["enforced"],
+        said["l1_sensitivity"],
+        said["unit"],
+        said["key_origin"],
+        _exact(said["rho"]),
+        _exact(said["delta"]),
+    )
+    stated = {**said, "mechanism": card["mechanism"]["spec"]}
+    if any(stated.get(key) != value for key, value in event.describe().items()):
+        raise VerificationError("The card's guarantee contradicts itself.")
+    return event
+
+
+def _exact(text: str | None) -> Fraction | None:
+    if text is None:
+        return None
+    require(EXACT.fullmatch(text) is not None, "An exact number of the card is none.")
+    return Fraction(text)

@@ -1,0 +1,376 @@
+"""Check that a written release agrees with itself. Public data only."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from geodp.accuracy.areas import areas_of
+from geodp.errors import VerificationError
+from geodp.grid.lattice import Lattice
+from geodp.io.crs import same_crs, same_geo_metadata
+from geodp.io.folder.manifest import SUMS, read_sums, sha256
+from geodp.io.folder.parts import parts_id
+from geodp.io.folder.publication import release_id
+from geodp.io.folder.staging import CARD
+from geodp.io.opening import open_parquet, parse_json
+from geodp.io.verify.readback import (
+    BROKEN,
+    counts_of,
+    grid_of,
+    has_regions,
+    in_parts,
+    index_of,
+    kind_of,
+    open_map,
+    parquet_files,
+    parquet_rows,
+    public_folder,
+    raster_file,
+    read_card,
+    read_release_table,
+    read_table,
+    require,
+)
+from geodp.io.verify.tileset import Tileset
+from geodp.io.write import geotiff, pixels, tables
+from geodp.io.write.areas import area_rows, file_names
+from geodp.io.write.uncertainty import ERROR, HIGH, LOW, Intervals, standard_error_of
+from geodp.table.counts import ReleasedTable
+
+__all__ = ["Check", "read_release_table", "verify"]
+
+
+IntervalsOf = Callable[[ReleasedTable], Intervals]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question asked of a release.
+
+    Attributes
+    ----------
+    name : str
+    ok : bool
+    detail : str
+        What was found, in a sentence.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check]:
+    """Ask a written release whether its files agree with each other and with the card.
+
+    Parameters
+    ----------
+    path : path
+        The release's folder, or its ``public`` folder alone.
+    intervals : callable, optional
+        From a released table to the intervals of its cells,
+        :func:`geodp.release.release.intervals_of`, to work these out again. Without it they are
+        asked only to hold their counts.
+
+    Returns
+    -------
+    list of Check
+        In the order asked. After an unreadable card, the checks that need it are left out.
+
+    Raises
+    ------
+    VerificationError
+        There is no release at ``path``.
+    MemoryError
+        There is too little memory to ask, which says nothing of the release.
+    """
+    folder = public_folder(path)
+    try:
+        card = read_card(folder)
+    except VerificationError as error:
+        return [Check("card", False, str(error))]
+    checks = [Check("card", True, f"schema {card['schema']}, release {card.get('release_id')}")]
+    questions: list[tuple[str, Callable[[Path, dict[str, Any]], str]]] = [
+        ("checksums", _ask_checksums),
+        ("files", _ask_files),
+        ("release id", _ask_identity),
+        ("counts", _ask_counts),
+        ("cells", _ask_cells),
+        ("standard error", _ask_standard_error),
+        ("intervals", partial(_ask_intervals, intervals)),
+        ("csv", _ask_csv),
+        ("areas", _ask_areas),
+        ("raster", _ask_raster),
+        ("mask", _ask_mask),
+        ("coordinates", _ask_coordinates),
+        ("geometry", _ask_geometry),
+        ("restricted", _ask_restricted),
+    ]
+    for name, ask in questions:
+        try:
+            checks.append(Check(name, True, ask(folder, card)))
+        except MemoryError:
+            raise
+        except BROKEN as error:
+            checks.append(Check(name, False, str(error) or type(error).__name__))
+    return checks
+
+
+def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
+    sums = read_sums(folder)
+    listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
+    require({*sums} == {*listed, CARD}, f"{SUMS} and the card list different files.")
+    for name, digest in sums.items():
+        require((folder / name).is_file(), f"{name} is missing.")
+        found = sha256(folder / name)
+        require(
+            found == digest == listed.get(name, digest), f"{name} was changed: its SHA-256 differs."
+        )
+    return f"all {len(sums)} files have the listed SHA-256"
+
+
+def _ask_files(folder: Path, card: dict[str, Any]) -> str:
+    listed = {entry["name"] for entry in card["files"]} | {CARD, SUMS}
+    there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
+    require(not extra, f"Files that the card does not list: {', '.join(extra)}.")
+    return "the folder holds nothing that is not listed"
+
+
+def _ask_identity(folder: Path, card: dict[str, Any]) -> str:
+    if in_parts(card):
+        found = parts_id(card["files"], card)
+        require(
+            found == card["release_id"], "The release id is not that of the parts and the card."
+        )
+        return f"{found}, of the parts and the card"
+    found = release_id(folder / f"{card['name']}.csv", card)
+    require(found == card["release_id"], "The release id is not that of the CSV and the card.")
+    return f"{found}, of the CSV and the card"
+
+
+def _ask_counts(folder: Path, card: dict[str, Any]) -> str:
+    count = counts_of(parquet_rows(folder, card), card)
+    whole, nonnegative = kind_of(card)
+    cells = "cells above 0" if nonnegative else "cells that are not 0"
+    total = f"{int(count.sum()):,}" if whole else f"{float(count.sum()):,.1f}"
+    return f"{count.size:,} {cells}, {total} in all, {'whole' if whole else 'real'} numbers"
+
+
+def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
+    table = read_table(folder, card, masked=False)
+    again, stated = dict(table.grid.describe()), dict(card["domain"])
+    unknown = has_regions(card) and table.grid.regions is None
+    varying = ["mask", "cells"] if stated["mask"] is not None else []
+    for name in ["cells", "order", "key_bits"] if unknown else varying:
+        again.pop(name), stated.pop(name)
+    require(again == stated, "The card's domain does not describe a grid.")
+    if unknown:
+        return "codes lie in the extent, each once; there is no table of the regions to ask"
+    return "codes lie in the domain, each once, in key order"
+
+
+def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
+    stated = standard_error_of(card)
+    if stated is None:
+        schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
+        require(ERROR not in schema.names, "There are standard errors; the card has none.")
+        return "none: the error depends on the data"
+    written = parquet_rows(folder, card)[ERROR].to_numpy()
+    usual = float(card["expected_error"]["blocks"][0]["standard_error"])
+    require(bool((written > 0).all() and (written <= stated).all()), f"Not all are up to {stated}.")
+    if usual == stated:
+        require(bool((written == stated).all()), f"The column is not {stated} everywhere.")
+        return f"{stated} a cell, as in the card"
+    return f"up to {stated} a cell, as in the card"
+
+
+def _ask_intervals(again: IntervalsOf | None, folder: Path, card: dict[str, Any]) -> str:
+    if standard_error_of(card) is None:
+        return "none: the error depends on the data"
+    rows = parquet_rows(folder, card)
+    low, count, high = (rows[name].to_numpy() for name in (LOW, card["name"], HIGH))
+    require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
+    if again is None:
+        return "hold their counts"
+    try:
+        table = read_table(folder, card, masked=True)
+    except VerificationError:  # which other questions explain
+        return "hold their counts; not worked out again, as the table cannot be read"
+    if table.grid.describe() != card["domain"]:
+        return "hold their counts; not worked out again, as the domain is not all here"
+    intervals = again(table)
+    ends = intervals.of(table.key)
+    require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
+    if in_parts(card) or not raster_file(folder, card).is_file():
+        return "those of the released counts, worked out again"
+    bands = geotiff.band_count(table.grid)
+    with open_map(folder, card) as raster:
+        if raster.count != 3 * bands + 1 or raster.shape != table.grid.shape[:2]:
+            return "those of the released counts, worked out again; the raster is another one"
+        drawn = pixels.Pixels(table)
+        for number, window in pixels.windows(table.grid.places[0]):
+            for band in range(bands):
+                counts = pixels.background(table.grid, window)
+                drawn.dense(number, band, counts)
+                expected = pixels.ends_in(table.grid, counts, window, band, intervals)
+                for after, end in zip((bands + 2, 2 * bands + 2), expected, strict=True):
+                    found = raster.read(band + after, window=window)
+                    require(_near(found, end), "The raster's intervals are not the release's.")
+    return "those of the released counts, worked out again, in tables and raster"
+
+
+def _near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:
+    """Whether numbers are the same but for the digits that are not written."""
+    return bool(np.allclose(found, expected, rtol=1e-6, atol=2e-3, equal_nan=True))
+
+
+def _ask_csv(folder: Path, card: dict[str, Any]) -> str:
+    if in_parts(card):
+        return "none: a release in parts has Parquet only"
+    _require_same_csv(folder / f"{card['name']}.csv", parquet_rows(folder, card))
+    return "equal to the Parquet file, row by row"
+
+
+def _require_same_csv(path: Path, rows: Any) -> None:
+    """VerificationError where a CSV file holds anything else than an Arrow table."""
+    types = dict(zip(rows.schema.names, rows.schema.types, strict=True))
+    options = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+    parse = pa.csv.ParseOptions(newlines_in_values=True)
+    written = pa.csv.read_csv(path, convert_options=options, parse_options=parse)
+    require(written.schema.names == rows.schema.names, "CSV and Parquet have different columns.")
+    require(written.num_rows == rows.num_rows, "CSV and Parquet have different numbers of rows.")
+    for name in rows.schema.names:
+        require(
+            written[name].combine_chunks().equals(rows[name].combine_chunks()),
+            f"CSV and Parquet differ in the column {name}.",
+        )
+
+
+def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
+    table = read_table(folder, card, masked=False)
+    stems = {} if in_parts(card) else file_names(table.grid, card["name"])
+    for areas in areas_of(table, None) if stems else ():
+        stem = stems[areas.level]
+        rows = open_parquet(folder / f"{stem}.parquet").read()
+        found = rows[card["name"]].to_numpy()
+        require(np.array_equal(found, areas.count), f"{stem} has other sums than its cells.")
+        again = area_rows(areas, card["name"])
+        same = all(
+            rows[column].combine_chunks().equals(again[column].combine_chunks())
+            for column in again.schema.names
+        )
+        require(same, f"{stem} names other areas than its cells.")
+        columns = [n for n in rows.schema.names if n not in ("geometry", "bbox")]
+        _require_same_csv(folder / f"{stem}.csv", rows.select(columns))
+    return f"{', '.join(stems)}: the sums of their cells" if stems else "none"
+
+
+def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
+    table = read_table(folder, card, masked=False)
+    reason = geotiff.why_no_raster(table)
+    if in_parts(card):
+        omitted = {entry["name"]: entry["why"] for entry in card["left_out"]}
+        reason = omitted.get(raster_file(folder, card).name)
+    if reason is not None:
+        return f"none: {reason}"
+    place, drawn = table.grid.places[0], pixels.Pixels(table)
+    error, counted = standard_error_of(card), geotiff.band_count(table.grid)
+    bands = counted * (1 if error is None or in_parts(card) else 3) + (error is not None)
+    with open_map(folder, card) as raster:
+        require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
+        require(raster.count == bands, f"The raster has not {bands} bands.")
+        require(_lies_at(raster, place), "The raster lies elsewhere.")
+        inside = 0
+        for number, window in pixels.windows(place):
+            last = raster.read(counted + (error is not None), window=window)
+            outside = np.isnan(last)
+            inside += outside.size - int(outside.sum())
+            if error is not None:
+                require(bool((last[~outside] == last.dtype.type(error)).all()), "Wrong errors.")
+            for band in range(counted):
+                found = raster.read(band + 1, window=window).astype(np.float64)
+                expected = np.zeros(found.shape)
+                drawn.dense(number, band, expected)
+                same = np.where(outside, np.isnan(found) & (expected == 0), found == expected)
+                require(
+                    bool(same.all()),
+                    f"The raster differs from the table in band {band + 1}, "
+                    f"rows {window.row_off} to {window.row_off + window.height}.",
+                )
+    require(inside * counted == card["domain"]["cells"], "The raster's domain is not the card's.")
+    return "equal to the table, cell by cell"
+
+
+def _lies_at(raster: Any, place: Lattice) -> bool:
+    """Whether a raster has the transform and the CRS of a lattice."""
+    if place.transform is None:
+        return True
+    stated = geotiff.georeference(place)
+    found = raster.transform
+    if found is None or not found.almost_equals(stated["transform"], 1e-6 * abs(found.a)):
+        return False
+    if isinstance(raster, Tileset):
+        return same_crs(raster.srs, place.crs)
+    return bool(raster.crs == stated["crs"])
+
+
+def _ask_mask(folder: Path, card: dict[str, Any]) -> str:
+    if card["domain"]["mask"] is None:
+        return "none"
+    grid = read_table(folder, card, masked=True).grid
+    if grid.mask is None:
+        return "not checked: there is no raster that shows it"
+    require(grid.describe() == card["domain"], "The card's domain is not the mask's.")
+    return f"{grid.mask.cells:,} cells of the raster, with the card's SHA-256"
+
+
+def _ask_coordinates(folder: Path, card: dict[str, Any]) -> str:
+    grid = grid_of(card["domain"])
+    names = tables.centre_columns(grid)
+    if not names:
+        return "none: the codes say where the cells are, or nothing does"
+    rows = parquet_rows(folder, card)
+    index = index_of(rows, grid)
+    for name, expected in zip(names, tables.centres(grid, index), strict=True):
+        found = rows[name].to_numpy()
+        require(np.array_equal(found, expected), f"The column {name} differs from the codes.")
+    return f"{', '.join(names)} are the cells' centres"
+
+
+def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
+    grid = grid_of(card["domain"])
+    if not tables.has_geometry(grid):
+        return "none: the grid lies nowhere on the Earth"
+    for path in parquet_files(folder, card):
+        file = open_parquet(path)
+        require(
+            same_geo_metadata(parse_json((file.schema_arrow.metadata or {})[b"geo"]), grid),
+            "The GeoParquet metadata are not those of the domain.",
+        )
+        for batch in file.iter_batches(tables.ROW_GROUP):
+            index = index_of(pa.Table.from_batches([batch]), grid)
+            expected = tables.geometry(grid, index)
+            for name, column in zip(("geometry", "bbox"), expected, strict=True):
+                require(batch[name].equals(column), f"The column {name} differs from the codes.")
+    return "GeoParquet 1.1, outlines equal to the codes' cells"
+
+
+def _ask_restricted(folder: Path, card: dict[str, Any]) -> str:
+    hidden = folder.parent / "restricted"
+    if folder.name != "public" or not hidden.exists():
+        return "not here"
+    for path in (hidden, *hidden.rglob("*")):
+        mode = path.stat().st_mode
+        require(not mode & (stat.S_IRWXG | stat.S_IRWXO), f"{path.name} is open to others.")
+    return "readable by its owner only"

@@ -1,0 +1,275 @@
+"""The frame of a map: its size in pixels, its scale bar and the areas of its blocks.
+
+All of it is public and depends on the grid alone, so it is worked out before any noise is drawn.
+Lengths and sizes are exact ratios: a round domain has a round frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+
+if TYPE_CHECKING:
+    from pyproj import CRS
+
+MOST_BLOCKS = 1600
+"""Blocks that are drawn along one side at most; more cells are summed first."""
+
+LONG_SIDE = 1100
+"""Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
+
+MOST_SUMMED = 1 << 18
+"""Cells of a pixel that are looked at one by one."""
+
+SEEN = 1 << 5
+"""Places in a masked domain that a pixel is looked for at, and cells along its side."""
+
+MOST_PIXELS = 4096
+"""Of the longer side of a map whose cells are much wider than high, or higher than wide."""
+
+POLE = 89
+"""Degrees of latitude beyond which a cell is drawn as it would be there."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One place of a grid as it is drawn.
+
+    Attributes
+    ----------
+    place : Lattice
+    block : int
+        Side in cells of the square blocks that are drawn: a power of 2, so that blocks are nodes
+        of the release.
+    size : (int, int)
+        Width and height in pixels.
+    kilometres : Fraction or None
+        Width of a cell in the middle of the map, if the map lies on the Earth.
+    """
+
+    place: Lattice
+    block: int
+    size: tuple[int, int]
+    kilometres: Fraction | None
+
+    @classmethod
+    def of(cls, grid: Grid, number: int) -> Frame:
+        """Of a grid's place."""
+        place, block = grid.places[number], 1
+        while max(place.rows, place.cols) > block * MOST_BLOCKS:
+            block *= 2
+        width, height = cell_size(place)
+        high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height
+        longest = max(high, wide)
+        scale = Fraction(max(1, round(Fraction(LONG_SIDE, len(grid.places)) / longest)))
+        scale = min(scale, MOST_PIXELS / longest)
+        known = None if place.crs is None or place.transform is None else width
+        return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """Rows and columns of blocks; the last ones may be cut."""
+        return -(-self.place.rows // self.block), -(-self.place.cols // self.block)
+
+    def scale_bar(self, most: int) -> tuple[Fraction, Fraction] | None:
+        """Length in kilometres, and in pixels, of a bar of at most so many pixels.
+
+        None where the map lies nowhere on the Earth.
+
+        Examples
+        --------
+        >>> grid = Grid.regular((50, 50), crs="EPSG:3035", transform=(10000, 0, 0, 0, 10000, 0))
+        >>> Frame.of(grid, 0).scale_bar(220)
+        (Fraction(100, 1), Fraction(220, 1))
+        """
+        if self.kilometres is None:
+            return None
+        each = self.size[0] / (self.place.cols * self.kilometres)
+        length = round_length(min(most, self.size[0]) / each)
+        return length, length * each
+
+    def areas(self) -> NDArray[np.float64]:
+        """Area of blocks, in square kilometres, or in cells where it is not known.
+
+        Returns
+        -------
+        float64[rows, cols]
+            Blocks at the far edges are cut where the lattice ends.
+        """
+        place, block = self.place, self.block
+        row = np.append(np.arange(0, place.rows, block), place.rows)
+        col = np.append(np.arange(0, place.cols, block), place.cols)
+        if place.crs is None or place.transform is None:
+            return np.outer(np.diff(row), np.diff(col)).astype(np.float64)
+        crs = crs_of(place.crs)
+        x, south, _, north = place.edges_at(row, col)
+        y = south if place.northwards else north
+        unit = crs.axis_info[0].unit_conversion_factor
+        if not crs.is_geographic:
+            return np.outer(np.abs(np.diff(y)) * unit / 1e3, np.diff(x) * unit / 1e3)
+        # Snyder (1987), equation 3-12: area between two parallels of the ellipsoid.
+        major, flattening = _ellipsoid(crs)
+        eccentricity = math.sqrt(flattening * (2 - flattening))
+        sine = np.sin(y * unit)
+        zone = sine / (1 - (eccentricity * sine) ** 2)
+        if eccentricity:
+            zone = (zone + np.arctanh(eccentricity * sine) / eccentricity) / 2
+        minor = major * (1 - flattening)
+        return np.outer(minor**2 * np.abs(np.diff(zone)), np.diff(x) * unit / 1e6)
+
+
+@dataclass(frozen=True, eq=False)
+class Pixel:
+    """What a pixel sums: a block of cells of its place, all labels, all cells of another place.
+
+    Attributes
+    ----------
+    cells : int
+        How many they are.
+    keys : uint64[n] or None
+        In order; None for more than 2**18.
+    run : (int, int) or None
+        Where they are one aligned run of keys: its number, and how many keys it covers.
+    """
+
+    cells: int
+    keys: NDArray[np.uint64] | None
+    run: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, grid: Grid, number: int) -> Pixel:
+        """One in the middle of the domain, and whole if there are such, on the map of a place.
+
+        Examples
+        --------
+        >>> Pixel.of(Grid.regular((24, 20)).pairs(), 0).cells
+        480
+        >>> Pixel.of(Grid.regular((1 << 20, 1 << 20)), 0).run[1] == 1024**2
+        True
+        """
+        block, order = Frame.of(grid, number).block, grid.order
+        places = (2 * number, 2 * number + 1)
+        at = _middle(grid, number, block)
+        sides = [range(size) for size in grid.shape]
+        for axis in places:
+            first = int(at[axis]) // block * block
+            sides[axis] = range(first, min(first + block, grid.shape[axis]))
+        cells = math.prod(map(len, sides))
+        if cells <= MOST_SUMMED:
+            index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
+            key = np.sort(grid.encode(index[:, grid.contains(index)]))
+            return cls(int(key.size), key)
+        if grid.regions is not None or any(order.offset):
+            return cls(cells, None)  # blocks of the map are no runs of keys
+        wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
+        for digits in range(len(order.radices)):
+            found = order.sides(digits, len(wanted)).tolist()
+            exact = all(found[axis] == block for axis in places)
+            if exact and all(side >= size for side, size in zip(found, wanted, strict=True)):
+                keys = math.prod(order.radices[digits:])
+                return cls(cells, None, (int(order.encode(at[:, None])[0]) // keys, keys))
+        return cls(cells, None)
+
+
+def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
+    """A cell whose block of the map holds the most cells of the domain: int64[d]."""
+    most = 1 if grid.mask is None and grid.regions is None else SEEN
+    parts = np.arange(1, 2 * most, 2) * grid.size // (2 * most)
+    nearest = np.argsort(np.abs(parts - grid.size // 2), kind="stable")
+    at = grid.decode(grid.domain.keys_of_ranks(parts[nearest]))
+    if most == 1:
+        return at[:, 0]
+    side = np.arange(0, block, max(1, block // SEEN))
+    within = np.array(np.meshgrid(side, side)).reshape(2, -1)
+    held = []
+    for cell in at.T:
+        index = np.repeat(cell[:, None], within.shape[1], axis=1)
+        index[2 * number : 2 * number + 2] += within - index[2 * number : 2 * number + 2] % block
+        held.append(int(grid.contains(index).sum()))
+    return at[:, int(np.argmax(held))]
+
+
+def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[dict[str, Any]]:
+    """What a pixel of the map of each place sums, and the error of that: plain values.
+
+    Parameters
+    ----------
+    grid : Grid
+    error_of : callable
+        Closed-form standard error of what a pixel sums; None where there is none.
+    """
+    found = []
+    for number in range(len(grid.places)):
+        pixel = Pixel.of(grid, number)
+        error = error_of(pixel)
+        stated = None if error is None else float(f"{error:.6g}")
+        found.append({"cells": pixel.cells, "standard_error": stated})
+    return found
+
+
+def round_length(most: Fraction) -> Fraction:
+    """The largest of 1, 2, 5, 10, 20 ... (or 1/2, 1/5, 1/10 ...) up to ``most``, above 0.
+
+    Examples
+    --------
+    >>> [str(round_length(Fraction(n))) for n in ("100", "99.9", "0.2", "0.19")]
+    ['100', '50', '1/5', '1/10']
+    """
+    power = Fraction(1)
+    while 10 * power <= most:
+        power *= 10
+    while power > most:
+        power /= 10
+    return max(step * power for step in (1, 2, 5) if step * power <= most)
+
+
+def cell_size(place: Lattice) -> tuple[Fraction, Fraction]:
+    """Width and height of a cell in the middle of the map: kilometres, or the CRS's units."""
+    if place.transform is None:
+        return Fraction(1), Fraction(1)
+    # As decimals say them: 0.1 is a tenth.
+    wide, high = (Fraction(repr(abs(place.transform[i]))) for i in (0, 4))
+    if place.crs is None:
+        return wide, high
+    crs = crs_of(place.crs)
+    unit = crs.axis_info[0].unit_conversion_factor
+    if not crs.is_geographic:
+        kilometre = Fraction(repr(unit)) / 1000
+        return wide * kilometre, high * kilometre
+    major, flattening = _ellipsoid(crs)
+    squared = flattening * (2 - flattening)
+    most = POLE * math.pi / 180
+    middle = min(max((place.bounds[1] + place.bounds[3]) / 2 * unit, -most), most)
+    curve = 1 - squared * math.sin(middle) ** 2
+    along_parallel = Fraction(major * math.cos(middle) / math.sqrt(curve) * unit / 1e3)
+    along_meridian = Fraction(major * (1 - squared) / curve**1.5 * unit / 1e3)
+    return wide * along_parallel, high * along_meridian
+
+
+def _pixels(length: Fraction) -> int:
+    return max(1, round(length))
+
+
+def crs_of(crs: str) -> CRS:
+    """A CRS as pyproj has it."""
+    from pyproj import CRS
+
+    return CRS.from_user_input(crs)
+
+
+def _ellipsoid(crs: CRS) -> tuple[float, float]:
+    """Semi-major axis in metres, and flattening."""
+    found = crs.ellipsoid
+    if found is None:
+        return 6_371_000.0, 0.0
+    inverse = found.inverse_flattening
+    return found.semi_major_metre, 1 / inverse if inverse else 0.0

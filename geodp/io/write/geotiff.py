@@ -1,0 +1,280 @@
+"""Released maps as Cloud Optimized GeoTIFF: one band a combination of attributes."""
+
+from __future__ import annotations
+
+import errno
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rasterio
+import rasterio.shutil
+from rasterio.crs import CRS
+from rasterio.errors import NotGeoreferencedWarning
+from rasterio.windows import Window
+
+from geodp import progress
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.opening import open_raster
+from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
+from geodp.io.write.tables import counted, require_released
+from geodp.io.write.uncertainty import ERROR, Errors, names_of
+from geodp.table.counts import ReleasedTable
+
+CACHE = 128 << 20
+"""Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""
+
+MOST_BANDS = 64
+MOST_VALUES = 1 << 31
+"""Largest raster that is written: bands, and cells times bands (8 GiB before compression)."""
+
+FAILED = "GDAL could not write the raster; the disk or a quota may be full"
+
+EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
+"""Up to here every whole number is such a float."""
+
+
+def why_no_raster(table: ReleasedTable) -> str | None:
+    """Why a release is written without a raster; None where there is one."""
+    grid = table.grid
+    if len(grid.places) != 1 or grid.extents:
+        return "only a grid of one map has a raster"
+    if band_count(grid) > MOST_BANDS:
+        return f"a raster has at most {MOST_BANDS} combinations of attributes"
+    if prod(grid.shape) > MOST_VALUES:
+        return f"a raster has at most {MOST_VALUES} values"
+    if table.count.dtype == np.int64 and _largest(table) > EXACT_FLOAT64:
+        return "a count is too large to be exact in a raster"
+    return None
+
+
+def band_count(grid: Grid) -> int:
+    """How many `combinations` there are, without making them."""
+    return prod(len(attribute.labels) for attribute in grid.attributes)
+
+
+def combinations(grid: Grid) -> list[str]:
+    """The attributes' labels of every band: ``""`` without attributes, else ``sex=male``."""
+    found = [""]
+    for attribute in grid.attributes:
+        found = [f"{a} {attribute.name}={b}".strip() for a in found for b in attribute.labels]
+    return found
+
+
+def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
+    """Descriptions of a raster's bands: the counts, and what is beside them.
+
+    Standard errors are one band; other columns of tables have one a combination of attributes.
+    """
+    labels = combinations(grid)
+    found = [f"{name} {label}".strip() for label in labels]
+    for column in beside:
+        each = [""] if column == ERROR else labels
+        found += [f"{column} {label}".strip() for label in each]
+    return found
+
+
+def _counted(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
+    """`windows`, counted for the operator's eyes."""
+    progress.begin(what, -(-place.rows // BLOCK))
+    for number, window in windows(place):
+        yield number, window
+        progress.advance()
+
+
+def dtype_of(table: ReleasedTable) -> str:
+    """``float32``, or ``float64`` where a count would not be exact in it."""
+    if table.count.dtype == np.int64:
+        return "float32" if _largest(table) <= EXACT_FLOAT32 else "float64"
+    with np.errstate(over="ignore"):
+        same = table.count.astype(np.float32) == table.count
+    return "float32" if same.all() else "float64"
+
+
+def _largest(table: ReleasedTable) -> int:
+    """Largest absolute value of whole counts."""
+    return max(int(table.count.max(initial=0)), -int(table.count.min(initial=0)))
+
+
+def write_cog(
+    table: ReleasedTable,
+    path: Path,
+    *,
+    name: str,
+    errors: Errors | None,
+    tags: dict[str, str],
+) -> None:
+    """Write a Cloud Optimized GeoTIFF, north up, window by window.
+
+    A band of counts for every combination of attributes, then one of standard errors and, for
+    every combination, one of the low and one of the high ends, if there are any. Cells outside
+    the domain are NaN, which is also the nodata value; empty cells of the domain are 0. Overviews
+    are averages, so that sums of an overview times its cells' number agree with the counts as far
+    as rounding allows. Every pixel of the counts is read back.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        For which `why_no_raster` is None.
+    path : Path
+    name : str
+        Of the count: the first words of every band's description.
+    errors : Errors or None
+        With one standard error for all cells; None leaves the bands out.
+    tags : dict of str
+        TIFF tags and metadata of the file.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
+
+    Notes
+    -----
+    The tiled draft beside ``path`` is removed. Memory: a window of all columns and its cells,
+    and a piece of the table; nothing for every cell.
+    """
+    require_released(table)
+    place = table.grid.places[0]
+    bands = band_count(table.grid)
+    names = band_names(table.grid, name, names_of(errors))
+    pixels = Pixels(table)
+    draft = path.with_name(f".{path.stem}.draft.tif")
+    dtype = dtype_of(table)
+    drafted = profile(dtype, len(names), place.rows, place.cols)
+    with written():
+        with rasterio.open(draft, "w", **drafted, **georeference(place)) as draw:
+            draw.update_tags(**tags)
+            for number, band in enumerate(names, 1):
+                draw.set_band_description(number, band)
+                draw.set_band_unit(number, counted(name, table.event.unit))
+            _fill(draw, table.grid, pixels, errors)
+        _pack(draft, path)
+        draft.unlink()
+        with open_raster(path) as raster:
+            same = _holds(raster, place, pixels, bands)
+        if not same:  # GDAL does not report every write that fails at closing
+            raise OSError(errno.EIO, FAILED)
+
+
+def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
+    """How a tiled draft is made, which GDAL then copies with ``COPY``."""
+    return {
+        "driver": "GTiff",
+        "dtype": dtype,
+        "count": bands,
+        "height": height,
+        "width": width,
+        "nodata": np.nan,
+        "tiled": True,
+        "blockxsize": BLOCK,
+        "blockysize": BLOCK,
+        "interleave": "band",
+        "compress": "DEFLATE",
+        "zlevel": 1,
+        "bigtiff": "IF_SAFER",
+        "sparse_ok": True,
+    }
+
+
+COPY = {
+    "driver": "COG",
+    "COMPRESS": "DEFLATE",
+    "PREDICTOR": "YES",
+    "BLOCKSIZE": str(BLOCK),
+    "OVERVIEW_RESAMPLING": "AVERAGE",
+    "SPARSE_OK": "YES",
+    "STATISTICS": "YES",
+    "BIGTIFF": "IF_SAFER",
+    "NUM_THREADS": "ALL_CPUS",
+}
+"""How a draft becomes a Cloud Optimized GeoTIFF."""
+
+
+@contextmanager
+def written() -> Iterator[None]:
+    """GDAL as rasters are written: bounded memory, no files beside them, errors as OSError."""
+    with quiet(), _explained(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):
+        yield
+
+
+def _pack(draft: Path, path: Path) -> None:
+    """Make the draft a Cloud Optimized GeoTIFF, in a thread that Ctrl-C does not wait for."""
+
+    def copy() -> None:
+        with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):  # each thread has its own
+            rasterio.shutil.copy(draft, path, **COPY)
+
+    progress.begin("Packing the raster")
+    pool = ThreadPoolExecutor(1)
+    try:
+        pool.submit(copy).result()
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
+    """Whether every pixel of the bands of counts is exactly the table's."""
+    for number, window in _counted(place, "Checking the raster"):
+        for band in range(bands):
+            expected = np.zeros((window.height, window.width))
+            pixels.dense(number, band, expected)
+            if not np.array_equal(np.nan_to_num(raster.read(band + 1, window=window)), expected):
+                return False
+    return True
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """GDAL's errors, which know no errno, as an OSError.
+
+    Those that GDAL itself numbers have no public class in rasterio: they are told by where it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "rasterio":
+            raise
+        raise OSError(errno.EIO, FAILED) from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warning that a raster lies nowhere on the Earth: some grids do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        yield
+
+
+def georeference(place: Lattice) -> dict[str, Any]:
+    """North-up transform and CRS of the raster, as far as the lattice has them."""
+    if place.transform is None:
+        return {}
+    west, _, _, north = place.bounds
+    a, _, _, _, e, _ = place.transform
+    transform = rasterio.Affine(a, 0.0, west, 0.0, -abs(e), north)
+    return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
+
+
+def _fill(
+    draw: rasterio.io.DatasetWriter, grid: Grid, pixels: Pixels, errors: Errors | None
+) -> None:
+    bands, dtype = band_count(grid), draw.dtypes[0]
+    for number, window in _counted(grid.places[0], "Writing the raster"):
+        empty = background(grid, window)
+        for band in range(bands):
+            values = empty.copy()
+            pixels.dense(number, band, values)
+            draw.write(values.astype(dtype), band + 1, window=window)
+            if errors is not None and errors.intervals is not None:
+                low, high = ends_in(grid, values, window, band, errors.intervals)
+                draw.write(low.astype(dtype), bands + band + 2, window=window)
+                draw.write(high.astype(dtype), 2 * bands + band + 2, window=window)
+        if errors is not None:
+            draw.write((empty + errors.standard_error).astype(dtype), bands + 1, window=window)

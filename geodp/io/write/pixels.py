@@ -1,0 +1,153 @@
+"""A released map by windows of raster rows, as rasters are written and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rasterio.windows import Window
+
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.write.tables import chunks
+from geodp.io.write.uncertainty import Intervals
+from geodp.table.counts import Counts, ReleasedTable
+
+BLOCK = 512
+"""Side of a tile, and height of the window that is held in memory."""
+
+
+class Pixels:
+    """A released table by windows of ``BLOCK`` raster rows; row 0 is the northernmost.
+
+    Nothing is kept of a cell: a window decodes the pieces of the table (`chunks`) that touch it, of
+    which there are few in an order of compact areas, and keeps what lies in it until the next.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        On a grid that has a raster.
+
+    Attributes
+    ----------
+    decoded : int
+        Cells decoded so far.
+    """
+
+    def __init__(self, table: ReleasedTable) -> None:
+        self._table = table
+        self._place = table.grid.places[0]
+        windows = -(-self._place.rows // BLOCK)
+        self._parts: list[tuple[slice, NDArray[np.bool_]]] = []
+        self.decoded = 0
+        for part, index, _ in chunks(table):
+            rows = raster_rows(self._place, index[0]) // BLOCK
+            self._parts.append((part, np.bincount(rows, minlength=windows) > 0))
+            self.decoded += rows.size
+        self._window = -1
+        self._held: list[tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]] = []
+
+    def dense(self, window: int, band: int, out: NDArray[np.float64]) -> None:
+        """Add the counts of a window's band to ``out`` (float64[rows, cols]), in place."""
+        if window != self._window:
+            self._held = [self._cells(window, p) for p, touched in self._parts if touched[window]]
+            self._window = window
+        for row, col, bands, count in self._held:
+            chosen = bands == band
+            out[row[chosen], col[chosen]] += count[chosen]
+
+    def _cells(
+        self, window: int, part: slice
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Any, Counts]:
+        """Rows in the window, columns, bands and counts of a piece's cells that lie in it."""
+        grid = self._table.grid
+        index = grid.decode(self._table.key[part])
+        self.decoded += index.shape[1]
+        row = raster_rows(self._place, index[0]) - window * BLOCK
+        here = (row >= 0) & (row < BLOCK)
+        index = index[:, here]
+        band = np.zeros(index.shape[1], np.int64)
+        for attribute, axis in zip(grid.attributes, index[2:], strict=True):
+            band = band * len(attribute.labels) + axis
+        return row[here], index[1], band, self._table.count[part][here]
+
+
+def raster_rows(place: Lattice, row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows counted from the north, of index rows (int64[n]); and the other way round."""
+    return place.rows - 1 - row if place.northwards else row
+
+
+def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
+    """The windows of ``BLOCK`` rows, from the north."""
+    for number, top in enumerate(range(0, place.rows, BLOCK)):
+        yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
+
+
+def background(grid: Grid, window: Window) -> NDArray[np.float64]:
+    """0 inside the domain, NaN outside: float64[rows, cols] of a window."""
+    place = grid.places[0]
+    values = np.zeros((window.height, window.width))
+    if grid.mask is None and grid.regions is None:
+        return values
+    # Column blocks bound the memory of the test.
+    for left in range(0, place.cols, 4 * BLOCK):
+        piece = values[:, left : left + 4 * BLOCK]
+        row, col = np.indices(piece.shape).reshape(2, -1)
+        index = np.zeros((len(grid.shape), row.size), np.int64)
+        index[0], index[1] = raster_rows(place, row + window.row_off), col + left
+        index[1] += window.col_off
+        piece[~grid.contains(index).reshape(piece.shape)] = np.nan
+    return values
+
+
+def ends_in(
+    grid: Grid, counts: NDArray[np.float64], window: Window, band: int, intervals: Intervals
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals of the cells in a window: float64[rows, cols] each, NaN outside the domain.
+
+    Parameters
+    ----------
+    grid : Grid
+    counts : float64[rows, cols]
+        Released counts, NaN outside the domain.
+    window : Window
+    band : int
+        Number of the combination of attributes.
+    intervals : Intervals
+    """
+    row = raster_rows(grid.places[0], np.arange(window.height) + window.row_off)
+    col = np.arange(window.width) + window.col_off
+    high, wide = _alike(grid, intervals.alike)
+    # Empty cells of a block are alike: any of them stands for all.
+    down, right = row // high - row.min() // high, col // wide - col.min() // wide
+    across = int(right.max()) + 1
+    block = (down[:, None] * across + right).reshape(-1)
+    value = counts.reshape(-1)
+    empty = np.flatnonzero(value == 0)
+    stands = np.full((int(down.max()) + 1) * across, -1)
+    stands[block[empty]] = empty
+    chosen = np.concatenate([stands[stands >= 0], np.flatnonzero((value != 0) & ~np.isnan(value))])
+    index = np.empty((len(grid.shape), chosen.size), np.int64)
+    index[0], index[1] = row[chosen // window.width], col[chosen % window.width]
+    labels = tuple(len(attribute.labels) for attribute in grid.attributes)
+    index[2:] = np.reshape(np.unravel_index(band, labels), (-1, 1)) if labels else 0
+    found = []
+    for end in intervals.of(grid.encode(index)):
+        values = np.full(value.size, np.nan)
+        values[chosen] = end
+        values[empty] = values[stands[block[empty]]]
+        found.append(values.reshape(counts.shape))
+    return found[0], found[1]
+
+
+def _alike(grid: Grid, keys: int) -> tuple[int, int]:
+    """Rows and columns of an aligned block of so many keys; 1 where it is none of the map's."""
+    radices = grid.order.radices
+    if keys == 1 or any(grid.order.offset):
+        return 1, 1
+    digits = next(i for i in range(len(radices)) if prod(radices[i:]) == keys)
+    row, col, *_ = grid.order.sides(digits, len(grid.shape)).tolist()
+    return row, col

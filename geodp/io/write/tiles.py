@@ -1,0 +1,226 @@
+"""A released map in tiles: Cloud Optimized GeoTIFFs side by side, and a VRT that joins them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import numpy as np
+import rasterio
+import rasterio.shutil
+from numpy.typing import NDArray
+from rasterio.windows import Window
+
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.opening import open_raster
+from geodp.io.write import geotiff, pixels
+from geodp.io.write.tables import counted
+from geodp.io.write.uncertainty import BESIDE
+from geodp.table.counts import Counts
+
+SIDE = 2048
+"""Rows and columns of a tile."""
+
+MOST_TILES = 1 << 12
+
+GDAL_TYPES = {"float32": "Float32", "float64": "Float64"}
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Tiles of a map's raster, numbered from the north-west, row by row.
+
+    Attributes
+    ----------
+    place : Lattice
+    side : int
+        A multiple of 512.
+    """
+
+    place: Lattice
+    side: int
+
+    @property
+    def across(self) -> int:
+        """Tiles side by side."""
+        return -(-self.place.cols // self.side)
+
+    @property
+    def count(self) -> int:
+        """All tiles."""
+        return self.across * -(-self.place.rows // self.side)
+
+    def window(self, number: int) -> Window:
+        """Where a tile lies in the raster; at its edges it is smaller."""
+        row, col = (at * self.side for at in divmod(number, self.across))
+        height, width = self.place.rows - row, self.place.cols - col
+        return Window(col, row, min(width, self.side), min(height, self.side))
+
+    def touched(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of the tiles that hold cells (int64[d, n]), each once."""
+        row = pixels.raster_rows(self.place, index[0]) // self.side
+        return np.unique(row * self.across + index[1] // self.side)
+
+    def name(self, number: int) -> str:
+        """File name of a tile."""
+        row, col = divmod(number, self.across)
+        return f"tile-{row:04d}-{col:04d}.tif"
+
+
+def why_no_mosaic(grid: Grid, side: int) -> str | None:
+    """Why a release in parts is written without a raster; None where there is one."""
+    if len(grid.places) != 1 or grid.extents:
+        return "only a grid of one map has a raster"
+    if geotiff.band_count(grid) > geotiff.MOST_BANDS:
+        return f"a raster has at most {geotiff.MOST_BANDS} combinations of attributes"
+    if Tiling(grid.places[0], side).count > MOST_TILES:
+        return f"a raster in parts has at most {MOST_TILES} tiles of {side} by {side} cells"
+    return None
+
+
+def mosaic_bands(grid: Grid, name: str, has_error: bool) -> list[str]:
+    """Descriptions of the bands of a raster in tiles.
+
+    It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
+    have them, and a release that is joined.
+    """
+    return geotiff.band_names(grid, name, BESIDE[:1] if has_error else ())
+
+
+def write_tile(
+    grid: Grid,
+    index: NDArray[np.int64],
+    count: Counts,
+    window: Window,
+    path: Path,
+    *,
+    name: str,
+    standard_error: float | None,
+    dtype: str,
+    tags: dict[str, str],
+) -> bool:
+    """Write a window of a released map; False, and no file, where it lies outside the domain.
+
+    Parameters
+    ----------
+    grid : Grid
+        For which :func:`why_no_mosaic` is None.
+    index : int64[d, n], count : int64[n] or float64[n]
+        Released cells; those outside the window are left out.
+    window : Window
+    path : Path
+    name, standard_error, tags
+        As for :func:`geodp.io.write.geotiff.write_cog`.
+    dtype : {"float32", "float64"}
+        In which all counts are exact.
+
+    Raises
+    ------
+    OSError
+        GDAL could not write the file.
+    """
+    place, empty = grid.places[0], pixels.background(grid, window)
+    if np.isnan(empty).all():
+        return False
+    row = pixels.raster_rows(place, index[0]) - window.row_off
+    col = index[1] - window.col_off
+    here = (row >= 0) & (row < window.height) & (col >= 0) & (col < window.width)
+    row, col, count = row[here], col[here], count[here]
+    band = np.zeros(row.size, np.int64)
+    for attribute, axis in zip(grid.attributes, index[2:], strict=True):
+        band = band * len(attribute.labels) + axis[here]
+    names = mosaic_bands(grid, name, standard_error is not None)
+    bands = geotiff.band_count(grid)
+    token = secrets.token_hex(4)  # another worker may be at the same tile
+    draft, beside = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
+    placed = geotiff.georeference(place)
+    if placed:
+        shift = rasterio.Affine.translation(window.col_off, window.row_off)
+        placed["transform"] = placed["transform"] * shift
+
+    def values(number: int) -> NDArray[np.float64]:
+        found, chosen = empty.copy(), band == number
+        found[row[chosen], col[chosen]] += count[chosen]
+        return found
+
+    profile = geotiff.profile(dtype, len(names), window.height, window.width)
+    with geotiff.written():
+        with rasterio.open(draft, "w", **profile, **placed) as draw:
+            draw.update_tags(**tags)
+            for number, description in enumerate(names, 1):
+                draw.set_band_description(number, description)
+                draw.set_band_unit(number, counted(name, tags["GEODP_UNIT"]))
+            for number in range(bands):
+                draw.write(values(number).astype(dtype), number + 1)
+            if standard_error is not None:
+                draw.write((empty + standard_error).astype(dtype), bands + 1)
+        rasterio.shutil.copy(draft, beside, **{**geotiff.COPY, "NUM_THREADS": "1"})
+        draft.unlink()
+        with open_raster(beside) as raster:
+            pairs = ((raster.read(number + 1), values(number)) for number in range(bands))
+            if not all(np.array_equal(found, held, equal_nan=True) for found, held in pairs):
+                raise OSError(errno.EIO, geotiff.FAILED)
+    os.replace(beside, path)
+    return True
+
+
+def write_vrt(
+    tiling: Tiling,
+    files: Mapping[int, str],
+    path: Path,
+    *,
+    names: list[str],
+    unit: str,
+    dtype: str,
+    tags: dict[str, str],
+) -> None:
+    """Join tiles to one raster in GDAL's virtual format, which names them relative to itself.
+
+    Parameters
+    ----------
+    tiling : Tiling
+    files : mapping of int to str
+        Tiles by number, relative to the folder of ``path``; the others lie outside the domain. A
+        file that is larger than the tile is cut.
+    path : Path
+    names : list of str
+        Descriptions of the bands.
+    unit : str
+        What is counted.
+    dtype : {"float32", "float64"}
+    tags : dict of str
+    """
+    place, kind = tiling.place, GDAL_TYPES[dtype]
+    size = {"rasterXSize": str(place.cols), "rasterYSize": str(place.rows)}
+    root = Xml.Element("VRTDataset", size)
+    placed = geotiff.georeference(place)
+    if placed:
+        if placed["crs"]:
+            Xml.SubElement(root, "SRS").text = placed["crs"].to_wkt()
+        numbers = placed["transform"].to_gdal()
+        Xml.SubElement(root, "GeoTransform").text = ", ".join(repr(float(n)) for n in numbers)
+    said = Xml.SubElement(root, "Metadata")
+    for key, value in sorted(tags.items()):
+        Xml.SubElement(said, "MDI", {"key": key}).text = value
+    for number, name in enumerate(names, 1):
+        band = Xml.SubElement(root, "VRTRasterBand", {"dataType": kind, "band": str(number)})
+        Xml.SubElement(band, "Description").text = name
+        Xml.SubElement(band, "NoDataValue").text = "nan"
+        Xml.SubElement(band, "UnitType").text = unit
+        for tile, file in sorted(files.items()):
+            window = tiling.window(tile)
+            source = Xml.SubElement(band, "SimpleSource")
+            Xml.SubElement(source, "SourceFilename", {"relativeToVRT": "1"}).text = file
+            Xml.SubElement(source, "SourceBand").text = str(number)
+            extent = {"xSize": str(window.width), "ySize": str(window.height)}
+            Xml.SubElement(source, "SrcRect", {"xOff": "0", "yOff": "0", **extent})
+            off = {"xOff": str(window.col_off), "yOff": str(window.row_off)}
+            Xml.SubElement(source, "DstRect", {**off, **extent})
+    Xml.indent(root)
+    path.write_text(Xml.tostring(root, encoding="unicode") + "\n", encoding="utf-8")

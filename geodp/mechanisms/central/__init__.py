@@ -1,0 +1,1 @@
+"""Methods for one who holds everybody's place: one published method, one file."""

@@ -1,0 +1,320 @@
+"""A release in two parts: the top of the tree, and the subtrees below a cut.
+
+What becomes of a node depends on the noise of nodes, which the key and the node decide, and on
+true counts of the nodes that are measured. The top therefore needs the totals of the cut's nodes
+only, and each subtree its own cells; put together they are the release of one machine, bit for bit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from sys import getsizeof
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.mechanisms.base import Mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.central.topdown import TopDown
+from geodp.mechanisms.trees.descent import CHILDREN, Descent, Frontier, Level, Opened, Walk
+from geodp.mechanisms.trees.refinement import Noise, Tree
+from geodp.privacy.event import Event
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import Cells
+
+MOST_ROOTS = 1 << 14
+"""Most nodes of a cut."""
+
+Counted = tuple[NDArray[np.uint64], NDArray[np.int64]]
+"""Keys, or numbers of nodes, in order, and their counts above 0."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Roots:
+    """Nodes of a cut that hold somebody, in key order: noisy, and not released before the end.
+
+    Attributes
+    ----------
+    prefix : uint64[n]
+    count : int64[n]
+        What the top gives them.
+    z, variance : float64[n]
+        Their own estimates, where estimates from below are to improve them; otherwise empty.
+    """
+
+    prefix: NDArray[np.uint64]
+    count: NDArray[np.int64]
+    z: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return "Roots(noisy)"
+
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
+        return sum(part.nbytes for part in (self.prefix, self.count, self.z, self.variance))
+
+    @classmethod
+    def counted(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
+        """Without estimates."""
+        return cls(prefix, count, np.empty(0), np.empty(0))
+
+    def counts_of(self, some: Roots) -> NDArray[np.int64]:
+        """Counts of roots that are among these: int64[n]."""
+        return self.count[np.searchsorted(self.prefix, some.prefix)]
+
+    def between(self, first: int, stop: int) -> Roots:
+        """Those with ``first <= prefix < stop``."""
+        here = slice(*np.searchsorted(self.prefix, np.array([first, stop], np.uint64)))
+        return Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subtrees:
+    """What is below some roots, with all noise drawn.
+
+    Attributes
+    ----------
+    roots : Roots
+        With their estimates improved from below.
+    cells : pair of arrays
+        Released cells and their counts, where they do not wait for the top; otherwise empty.
+    opened : list of (slice, Opened)
+        Runs of the roots, and what the second pass needs below them.
+    """
+
+    roots: Roots
+    cells: Counted
+    opened: list[tuple[slice, Opened]]
+
+    def __repr__(self) -> str:
+        return "Subtrees(noisy)"
+
+    def __sizeof__(self) -> int:
+        """Bytes of all that is kept, see :class:`Roots`."""
+        below = sum(getsizeof(opened) for _, opened in self.opened)
+        return getsizeof(self.roots) + sum(part.nbytes for part in self.cells) + below
+
+
+@dataclass(frozen=True)
+class Cut(ABC):
+    """Where a method's tree on a grid is cut, and how its two parts are refined.
+
+    Attributes
+    ----------
+    grid : Grid
+    event : Event
+    method : Mechanism
+    """
+
+    grid: Grid
+    event: Event
+    method: Mechanism
+
+    @property
+    @abstractmethod
+    def stride(self) -> int:
+        """Keys that each root of a subtree covers."""
+
+    @property
+    def two_passes(self) -> bool:
+        """Whether the top waits for what subtrees tell of their roots."""
+        return False
+
+    @abstractmethod
+    def above(self, totals: Cells, key: NoiseKey) -> Roots:
+        """The roots, from totals of the cut's nodes at the first key of each."""
+
+    @abstractmethod
+    def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
+        """Some subtrees, from the cells that they hold and perhaps others."""
+
+    def improved(
+        self,
+        totals: Cells,
+        key: NoiseKey,
+        z: NDArray[np.float64],
+        variance: NDArray[np.float64],
+    ) -> Counted:
+        """Roots above 0 by the second pass, from the estimates that subtrees made."""
+        raise NotImplementedError
+
+    def finished(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+        """Released cells of some subtrees, from the final counts of their roots."""
+        return found.cells
+
+    def nodes(self) -> NDArray[np.uint64]:
+        """The cut's nodes that hold a cell of the public domain: uint64[n]."""
+        every = np.arange(prod(self.grid.order.radices) // self.stride, dtype=np.uint64)
+        return every[overlaps(self.grid, every, self.stride)]
+
+
+@dataclass(frozen=True)
+class PyramidCut(Cut):
+    """Of the pyramid: at its finest level with at most ``MOST_ROOTS`` nodes."""
+
+    method: Pyramid
+
+    @property
+    def level(self) -> int:
+        """The cut's level in the chain."""
+        strides = self.descent.strides
+        return max(i for i, s in enumerate(strides) if strides[0] // s <= MOST_ROOTS)
+
+    @property
+    def stride(self) -> int:
+        """Keys that each root of a subtree covers."""
+        return self.descent.strides[self.level]
+
+    @property
+    def descent(self) -> Descent:
+        """The method's levels and noise."""
+        return _descent(self.method, self.grid, self.event)
+
+    @property
+    def two_passes(self) -> bool:
+        """As the method's setting says."""
+        return self.method.passes == 2
+
+    def above(self, totals: Cells, key: NoiseKey) -> Roots:
+        """The first pass down to the cut."""
+        nobody = Roots.counted(np.empty(0, np.uint64), np.empty(0, np.int64))
+        pieces = [nobody]
+
+        def keep(nodes: Frontier, level: Level, at: NDArray[np.int64]) -> None:
+            pieces.append(Roots(nodes.prefix, nodes.count, level.z[at], level.variance[at]))
+
+        replace(self._top(totals, key), beneath=keep).cells(np.zeros(1, np.uint64))
+        rows = [(part.prefix, part.count, part.z, part.variance) for part in pieces]
+        return Roots(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+
+    def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
+        """The first pass below the cut, and estimates from below up to the roots."""
+        none = np.empty(0, np.uint64), np.empty(0, np.int64)
+        under = self.level + 1
+        if under == len(self.descent.laws):
+            return Subtrees(roots, (roots.prefix, roots.count), [])
+        walk = Walk.of(cells, self.descent, key, 1, 1)
+        start = Frontier(roots.prefix, spans(cells, roots, self.stride), roots.count)
+        z, variance = roots.z.copy(), roots.variance.copy()  # a task may run again
+        own = Level(1, np.empty(0, np.int64), z, variance, np.empty(0))
+        most = max(CHILDREN // self.descent.fanouts[self.level], 1)
+        runs = [slice(i, i + most) for i in range(0, roots.prefix.size, most)]
+        at = np.arange(roots.prefix.size)
+        opened = [(r, walk.measured(under, start.piece(r), own, at[r], False)) for r in runs]
+        found = Subtrees(replace(roots, z=own.z, variance=own.variance), none, opened)
+        return found if self.two_passes else replace(found, cells=self._shared(found), opened=[])
+
+    def improved(
+        self,
+        totals: Cells,
+        key: NoiseKey,
+        z: NDArray[np.float64],
+        variance: NDArray[np.float64],
+    ) -> Counted:
+        """The first pass once more, with better estimates of the roots, and the second."""
+        done = 0
+
+        def take(nodes: Frontier, level: Level, at: NDArray[np.int64]) -> None:
+            nonlocal done
+            known = slice(done, done + at.size)
+            level.z[at], level.variance[at] = z[known], variance[known]
+            done += at.size
+
+        cells = replace(self._top(totals, key), beneath=take).cells(np.zeros(1, np.uint64))
+        return cells[:2]
+
+    def finished(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+        """The second pass below the cut."""
+        if not self.two_passes:
+            return found.cells
+        return self._shared(replace(found, roots=replace(found.roots, count=count)))
+
+    def _top(self, totals: Cells, key: NoiseKey) -> Walk:
+        """Down to the cut only; one thread, so that nodes come in key order."""
+        some, last = self.descent, self.level + 1
+        top = Descent(
+            some.fanouts[: last - 1],
+            some.strides[:last],
+            some.laws[:last],
+            some.least[:last],
+            some.passes,
+        )
+        return Walk.of(totals, top, key, 1, 1)
+
+    def _shared(self, found: Subtrees) -> Counted:
+        prefix, count = found.roots.prefix, found.roots.count
+        if self.stride == 1:
+            return prefix[count > 0], count[count > 0]
+        empty = Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
+        walk = Walk(empty, np.zeros(1, np.int64), self.descent, (), 1, 1)
+        under = self.level + 1
+        cells = [(prefix[:0], count[:0])]
+        for run, opened in found.opened:
+            cells += walk.shared(under, opened, count[run], False)
+        keys, counts = zip(*cells, strict=True)
+        return np.concatenate(keys), np.concatenate(counts)
+
+
+@dataclass(frozen=True)
+class TopDownCut(Cut):
+    """Of the paper's method: at its lowest level with at most ``MOST_ROOTS`` nodes."""
+
+    @property
+    def level(self) -> int:
+        """A multiple of three above the cells, or the root: there blocks of noise start."""
+        too_many = max(self.grid.bits - MOST_ROOTS.bit_length() + 1, 0)
+        return max(self.grid.bits + -too_many // 3 * 3, 0)
+
+    @property
+    def stride(self) -> int:
+        """Keys that each root of a subtree covers."""
+        return 1 << (self.grid.bits - self.level)
+
+    def above(self, totals: Cells, key: NoiseKey) -> Roots:
+        """The refined nodes of the cut."""
+        noise = Noise.of(self.event, key)
+        tree = Tree(totals, noise.detail)
+        (prefix, total), _ = tree.below(tree.root(noise), 0, self.level)
+        return Roots.counted(prefix.view(np.uint64), total)
+
+    def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
+        """The refined cells."""
+        tree = Tree(cells, Noise.of(self.event, key).detail)
+        nodes = roots.prefix.astype(np.int64), roots.count
+        (prefix, count), _ = tree.below(nodes, self.level, self.grid.bits)
+        return Subtrees(roots, (prefix.view(np.uint64), count), [])
+
+
+def cut_of(method: Mechanism, grid: Grid, event: Event) -> Cut:
+    """The cut of a method; UsageError for one that cannot be cut."""
+    if isinstance(method, Pyramid):
+        return PyramidCut(grid, event, method)
+    if isinstance(method, TopDown):
+        return TopDownCut(grid, event, method)
+    raise UsageError(f"Partitions are released with pyramid or topdown, not with {method.name}.")
+
+
+def held(roots: Roots, counted: Counted) -> NDArray[np.int64]:
+    """Counts of all roots, where those of the others are 0."""
+    count = np.zeros(roots.prefix.size, np.int64)
+    count[np.searchsorted(roots.prefix, counted[0])] = counted[1]
+    return count
+
+
+def spans(cells: Cells, roots: Roots, stride: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First and one past the last of the cells of each root."""
+    first = roots.prefix * np.uint64(stride)
+    last = first + np.uint64(stride - 1)
+    return np.searchsorted(cells.key, first), np.searchsorted(cells.key, last, "right")
+
+
+@lru_cache(maxsize=8)
+def _descent(method: Pyramid, grid: Grid, event: Event) -> Descent:
+    return method.descent(grid, event)

@@ -1,0 +1,159 @@
+"""Noisy counts of the blocks of one uniform grid, as coarse as the number of people suggests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt, prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import (
+    MOST_CELLS,
+    PUBLIC_DOMAIN,
+    PURE,
+    Mechanism,
+    Query,
+    add_noise,
+    released_dense,
+    stage_query,
+)
+from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable, ReleasedTable
+
+LEAST = 10
+"""Fewest blocks per axis, unless the axis has fewer cells."""
+
+
+def split(size: int, parts: int) -> NDArray[np.int64]:
+    """Part of every index of an axis cut into parts as equal as can be: int64[size].
+
+    Part k starts at index ``floor(k * size / parts)``.
+
+    Examples
+    --------
+    >>> split(7, 3)
+    array([0, 0, 1, 1, 2, 2, 2])
+    """
+    return ((np.arange(size) + 1) * parts - 1) // size
+
+
+def counted(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """People of every block, exactly: int64[n]; ``block`` has the grid's shape."""
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, block[tuple(table.grid.decode(table.key))], table.count)
+    return sums
+
+
+def noisy_total(table: CountTable, event: Event, key: NoiseKey, share: Fraction) -> int:
+    """The number of people, from stage 0 and a share of the budget; at least 0."""
+    noisy = add_noise(table.count.sum(keepdims=True), key, 0, event.scale / share)
+    return max(int(noisy[0]), 0)
+
+
+def plane_refusal(name: str, grid: Grid) -> str | None:
+    """Why a method that works on the whole box of two axes cannot take a grid."""
+    if len(grid.shape) != 2:
+        axes = len(grid.shape)
+        return f"{name} cuts a map into blocks, and takes two axes; this grid has {axes}."
+    if (cells := prod(grid.shape)) > MOST_CELLS:
+        return (
+            f"{name} works on every cell of the rectangle around the domain, and takes at most "
+            f"{MOST_CELLS:,} cells; this one has {cells:,}."
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class UGrid(Mechanism):
+    """Qardaji, Yang, Li (2013), UG: noisy counts of g x g blocks, spread evenly inside.
+
+    With ``g = max(10, sqrt(N epsilon / c))``, rounded down, and at most one block per cell, the
+    noise of the blocks and the error of spreading evenly are of one size for many data sets.
+    The paper takes the number of people N as public. Here it is not: a small share of the
+    budget buys a noisy N, and epsilon in the formula is what is left for the blocks. Blocks
+    differ by at most one row and column in size.
+
+    Parameters
+    ----------
+    share : Fraction
+        Of the budget, for N: above 0, below 1; otherwise UsageError.
+    c : Fraction
+        The paper's constant, above 0.
+    """
+
+    share: Fraction = Fraction(1, 20)
+    c: Fraction = Fraction(10)
+
+    name: ClassVar[str] = "ugrid"
+    version: ClassVar[int] = 2
+    title: ClassVar[str] = "uniform grid of noisy block counts (Qardaji et al. 2013)"
+    citation: ClassVar[str] = (
+        "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Qardaji, Yang, Li (2013), section IV: one person changes one block's count by 1; "
+        "the number of blocks depends on a noisy total only, and the two shares add up to epsilon",
+    )
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Uniformity: the cells of a block share its noisy count evenly, which evens out what "
+        "differs inside; unbiased for whole blocks, biased for their parts.",
+        "Negative counts stay as they are.",
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1 or self.c <= 0:
+            raise UsageError("ugrid: share lies above 0 and below 1, and c above 0.")
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """Of the budget: for the number of people, for the blocks."""
+        return self.share, 1 - self.share
+
+    def refusal(self, grid: Grid) -> str | None:
+        """Two axes only."""
+        return plane_refusal(self.name, grid) or super().refusal(grid)
+
+    def least_share(self, grid: Grid, event: Event) -> Fraction:
+        """That of the total or of the blocks."""
+        return min(self.shares)
+
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+        """Why it is that, as one sentence for the release card."""
+        return "a person counted once changes the total by 1 and the count of one block by 1"
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total, and the blocks that it decides for."""
+        total, blocks = self.shares
+        return (
+            stage_query(0, event.scale / total, "total"),
+            stage_query(1, event.scale / blocks, "blocks", self.c, LEAST),
+        )
+
+    def blocks_per_axis(self, total: int, event: Event) -> int:
+        """g, from a noisy total; it may exceed the cells of an axis."""
+        return max(LEAST, isqrt(int(total * self.shares[1] / (event.scale * self.c))))
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """All cells of the domain, evenly within each block."""
+        grid = table.grid
+        rows, cols = grid.shape
+        g = self.blocks_per_axis(noisy_total(table, event, key, self.shares[0]), event)
+        tall, wide = min(g, rows), min(g, cols)
+        block = split(rows, tall)[:, None] * wide + split(cols, wide)
+        people = counted(table, block, tall * wide)
+        noisy = add_noise(people, key, 1, event.scale / self.shares[1])
+        inside = grid.domain.to_dense()
+        cells = np.bincount(block[inside], minlength=tall * wide)
+        each = noisy / np.maximum(cells, 1)
+        return released_dense(np.where(inside, each[block], 0), grid, event)
+
+
+METHODS = (UGrid(),)

@@ -1,0 +1,68 @@
+"""The noisy total, spread evenly: what any method that looks at places must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import (
+    PUBLIC_DOMAIN,
+    PURE,
+    Mechanism,
+    Query,
+    add_noise,
+    released_vector,
+    stage_query,
+)
+from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable, ReleasedTable
+
+
+@dataclass(frozen=True)
+class Uniform(Mechanism):
+    """The total with noise of scale 1/epsilon, shared out evenly over all cells of the domain.
+
+    The lower baseline of Hay et al. (2016): the places of the people are not looked at.
+    """
+
+    name: ClassVar[str] = "uniform"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "noisy total, spread evenly (Hay et al. 2016)"
+    citation: ClassVar[str] = (
+        "Hay, Machanavajjhala, Miklau, Chen, Zhang: Principled Evaluation of Differentially "
+        "Private Algorithms using DPBench. SIGMOD 2016."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="Dwork, McSherry, Nissim, Smith (2006), proposition 1: one person changes the "
+        "total by 1; the number of cells is public",
+    )
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Uniformity: every cell has the same value, so a cell's error is its distance from the "
+        "mean, whatever the budget.",
+        "Non-negativity: a total below 0 becomes 0.",
+    )
+
+    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+        """Why it is that, as one sentence for the release card."""
+        return "a person counted once changes the total by 1"
+
+    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+        """The total."""
+        return (stage_query(0, event.scale, "total"),)
+
+    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+        """One value for all cells of the domain."""
+        grid = table.grid
+        total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])
+        values = np.full(1 << grid.bits, max(total, 0) / grid.size)
+        return released_vector(values, grid, event)
+
+
+METHODS = (Uniform(),)

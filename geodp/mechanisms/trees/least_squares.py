@@ -1,0 +1,306 @@
+"""Trees of noisy counts: measuring every node, least squares, and the error of what comes out.
+
+All nodes of a level have the same number of children and the same noise, so two linear passes
+give the least-squares estimate (Hay et al. 2010, theorem 3; with another variance on every
+level Cormode et al. 2012, section 5): from the leaves up, a node's noisy count is averaged with
+the sum of its children, weighted by their inverse variances; from the root down, what a node's
+children miss of its estimate is shared out equally.
+
+The error of any sum of leaves is that of :class:`geodp.accuracy.variance.TreeVariance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.variance import TreeVariance, from_below
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import add_noise
+from geodp.privacy.key import NoiseKey
+
+Reals = NDArray[np.float64]
+
+MOST_UNALIGNED = 1 << 20
+"""Most keys for which the variances of blocks that cut through nodes are worked out."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree whose levels split evenly, with the noise of its levels.
+
+    Attributes
+    ----------
+    fanouts : tuple of int
+        Children of a node of the levels 0 (the root) to h - 1.
+    variances : tuple of float
+        Of the noise of a node of the levels 0 to h; ``math.inf`` where nothing is measured.
+
+    Examples
+    --------
+    >>> tree = Tree((2,), (2.0, 2.0))
+    >>> root, leaves = tree.estimate([np.array([10.0]), np.array([3.0, 4.0])])
+    >>> root.tolist(), leaves.tolist()
+    ([9.0], [4.0, 5.0])
+    """
+
+    fanouts: tuple[int, ...]
+    variances: tuple[float, ...]
+
+    def noisy(
+        self, leaves: NDArray[np.int64], scales: Sequence[Fraction], key: NoiseKey
+    ) -> list[NDArray[np.int64] | None]:
+        """Counts of all nodes of all measured levels, with discrete Laplace noise.
+
+        Parameters
+        ----------
+        leaves : int64[product of the fanouts]
+        scales : sequence of Fraction
+            Of the noise of every level; not read where nothing is measured.
+        key : NoiseKey
+            Level j is stage j, and its nodes are numbered in order.
+        """
+        found: list[NDArray[np.int64] | None] = []
+        counts = leaves
+        for level in range(len(self.fanouts), -1, -1):
+            measured = self.variances[level] < inf
+            found.append(add_noise(counts, key, level, scales[level]) if measured else None)
+            if level:
+                counts = sums_of_runs(counts, self.fanouts[level - 1])
+        return found[::-1]
+
+    def estimate(self, noisy: Sequence[Any]) -> list[Reals]:
+        """Least squares: consistent estimates of all nodes, level by level.
+
+        Parameters
+        ----------
+        noisy : sequence of arrays
+            Of the levels 0 to h; None where nothing was measured.
+        """
+        best = self.best().variances
+        means = [np.asarray(noisy[-1], np.float64).copy()]
+        sums: list[Reals] = []
+        for level in range(len(self.fanouts) - 1, -1, -1):
+            total = sums_of_runs(means[0], self.fanouts[level])
+            if (own := noisy[level]) is None:
+                means.insert(0, total.copy())
+            else:
+                weight = best[level] / self.variances[level]
+                means.insert(0, total + weight * (own - total))
+            sums.insert(0, total)
+        for level, fanout in enumerate(self.fanouts):
+            missing = (means[level] - sums[level]) / fanout
+            means[level + 1].reshape(-1, fanout)[:] += missing[:, None]
+        return means
+
+    def best(self) -> TreeVariance:
+        """Variances of the estimates."""
+        return TreeVariance(self.fanouts, from_below(self.fanouts, self.variances))
+
+
+def sums_of_runs(values: Any, length: int) -> Any:
+    """Sums of consecutive runs of a one-dimensional array; its type."""
+    if length > 16:
+        return values.reshape(-1, length).sum(axis=1)
+    total = values[::length].copy()  # much faster than a sum over a short axis
+    for i in range(1, length):
+        total += values[i::length]
+    return total
+
+
+def inside(grid: Grid) -> NDArray[np.bool_] | None:
+    """Which of all ``2**bits`` keys are cells of the domain; None where all are."""
+    n = 1 << grid.bits
+    return None if grid.size == n else grid.contains_keys(np.arange(n, dtype=np.uint64))
+
+
+def axis_bits(grid: Grid) -> tuple[int, ...]:
+    """Bits that every axis has in the key of a binary order."""
+    return tuple(grid.order.axes.count(axis) for axis in range(len(grid.shape)))
+
+
+def depths(grid: Grid) -> list[tuple[int, ...]]:
+    """For the blocks of every level of a binary order: how often each axis has been halved."""
+    axes = grid.order.axes
+    return [
+        tuple(axes[:level].count(axis) for axis in range(len(grid.shape)))
+        for level in range(len(axes) + 1)
+    ]
+
+
+def block_variances(
+    tree: TreeVariance, bits: int, domain: NDArray[np.bool_] | None
+) -> Reals | None:
+    """Largest variance of a block of ``2**(bits - i)`` keys, at index i: float64[bits + 1].
+
+    The released cells of a block are those of the domain; that the others are dropped makes
+    blocks at the domain's edge differ from whole ones.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+        Its first leaf is key 0; it may have more leaves than there are keys.
+    bits : int
+    domain : bool[2**bits], optional
+        From :func:`inside`.
+
+    Returns
+    -------
+    float64[bits + 1], or None
+        None where blocks cut through nodes and there are too many of them.
+    """
+    widths = widths_of(tree.fanouts)
+    if any(width & (width - 1) for width in widths):
+        if 1 << bits > MOST_UNALIGNED:
+            return None
+        held = np.ones(1 << bits, np.bool_) if domain is None else domain
+        sizes = [(i,) for i in range(bits + 1)]
+        return unaligned_variances(tree, [prefix_sums(held)], [widths], sizes)
+    if domain is None:
+        return tree.blocks()[-bits - 1 :]
+    count, below = domain.astype(np.float64), np.zeros(domain.size)
+    found = []
+    for shift in range(bits + 1):  # `below` is the part of the levels whose nodes lie in a block
+        size = 1 << shift
+        if shift:
+            count, below = count[::2] + count[1::2], below[::2] + below[1::2]
+        above = 0.0
+        for width, factor in zip(widths, _factors(tree), strict=True):
+            if width == size:
+                below = below + factor * (count / size) ** 2
+            elif width > size:
+                above += factor / width**2
+        found.append(float((below + above * count**2).max()))
+    return np.array(found[::-1])
+
+
+def widths_of(fanouts: Sequence[int]) -> list[int]:
+    """Leaves under a node of every level."""
+    return [prod(fanouts[level:]) for level in range(len(fanouts) + 1)]
+
+
+def _factors(tree: TreeVariance) -> list[float]:
+    """A set's variance is the sum over levels of factor times sum of (its part of a node)**2."""
+    above = [f * v for f, v in zip(tree.fanouts, tree.variances[1:], strict=True)]
+    return [v - a for v, a in zip(tree.variances, [*above, 0.0], strict=True)]
+
+
+def prefix_sums(held: Reals | NDArray[np.bool_]) -> Reals:
+    """Cells of the domain before every key, and in all: float64[n + 1]."""
+    return np.concatenate([np.zeros(1), np.cumsum(held)])
+
+
+def unaligned_variances(
+    tree: TreeVariance,
+    prefixes: Sequence[Reals],
+    widths: Sequence[Sequence[int]],
+    depths: Sequence[tuple[int, ...]],
+) -> Reals:
+    """Largest variances of boxes, where blocks and nodes are both products of runs on axes.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+    prefixes : sequence of float64[2**bits + 1]
+        For every axis, from :func:`prefix_sums`.
+    widths : sequence of sequences of int
+        For every axis, the length of a node of every level.
+    depths : sequence of tuple of int
+        For every result, how often every axis has been halved.
+    """
+    found = []
+    for depth in depths:
+        total: Any = 0.0
+        for level, factor in enumerate(_factors(tree)):
+            squares: Any = np.ones(1)
+            for prefix, lengths, halvings in zip(prefixes, widths, depth, strict=True):
+                start = np.arange(0, prefix.size - 1, (prefix.size - 1) >> halvings)
+                stop = np.append(start[1:], prefix.size - 1)
+                squares = np.multiply.outer(squares, _squares(prefix, start, stop, lengths[level]))
+            total = total + factor * squares
+        found.append(float(np.max(total)))
+    return np.array(found)
+
+
+def run_variances(
+    tree: TreeVariance, grid: Grid, stride: int, block: NDArray[np.uint64]
+) -> Reals | None:
+    """Variances of sums over the domain's cells in blocks of ``stride`` keys: float64[n].
+
+    Blocks may cut through nodes and hold parts of several; None on more than 2**20 keys.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+        As of :func:`block_variances`.
+    grid : Grid
+        In any order.
+    stride : int
+    block : uint64[n]
+        Block b covers the keys from ``b * stride`` on.
+    """
+    keys = 1 << grid.bits
+    if keys > MOST_UNALIGNED:
+        return None
+    domain = inside(grid)
+    prefix = prefix_sums(np.ones(keys, np.bool_) if domain is None else domain)
+    start = block.astype(np.int64) * stride
+    stop = np.minimum(start + stride, keys)
+    found = np.zeros(block.size)
+    for width, factor in zip(widths_of(tree.fanouts), _factors(tree), strict=True):
+        found += factor * _squares(prefix, start, stop, width)
+    return found
+
+
+def box_variances(
+    tree: TreeVariance,
+    splits: Sequence[Sequence[int]],
+    grid: Grid,
+    stride: int,
+    block: NDArray[np.uint64],
+) -> Reals | None:
+    """The same of a tree whose nodes are boxes of cells, whatever the order of keys.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+    splits : sequence of sequences of int
+        Parts of a node along every axis, level by level.
+    grid, stride, block
+        As of :func:`run_variances`.
+    """
+    if prod(grid.shape) > MOST_UNALIGNED:
+        return None
+    index = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
+    index = index[:, grid.contains(index)]
+    own = grid.order.encode(index) // np.uint64(stride)
+    which = np.minimum(np.searchsorted(block, own), max(block.size - 1, 0))
+    wanted = block[which] == own if block.size else np.zeros(own.size, np.bool_)
+    index, which = index[:, wanted], which[wanted]
+    widths = [widths_of([level[axis] for level in splits]) for axis in range(len(grid.shape))]
+    found = np.zeros(block.size)
+    for level, factor in enumerate(_factors(tree)):
+        sides = [lengths[level] for lengths in widths]
+        parts = [lengths[0] // side for lengths, side in zip(widths, sides, strict=True)]
+        node = np.ravel_multi_index([i // s for i, s in zip(index, sides, strict=True)], parts)
+        pair, held = np.unique(which * prod(parts) + node, return_counts=True)
+        squares = (held / prod(sides)) ** 2
+        found += factor * np.bincount(pair // prod(parts), squares, block.size)
+    return found
+
+
+def _squares(prefix: Reals, start: NDArray[np.int64], stop: NDArray[np.int64], width: int) -> Reals:
+    """For every run of keys: the sum over nodes of (its cells there / width)**2."""
+    first, last = -(-start // width), stop // width  # nodes first to last - 1 lie inside
+    within = first > last  # the run lies inside one node
+    whole = prefix_sums(np.diff(prefix[::width]) ** 2)
+    middle = whole[last] - whole[np.minimum(first, last)]
+    head = prefix[np.minimum(first * width, stop)] - prefix[start]
+    tail = np.where(within, 0.0, prefix[stop] - prefix[last * width])
+    return np.asarray((head**2 + middle + tail**2) / width**2, np.float64)

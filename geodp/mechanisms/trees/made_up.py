@@ -1,0 +1,50 @@
+"""The mechanisms themselves on made-up people, in trees side by side, under public keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.mechanisms.trees.descent import Descent, descended
+from geodp.mechanisms.trees.refinement import Noise, refine
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise import Law, NodeNoise
+from geodp.table.counts import CountTable
+
+Released = tuple[NDArray[np.uint64], NDArray[np.int64]]
+"""Cells above 0 and their counts."""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Some levels of a pyramid; parameters are those of :class:`Descent`."""
+
+    fanouts: tuple[int, ...]
+    laws: tuple[Law, ...]
+    least: tuple[float, ...]
+    passes: int
+
+    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> Released:
+        """Release a table of so many trees."""
+        above = tuple(accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1))
+        descent = Descent(self.fanouts, above[::-1], self.laws, self.least, self.passes)
+        roots = np.arange(trees, dtype=np.uint64)
+        cells, counts, _ = descended(table, descent, key, roots, threads=1)
+        return cells, counts
+
+
+@dataclass(frozen=True)
+class Halving:
+    """Some levels of ``topdown``, with its noise; the trees stand under more of its levels."""
+
+    law: Law
+
+    def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> Released:
+        """Release a table of so many trees."""
+        streams = (Stream.TOPDOWN_TOTAL, Stream.TOPDOWN_DETAIL)
+        noise = Noise(*(NodeNoise(key, stream, self.law) for stream in streams))
+        cells, counts, _ = refine(table, noise, threads=1)
+        return cells, counts

@@ -1,0 +1,307 @@
+"""The refinement of Terada et al. (2015): sparse in blocks (T2), dense (T1), and continuous."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.kernels import haar, tree
+from geodp.kernels import topdown as kernels
+from geodp.mechanisms.trees import parallel
+from geodp.mechanisms.trees.parallel import joined, runs
+from geodp.privacy.event import Event
+from geodp.privacy.key import NoiseKey, Stream, blocks, exposed
+from geodp.privacy.noise import NodeNoise
+from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
+
+ROOT = np.array([1], np.uint64)
+
+BLOCK = 1 << 10
+"""Most nodes that are refined together: they and their noise stay in the cache."""
+
+PIECE = 1 << 16
+"""Cells that are put out at once, beside those of one block."""
+
+REFUSAL = "topdown needs a grid whose order splits every node in two."
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The two noises of one run: of the total, and of every node's detail."""
+
+    total: NodeNoise
+    detail: NodeNoise
+
+    @classmethod
+    def of(cls, event: Event, key: NoiseKey) -> Noise:
+        """Both of the event's scale, in streams of their own."""
+        law = event.law()
+        return cls(
+            NodeNoise(key, Stream.TOPDOWN_TOTAL, law), NodeNoise(key, Stream.TOPDOWN_DETAIL, law)
+        )
+
+    def refined_total(self, total: int) -> int:
+        """``max(S(root) + noise, 0)``."""
+        drawn, _ = self.total.at(ROOT, 0, 0)
+        return max(total + int(drawn[0]), 0)
+
+
+Nodes = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Prefixes of nodes of one level, in key order, and their refined sums, all above 0."""
+
+
+Desk = tuple[kernels.Stack, kernels.Room, NDArray[np.int64]]
+"""What one thread works on; the last is for nodes that are put out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
+
+    table: Cells
+    noise: NodeNoise
+    desks: list[Desk] = field(default_factory=list)
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.int64]:
+        """Prefix sums of the counts."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.table.count)])
+
+    @property
+    def bits(self) -> int:
+        """The level of the cells."""
+        return self.table.grid.bits
+
+    def next(self, level: int) -> int:
+        """The level below on which blocks of noise start."""
+        return level + ((self.bits - level) % 3 or 3)
+
+    def root(self, noise: Noise) -> Nodes:
+        """The root with its refined total; no node where that is 0."""
+        total = np.array([noise.refined_total(int(self.cumulative[-1]))])
+        return np.zeros(1, np.int64)[total > 0], total[total > 0]
+
+    def below(self, nodes: Nodes, level: int, last: int) -> tuple[Nodes, int]:
+        """Nodes above 0 of a lower level, and the number of nodes split on the way.
+
+        Parameters
+        ----------
+        level, last : int
+            Of the nodes and of the result; blocks of noise start at both.
+        """
+        if level == last:
+            return nodes, 0
+        with exposed(self.noise.key) as words:
+            parts, visited = self._below(nodes, level, last, words)
+        return joined(parts or [nodes]), visited
+
+    def _below(
+        self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
+    ) -> tuple[list[Nodes], int]:
+        stack, room, out = self._desk(level, last)
+        tree, stream = self._looked_up, np.uint32(self.noise.stream)
+        done: list[Nodes] = []
+        visited, most = 0, stack.rows.shape[2]
+        for first in range(0, nodes[0].size, most):
+            self._put(stack, *(row[first : first + most] for row in nodes))
+            while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
+                written, split, _, undecided = kernels.descend(
+                    stack, room, tree, words, stream, out
+                )
+                visited += split
+                done.append((out[0, :written].copy(), out[1, :written].copy()))
+                if undecided:
+                    node = np.array([undecided], np.uint64)
+                    drawn, _ = self.noise.at(node, undecided.bit_length() - 1, self.bits)
+                    known = np.append(tree.known, [[undecided], drawn], axis=1)
+                    tree = tree._replace(known=known)
+        self.desks.append((stack, room, out))
+        return done, visited
+
+    @cached_property
+    def _looked_up(self) -> kernels.Tree:
+        law, nobody = self.noise.law, np.empty((2, 0), np.int64)
+        domain = self.table.grid.domain_tests()
+        return kernels.Tree(
+            self.table.key, self.cumulative, *domain, law.threshold, law.guide, nobody
+        )
+
+    def _desk(self, level: int, last: int) -> Desk:
+        """What a descent works on: one that is free, or a new one."""
+        levels = [level]
+        while levels[-1] < last:
+            levels.append(self.next(levels[-1]))
+        rows, most = len(levels) - 1, 8 * BLOCK + 1
+        try:
+            stack, room, out = self.desks.pop()
+        except IndexError:
+            every = np.empty((-(-self.bits // 3), 6, most), np.int64)
+            stack = kernels.Stack(np.zeros(1, np.int64), every, np.zeros((0, 4), np.int64))
+            room, out = _room(), np.empty((3, PIECE + most), np.int64)
+        return kernels.Stack(np.array(levels), stack.rows, np.zeros((rows, 4), np.int64)), room, out
+
+    def _put(
+        self, stack: kernels.Stack, prefix: NDArray[np.int64], total: NDArray[np.int64]
+    ) -> None:
+        """Nodes, and those of them that hold data, into the first row of a stack."""
+        height = np.uint64(self.bits - int(stack.level[0]))
+        first = prefix.view(np.uint64) << height
+        start = np.searchsorted(self.table.key, first)
+        after = first + ((np.uint64(1) << height) - np.uint64(1))
+        stop = np.searchsorted(self.table.key, after, "right")
+        at = np.flatnonzero(start < stop)
+        for row, values in zip(
+            (0, 1, 3, 4, 5), (prefix, total, at, start[at], stop[at]), strict=True
+        ):
+            stack.rows[0, row, : values.size] = values
+        stack.fill[0] = prefix.size, at.size, 0, 0
+
+
+def _room() -> kernels.Room:
+    most = 4 * BLOCK + 1
+    return kernels.Room(
+        np.empty((2, 3, most), np.int64),
+        np.empty((2, 3, most), np.int64),
+        np.empty(8 * BLOCK, np.uint64),
+        np.empty(4 * BLOCK, np.uint64),
+        np.empty((6, most), np.int64),
+    )
+
+
+def refine(
+    table: CountTable, noise: Noise, parts: int = 0, threads: int = 0
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+    """T2: refine from the root down, visiting only nodes that hold somebody.
+
+    The sum of a node is a difference of two prefix sums over the sorted keys, so no Haar
+    coefficient is stored. Blocks of nodes are refined depth first, three levels at a time: they
+    stay in the cache, and memory is that of the output.
+
+    Parameters
+    ----------
+    parts : int
+        Runs of subtrees that are worked on by themselves, where there are many nodes; 0: some for
+        every thread. A node's noise depends on the node alone, so they do not show.
+    threads : int
+        0: one for every processor.
+
+    Returns
+    -------
+    key : uint64[m+], count : int64[m+]
+        The refined cells above 0, in key order.
+    visited : int
+        Nodes that were split.
+    """
+    grid = binary(table.grid)
+    tree = Tree(table, noise.detail)
+    top, level, visited = tree.root(noise), 0, 0
+    while level < grid.bits and 0 < top[0].size < parallel.MANY:
+        last = tree.next(level)
+        while last < min(grid.bits, parallel.MANY.bit_length()):  # above, there cannot be many
+            last = tree.next(last)
+        top, split = tree.below(top, level, last)
+        level, visited = last, visited + split
+
+    found: list[int] = []
+
+    def finished(run: slice) -> Nodes:
+        cells, split = tree.below((top[0][run], top[1][run]), level, grid.bits)
+        found.append(split)
+        return cells
+
+    cuts = runs(top[1], parts or parallel.some(top[1].size, threads))
+    key, count = joined(parallel.each(finished, cuts, threads))
+    return key.view(np.uint64), count, visited + sum(found)
+
+
+def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
+    """T1, the dense form in three passes, ``O(n)``: bit for bit the result of :func:`refine`.
+
+    Returns
+    -------
+    int64[2**bits]
+        Counts in key order. Raises UsageError for more than 2**28 keys.
+    """
+    grid = binary(table.grid)
+    n = _dense_size(grid)
+    sums = np.zeros(2 * n, np.int64)
+    sums[n + table.key.astype(np.int64)] = table.count
+    detail = np.zeros(n, np.int64)
+    haar.forward_dense(sums, detail)
+    drawn, rounding = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    branch = np.zeros(n, np.int64)
+    masks, limits, domain = grid.domain_tests()
+    for level in range(grid.bits):
+        here = slice(1 << level, 2 << level)
+        node = np.arange(1 << level, 2 << level, dtype=np.uint64)
+        drawn[here], rounding[here] = noise.detail.at(node, level, grid.bits)
+        prefix = np.arange(1 << level)
+        height = grid.bits - level
+        tree.branches(prefix, height, masks[level], limits[level], domain, branch[here])
+    sums[1] = noise.refined_total(int(sums[1]))
+    kernels.refine_dense(sums[1], detail, drawn, rounding, branch)
+    haar.inverse_dense(detail, sums)
+    return sums[n:].copy()
+
+
+def refine_continuous(table: CountTable, scale: float, key: NoiseKey) -> NDArray[np.float64]:
+    """The paper's own form on real numbers, dense: for reproducing its figures only.
+
+    Laplace noise by the inverse distribution function in floating point. It is NOT hardened
+    against the leak of floating-point noise (Mironov 2012): never publish its result.
+
+    Parameters
+    ----------
+    table : CountTable
+        On a grid that fills its keys: all sizes powers of two, no mask.
+    scale : float
+    key : NoiseKey
+
+    Returns
+    -------
+    float64[2**bits]
+        Refined counts in key order, not negative.
+    """
+    grid = binary(table.grid)
+    n = _dense_size(grid)
+    if grid.size != n:
+        raise UsageError("The continuous form needs axes whose sizes are powers of two.")
+    leaves = np.zeros(n)
+    leaves[table.key.astype(np.int64)] = table.count
+    levels = [leaves]
+    while levels[-1].size > 1:
+        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
+    refined = np.maximum(levels.pop() + _continuous(key, np.array([0]), scale), 0)
+    for sums in reversed(levels):
+        halves = sums.reshape(-1, 2)
+        node = np.arange(refined.size) + refined.size
+        detail = halves[:, 0] - halves[:, 1] + _continuous(key, node, scale)
+        detail = np.clip(detail, -refined, refined)
+        refined = np.stack([refined + detail, refined - detail], axis=1).reshape(-1) / 2
+    return refined
+
+
+def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray[np.float64]:
+    """Laplace noise of nodes by the inverse distribution function at 52-bit midpoints."""
+    word = blocks(key, Stream.CONTINUOUS, node.astype(np.uint64))[0]
+    uniform = ((word >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52 - 0.5
+    noise: NDArray[np.float64] = -scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
+    return noise
+
+
+def binary(grid: Grid) -> Grid:
+    """The grid, or UsageError."""
+    if not grid.order.is_binary:
+        raise UsageError(REFUSAL)
+    return grid
+
+
+def _dense_size(grid: Grid) -> int:
+    if 1 << grid.bits > LARGEST_DENSE:
+        raise UsageError("The grid is too large for the dense form; use the sparse one.")
+    return 1 << grid.bits

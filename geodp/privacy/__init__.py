@@ -1,0 +1,1 @@
+"""How much: budgets, events, keys, noise and the ledger."""

@@ -1,0 +1,311 @@
+"""The accounts of a ledger: what every data set may spend and has spent, as its entries tell.
+
+The ledger writes its entries by the rules of this module and checks them by the same ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from geodp.errors import BudgetError, UsageError, VerificationError
+from geodp.privacy.hash_chain import VERSION, canonical
+from geodp.privacy.loss import Loss, PureDP, compose, nothing, parse, remainder, within
+from geodp.privacy.neighbours import NEIGHBOURS, canonical_unit
+
+LONGEST = 4096
+"""Most bits of a loss: Python would not write a much longer fraction as text."""
+
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that Python calls printable and nobody sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One charge, as it stands in the ledger.
+
+    Attributes
+    ----------
+    ledger : str
+        Random id of the ledger.
+    sequence, at, hash : int, str, str
+        Place in the chain, time by the machine's clock, and the head right after it.
+    dataset, unit, neighbours : str
+    loss, spent, cap : Loss
+        Of this release; of all releases up to it; the most that is allowed.
+    mechanism : str
+    contribution : int
+    fingerprint : str
+    details : str
+        Further parameters as JSON.
+    earlier : int
+        Number of charges to the data set before it.
+    replay : bool
+        It had been charged before and cost nothing now.
+    """
+
+    ledger: str
+    sequence: int
+    at: str
+    hash: str
+    dataset: str
+    unit: str
+    neighbours: str
+    loss: Loss
+    spent: Loss
+    cap: Loss
+    mechanism: str
+    contribution: int
+    fingerprint: str
+    details: str
+    earlier: int
+    replay: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card; a replay has the same ones."""
+        return {
+            "ledger": self.ledger,
+            "dataset": self.dataset,
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "loss": self.loss.describe(),
+            "spent": self.spent.describe(),
+            "cap": self.cap.describe(),
+            "earlier_releases": self.earlier,
+            "sequence": self.sequence,
+            "head": self.hash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A data set and what its releases have spent at one moment.
+
+    Attributes
+    ----------
+    name, unit, neighbours : str
+    cap, spent : Loss
+    releases : int
+        Number of charges.
+    """
+
+    name: str
+    unit: str
+    neighbours: str
+    cap: Loss
+    spent: Loss
+    releases: int = 0
+
+    @classmethod
+    def opened(cls, name: str, cap: Loss, unit: str, neighbours: str) -> Account:
+        """A checked account of which nothing is spent; UsageError for what makes no sense."""
+        require_neighbours(neighbours)
+        if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
+            raise UsageError("A cap must be above 0, and its delta below 1.")
+        require_short(cap)
+        return cls(canonical_name(name), canonical_unit(unit), neighbours, cap, nothing(cap))
+
+    @property
+    def remaining(self) -> Loss:
+        """What the cap leaves."""
+        return remainder(self.cap, self.spent)
+
+    def charged(self, loss: Loss) -> Account:
+        """The account after a loss.
+
+        Raises
+        ------
+        BudgetError
+            The cap would be exceeded.
+        UsageError
+            The loss is of a kind that the cap does not bound, or the sum is too long a fraction.
+        """
+        require_short(loss)
+        if not isinstance(loss, (PureDP, type(self.cap))):
+            raise UsageError(
+                f"The cap of {self.name} is {self.cap}; a loss of {loss} cannot be charged to "
+                "it: choose a mechanism with the cap's kind of guarantee."
+            )
+        spent = compose([self.spent, loss])
+        if not within(spent, self.cap):
+            raise BudgetError(
+                f"{loss} would take {self.name} over its cap of {self.cap}; "
+                f"{self.remaining} is left, and nothing was charged."
+            )
+        require_short(spent)
+        return replace(self, spent=spent, releases=self.releases + 1)
+
+    def text(self) -> str:
+        """All of it as one canonical JSON text."""
+        plain = {name: str(getattr(self, name)) for name in ("name", "unit", "neighbours")}
+        amounts = {"cap": str(self.cap), "spent": str(self.spent)}
+        return canonical({**plain, **amounts, "releases": self.releases})
+
+    @classmethod
+    def read(cls, text: str) -> Account:
+        """What :meth:`text` wrote."""
+        plain = json.loads(text)
+        return cls(**{**plain, "cap": parse(plain["cap"]), "spent": parse(plain["spent"])})
+
+
+class Accounts:
+    """The accounts of a ledger in the order of their entry, by name."""
+
+    def __init__(self, accounts: Iterable[Account] = ()) -> None:
+        self._accounts: dict[str, Account] = {}
+        self._hashes: dict[str, bytes] = {}
+        for account in accounts:
+            self.put(account)
+
+    def __iter__(self) -> Iterator[Account]:
+        return iter(self._accounts.values())
+
+    def put(self, account: Account) -> int:
+        """Keep the newest state of an account; return its number."""
+        self._accounts[account.name] = account
+        self._hashes[account.name] = _hash(account.text())
+        return list(self._accounts).index(account.name)
+
+    @property
+    def digest(self) -> str:
+        """What :func:`digest` makes of their texts."""
+        return _joined(self._hashes.values())
+
+    def find(self, name: str) -> Account:
+        """The account of a name, exactly; UsageError where there is none."""
+        name = canonical_name(name)
+        if name in self._accounts:
+            return self._accounts[name]
+        near = self._near(name)
+        raise UsageError(
+            f"The ledger has no data set {name}; "
+            + (
+                "geodp budget show lists those it has, and geodp budget init adds one."
+                if near is None
+                else f"it has {near.name}: write the name so if that is meant."
+            )
+        )
+
+    def require_new(self, name: str) -> None:
+        """Refuse a name that the ledger has, or that could be taken for one that it has."""
+        if name in self._accounts:
+            raise UsageError(
+                f"The ledger has a data set {name} already, and a cap is never changed; "
+                "geodp budget show tells what it is."
+            )
+        if (near := self._near(name)) is not None:
+            raise UsageError(
+                f"{name} reads like {near.name}, which the ledger has with a cap of its own; "
+                "charge that one, or choose a name that differs in more than case, width, blanks "
+                "or dashes."
+            )
+
+    def follow(self, content: dict[str, Any]) -> None:
+        """Bring the accounts to where they are after an entry.
+
+        Raises
+        ------
+        VerificationError
+            The entry states other sums, goes over a cap, or breaks another rule.
+        """
+        try:
+            if content["kind"] == "dataset":
+                name, unit, neighbours = (content[n] for n in ("name", "unit", "neighbours"))
+                self.require_new(name)
+                new = Account.opened(name, parse(content["cap"]), unit, neighbours)
+                self.put(new)
+                agree = (new.name, new.unit) == (name, unit)
+            elif content["kind"] == "charge":
+                new = self._accounts[content["dataset"]].charged(parse(content["loss"]))
+                self.put(new)
+                stated = (content["spent"], content["releases"], content["neighbours"])
+                agree = stated == (str(new.spent), new.releases, new.neighbours)
+            else:
+                begun = (content["kind"], content["sequence"], content["version"])
+                agree = begun == ("genesis", 0, VERSION)
+            agree = agree and content["accounts"] == self.digest
+        except BudgetError:
+            raise VerificationError(
+                f"The charges of {content['dataset']} are above its cap."
+            ) from None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            agree = False
+        if not agree:
+            raise VerificationError(
+                f"Entry {content.get('sequence')} of the ledger states other sums than its "
+                "entries have, or is none that geodp writes."
+            )
+
+    def _near(self, name: str) -> Account | None:
+        """An account whose name could be taken for this one."""
+        seen = skeleton(name)
+        return next((a for a in self if skeleton(a.name) == seen), None)
+
+
+def digest(texts: Iterable[str]) -> str:
+    """SHA-256 over the SHA-256 of every account's text, which each entry holds."""
+    return _joined(map(_hash, texts))
+
+
+def _hash(text: object) -> bytes:
+    return hashlib.sha256(str(text).encode()).digest()
+
+
+def _joined(hashes: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"".join(hashes)).hexdigest()
+
+
+def require_words(text: str, what: str) -> None:
+    """Refuse what is no short line of printable characters."""
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 200:
+        raise UsageError(f"{what} must be 1 to 200 printable characters.")
+
+
+def require_short(loss: Loss) -> None:
+    """Refuse a loss, or an exact sum of losses, of too many digits to be written."""
+    bits = (n.numerator.bit_length() + n.denominator.bit_length() for n in loss.amounts)
+    if sum(bits) > LONGEST:
+        raise UsageError(
+            "The exact sum of all losses would be too long a fraction; choose a budget with fewer "
+            "digits, such as 1/10. Nothing was charged."
+        )
+
+
+def require_neighbours(neighbours: str) -> None:
+    """Refuse what is no neighbouring relation."""
+    if neighbours not in NEIGHBOURS:
+        raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
+
+
+def canonical_name(name: str) -> str:
+    """The one form of a data set's name: composed (NFC), blanks single and inside only.
+
+    Examples
+    --------
+    >>> canonical_name(" census  2020 ")
+    'census 2020'
+    """
+    require_words(name, "The name of a data set")
+    if _INVISIBLE.search(name):
+        raise UsageError("The name of a data set may hold no characters that are not seen.")
+    return unicodedata.normalize("NFC", " ".join(name.split()))
+
+
+def skeleton(name: str) -> str:
+    """What two names have in common that differ in case, width, blanks or dashes alone.
+
+    Examples
+    --------
+    >>> skeleton("Ｃｅｎｓｕｓ") == skeleton("census")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    dashed = ("-" if unicodedata.category(letter) == "Pd" else letter for letter in folded)
+    return "".join("".join(dashed).split())

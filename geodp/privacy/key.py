@@ -1,0 +1,205 @@
+"""Secret keys, and the random blocks addressed by key, stream and address.
+
+The noise format (cipher, addresses, use of the bits) has a version, ``NOISE_FORMAT``; a kept
+key and the same version reproduce a release bit for bit on any machine.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.kernels import chacha
+from geodp.privacy.key_file import read_key
+
+NOISE_FORMAT = "chacha20-inverse-2"
+"""Version of the map from (key, stream, node, law) to noise."""
+
+_EXTRACT_SALT = b"geodp release key"
+_FINGERPRINT_LABEL = b"geodp fingerprint"
+
+
+class Stream(enum.IntEnum):
+    """Domain separation inside one key: each use of noise has its own number."""
+
+    TOPDOWN_TOTAL = 1
+    TOPDOWN_DETAIL = 2
+    CONTINUOUS = 3
+    SAMPLE = 4
+    PYRAMID = 1 << 12
+    """And the numbers that follow: its levels."""
+    STAGE = 1 << 16
+    """And the numbers that follow: the stages of methods that measure lists."""
+
+
+@final
+class NoiseKey:
+    """256 secret bits from which all noise of a release is computed.
+
+    The secret is shown nowhere, is neither pickled nor copied, and two keys are equal only if
+    they are the same object. It is overwritten by :meth:`forget`, and when the object dies.
+    Out of reach are the short-lived byte strings from which Python's own libraries hand over a
+    new secret: their memory is freed, and overwritten only by its next use.
+
+    Parameters
+    ----------
+    secret : bytes or bytearray
+        Exactly 32 bytes; otherwise UsageError. A key typed into a program is no secret: a
+        release made with it is stamped NOT PRIVATE. Use :meth:`generate` (forgotten after the
+        run) or :meth:`from_file` (an office's kept key).
+
+    Examples
+    --------
+    >>> NoiseKey.generate()
+    NoiseKey(entropy, redacted)
+    """
+
+    __slots__ = ("_origin", "_secret")
+
+    def __init__(self, secret: bytes | bytearray, *, _origin: str = "fixed") -> None:
+        if not isinstance(secret, (bytes, bytearray)) or len(secret) != 32:
+            raise UsageError(
+                "A noise key must be exactly 32 bytes; "
+                "NoiseKey.generate() makes one from the operating system's entropy."
+            )
+        self._secret = bytearray(secret)
+        self._origin = _origin
+
+    @classmethod
+    def generate(cls) -> NoiseKey:
+        """A fresh key from the operating system's entropy."""
+        return cls(secrets.token_bytes(32), _origin="entropy")
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> NoiseKey:
+        """A kept key: a text file with 64 hexadecimal digits, which only its owner can use.
+
+        Raises
+        ------
+        InputError
+            See :func:`geodp.privacy.key_file.read_key`.
+        """
+        secret = read_key(path)
+        try:
+            return cls(secret, _origin="file")
+        finally:
+            secret[:] = bytes(len(secret))
+
+    @property
+    def origin(self) -> str:
+        """``"entropy"``, ``"file"`` or ``"fixed"``: where the secret came from."""
+        return self._origin
+
+    def derive(self, digest: bytes) -> NoiseKey:
+        """The key of one release: HKDF-SHA256 (RFC 5869) of this key and a digest.
+
+        With a digest of the input and of every parameter, the same input gives the same
+        release again, and different inputs never share noise.
+
+        Parameters
+        ----------
+        digest : bytes
+            32 bytes, see :func:`digest`; otherwise UsageError.
+        """
+        return NoiseKey(self._expand(b"", digest), _origin=self._origin)
+
+    def fingerprint(self, digest: bytes) -> str:
+        """64 hexadecimal digits that recognise a replay in a ledger.
+
+        The same key and digest give the same fingerprint. To anyone without the key it is
+        random, and independent of the derived key (another expansion of HKDF-SHA256), so it
+        may be public even where a digest of the input could be guessed.
+        """
+        return self._expand(_FINGERPRINT_LABEL, digest).hex()
+
+    def _expand(self, label: bytes, digest: bytes) -> bytes:
+        """HKDF-SHA256 to 32 bytes; labels of different lengths give different ``info``."""
+        if len(digest) != 32:
+            raise UsageError("A digest has exactly 32 bytes; digest() makes one.")
+        extracted = hmac.digest(_EXTRACT_SALT, self._held(), "sha256")
+        return hmac.digest(extracted, label + digest + b"\x01", "sha256")
+
+    def words(self) -> NDArray[np.uint32]:
+        """The key as ChaCha20 takes it: uint32[8], a copy that the caller overwrites."""
+        return np.frombuffer(self._held(), dtype="<u4").astype(np.uint32)
+
+    def forget(self) -> None:
+        """Overwrite the secret; whatever needs it afterwards raises UsageError."""
+        self._secret[:] = bytes(len(self._secret))
+        self._secret = bytearray()
+
+    def _held(self) -> bytearray:
+        if not self._secret:
+            raise UsageError("This noise key was forgotten; no noise can be drawn from it.")
+        return self._secret
+
+    def __del__(self) -> None:
+        if hasattr(self, "_secret"):  # not so where the constructor refused the secret
+            self.forget()
+
+    def __repr__(self) -> str:
+        return f"NoiseKey({self._origin}, redacted)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("A NoiseKey is never pickled: it would leave the process in the clear.")
+
+
+def blocks(
+    key: NoiseKey, stream: int, address: NDArray[np.uint64], counter: int = 0
+) -> NDArray[np.uint64]:
+    """Key-stream blocks of addresses, a word of all of them in each row: uint64[8, n]."""
+    out = np.empty(8 * address.size, np.uint64)
+    lines(key, stream, address, out, counter)
+    return out.reshape(-1, 8).T
+
+
+def lines(
+    key: NoiseKey,
+    stream: int,
+    address: NDArray[np.uint64],
+    out: NDArray[np.uint64],
+    counter: int = 0,
+) -> None:
+    """Write them as :func:`geodp.kernels.chacha.blocks` does, block by block: uint64[8 * n]."""
+    with exposed(key) as words:
+        chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
+
+
+@contextmanager
+def exposed(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
+    """A key's words for a kernel, overwritten afterwards."""
+    words = key.words()
+    try:
+        yield words
+    finally:
+        words.fill(0)
+
+
+def digest(
+    *parts: bytes | NDArray[np.generic] | tuple[int, Iterable[NDArray[np.generic]]],
+) -> bytes:
+    """SHA-256 of byte strings and arrays, each preceded by its length.
+
+    A pair is the length in bytes of an array, and its pieces in order.
+    """
+    state = hashlib.sha256()
+    for part in parts:
+        pieces: Iterable[bytes | NDArray[np.generic]]
+        if isinstance(part, tuple):
+            length, pieces = part
+        else:
+            length, pieces = part.nbytes if isinstance(part, np.ndarray) else len(part), [part]
+        state.update(length.to_bytes(8, "little"))
+        for piece in pieces:
+            state.update(piece if isinstance(piece, bytes) else np.ascontiguousarray(piece).data)
+    return state.digest()

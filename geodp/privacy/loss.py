@@ -1,0 +1,335 @@
+"""Privacy loss as exact values: pure, zero-concentrated and approximate; how losses add up.
+
+Sums and comparisons are exact fractions. The conversions between notions, which need logarithms,
+are rounded to the safe side: what they return is a proven bound, never an approximation of one.
+
+Sources
+-------
+Bun and Steinke 2016, "Concentrated differential privacy: simplifications, extensions, and lower
+bounds" (composition, Lemma 1.7; pure to concentrated, Proposition 1.4).
+Canonne, Kamath and Steinke 2020, "The discrete Gaussian for differential privacy" (concentrated to
+approximate, Proposition 7).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from geodp.errors import UsageError
+from geodp.privacy.neighbours import ADD_REMOVE
+
+LARGEST = 10**100
+"""No parameter may be above this, so that all can be shown as decimals."""
+
+
+def _exact(value: object, name: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise UsageError(f"{name} must be a whole number or a Fraction; rational() reads texts.")
+    if not 0 <= value <= LARGEST:
+        raise UsageError(f"{name} must lie between 0 and 1e100.")
+    return Fraction(value)
+
+
+class _Parameters:
+    """What the three notions share; ``parameters`` names their fields."""
+
+    __slots__ = ()
+    variant: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in self.parameters:
+            object.__setattr__(self, name, _exact(getattr(self, name), name))
+
+    @property
+    def amounts(self) -> tuple[Fraction, ...]:
+        """The parameters as numbers, in the order of ``parameters``."""
+        return tuple(getattr(self, name) for name in self.parameters)
+
+    def __str__(self) -> str:
+        pairs = zip(self.parameters, self.amounts, strict=True)
+        return ", ".join(f"{name} {amount}" for name, amount in pairs)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for a card: every parameter as exact text and as a decimal."""
+        plain: dict[str, Any] = {"variant": self.variant}
+        for name, amount in zip(self.parameters, self.amounts, strict=True):
+            plain |= {name: str(amount), f"{name}_decimal": float(amount)}
+        return plain
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(_Parameters):
+    """Pure differential privacy: no output is more than exp(epsilon) times as likely."""
+
+    variant: ClassVar[str] = "pure"
+    parameters: ClassVar[tuple[str, ...]] = ("epsilon",)
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroConcentratedDP(_Parameters):
+    """Zero-concentrated differential privacy: Rényi divergence of order a is at most rho * a."""
+
+    variant: ClassVar[str] = "zero-concentrated"
+    parameters: ClassVar[tuple[str, ...]] = ("rho",)
+    rho: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateDP(_Parameters):
+    """Approximate differential privacy; a delta of 1 or more promises nothing.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+    original : ZeroConcentratedDP, optional
+        What these parameters were converted from. It tells more than they do, so cards and the
+        ledger keep it.
+    """
+
+    variant: ClassVar[str] = "approximate"
+    parameters: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    epsilon: Fraction
+    delta: Fraction
+    original: ZeroConcentratedDP | None = None
+
+    def __str__(self) -> str:
+        stated = _Parameters.__str__(self)
+        return stated if self.original is None else f"{stated} from {self.original}"
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for a card, with the parameters that these were converted from."""
+        plain = _Parameters.describe(self)
+        if self.original is not None:
+            plain["converted_from"] = self.original.describe()
+        return plain
+
+
+Loss = PureDP | ZeroConcentratedDP | ApproximateDP
+
+_KINDS: dict[tuple[str, ...], Callable[..., Loss]] = {
+    kind.parameters: kind for kind in (PureDP, ZeroConcentratedDP, ApproximateDP)
+}
+
+
+@lru_cache(1024)
+def parse(text: str) -> Loss:
+    """Read what ``str(loss)`` wrote.
+
+    Examples
+    --------
+    >>> parse("epsilon 1/5")
+    PureDP(epsilon=Fraction(1, 5))
+    """
+    stated, _, origin = text.partition(" from ")
+    pairs = re.findall(r"(?:^|, )([a-z]+) ([0-9]+(?:/[0-9]+)?)", stated)
+    try:
+        kind = _KINDS[tuple(name for name, _ in pairs)]
+        loss = kind(*(Fraction(amount) for _, amount in pairs))
+        original = parse(origin) if origin else None
+        if isinstance(loss, ApproximateDP) and isinstance(original, ZeroConcentratedDP):
+            loss = ApproximateDP(loss.epsilon, loss.delta, original)
+    except (KeyError, ValueError, ZeroDivisionError):
+        raise UsageError("A loss is written such as: epsilon 1/5.") from None
+    if str(loss) != text:
+        raise UsageError("A loss is written in lowest terms, such as: epsilon 1/5.")
+    return loss
+
+
+def to_zero_concentrated(loss: PureDP | ZeroConcentratedDP) -> ZeroConcentratedDP:
+    """Pure epsilon is epsilon^2 / 2 zero-concentrated (Bun and Steinke, Proposition 1.4)."""
+    return ZeroConcentratedDP(loss.epsilon**2 / 2) if isinstance(loss, PureDP) else loss
+
+
+def compose(losses: Iterable[Loss]) -> Loss:
+    """The loss of several releases about the same people, chosen one after another.
+
+    Like kinds add up. A pure loss among zero-concentrated ones counts as epsilon^2 / 2 of rho,
+    among approximate ones as delta = 0. Zero-concentrated and approximate losses are not mixed:
+    the right delta is a decision, so convert with `to_approximate` first, or better, compose all
+    zero-concentrated losses and convert their sum once.
+
+    A total states its own parameters; whoever lists the parts keeps theirs.
+
+    Examples
+    --------
+    >>> compose([PureDP(Fraction(1, 2)), PureDP(Fraction(1, 3))])
+    PureDP(epsilon=Fraction(5, 6))
+    >>> compose([PureDP(1), ZeroConcentratedDP(Fraction(1, 4))])
+    ZeroConcentratedDP(rho=Fraction(3, 4))
+    """
+    parts = list(losses)
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        raise UsageError("There is nothing to compose: give at least one loss.")
+    pure = [part for part in parts if isinstance(part, PureDP)]
+    approximate = [part for part in parts if isinstance(part, ApproximateDP)]
+    if len(pure) == len(parts):
+        return PureDP(sum((part.epsilon for part in pure), Fraction()))
+    if not approximate:
+        concentrated = [part for part in parts if not isinstance(part, ApproximateDP)]
+        return ZeroConcentratedDP(
+            sum((to_zero_concentrated(part).rho for part in concentrated), Fraction())
+        )
+    if len(pure) + len(approximate) < len(parts):
+        raise UsageError(
+            "A zero-concentrated and an approximate loss do not add up; choose a delta and convert "
+            "the former with to_approximate."
+        )
+    epsilons = [part.epsilon for part in pure] + [part.epsilon for part in approximate]
+    deltas = [part.delta for part in approximate]
+    return ApproximateDP(sum(epsilons, Fraction()), sum(deltas, Fraction()))
+
+
+def parallel(losses: Iterable[Loss], *, neighbours: str = ADD_REMOVE) -> Loss:
+    """The loss of several releases about disjoint groups of people: the largest of like kinds.
+
+    Only where neighbouring tables differ by one person more or less. Replacing a person can take
+    one from one group and put one in another, which changes the size of two groups at once, so
+    that relation is refused.
+    """
+    parts = list(losses)
+    if neighbours != ADD_REMOVE:
+        raise UsageError(f"Losses are parallel only for neighbours {ADD_REMOVE}; compose them.")
+    if len({type(part) for part in parts}) != 1:
+        raise UsageError("Parallel losses must be of one kind, and at least one.")
+    if len(parts) == 1:
+        return parts[0]
+    return _like(parts[0], map(max, zip(*(part.amounts for part in parts), strict=True)))
+
+
+def within(loss: Loss, cap: Loss) -> bool:
+    """Whether every parameter of a loss is at most that of a cap of the same kind."""
+    return type(loss) is type(cap) and all(
+        amount <= most for amount, most in zip(loss.amounts, cap.amounts, strict=True)
+    )
+
+
+def remainder(cap: Loss, spent: Loss) -> Loss:
+    """What a cap leaves after a loss of the same kind that is within it."""
+    pairs = zip(cap.amounts, spent.amounts, strict=True)
+    return _like(cap, (most - amount for most, amount in pairs))
+
+
+def nothing(cap: Loss) -> Loss:
+    """No loss, of the kind of a cap."""
+    return _like(cap, (Fraction() for _ in cap.amounts))
+
+
+def _like(loss: Loss, amounts: Iterable[Fraction]) -> Loss:
+    return _KINDS[loss.parameters](*amounts)
+
+
+def to_approximate(loss: ZeroConcentratedDP, delta: Fraction) -> ApproximateDP:
+    """The approximate guarantee of a zero-concentrated one, which it remembers."""
+    return ApproximateDP(epsilon_for(loss.rho, delta), delta, loss)
+
+
+# With u = alpha - 1 > 0, Proposition 7 of Canonne, Kamath and Steinke bounds, for every alpha,
+#   epsilon(alpha) = alpha rho + log(1 / (alpha delta)) / u + log(u / alpha)
+#   delta(alpha)   = exp(u (alpha rho - epsilon)) u^u / alpha^alpha.
+# Each alpha gives a valid bound, so how well the best one is found decides tightness alone, never
+# validity. log delta(alpha) is convex, hence epsilon(alpha) and the rho that solves it for given
+# epsilon have one extremum each, and a bisection on the sign of the derivative finds it.
+
+_WORK = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_SLACK = Decimal("1e-40")  # far above the rounding of a dozen operations with 60 digits
+
+
+def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
+    """The u at which ``slope`` turns from negative to positive, to 12 digits and exact in 20."""
+    low, high = Decimal("1e-30"), Decimal("1e30")
+    while high / low > 1 + Decimal("1e-12"):
+        middle = (low * high).sqrt()
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return Context(prec=20).plus(low)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _checked(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
+    exact = _exact(value, name)
+    if above_zero and not exact:
+        raise UsageError(f"{name} must be above 0.")
+    if name == "delta" and exact >= 1:
+        raise UsageError("delta must be below 1.")
+    return exact
+
+
+def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
+    """The least epsilon such that rho-zCDP implies (epsilon, delta)-DP, rounded up to 15 digits.
+
+    Examples
+    --------
+    >>> float(epsilon_for(Fraction(1, 2), Fraction(1, 10**6)))
+    5.22153444453017
+    """
+    rho = _checked(rho, "rho", above_zero=False)
+    delta = _checked(delta, "delta", above_zero=True)
+    if not rho:
+        return Fraction()
+    with localcontext(_WORK):
+        r, log_delta = _decimal(rho), _decimal(delta).ln()
+        u = _extremum(lambda u: r * u * u + (1 + u).ln() + log_delta)
+        terms = (
+            r * (1 + u),
+            -log_delta / u,
+            -(1 + u).ln() / u,
+            (u / (1 + u)).ln(),
+        )
+        bound = sum(terms) + _SLACK * sum(map(abs, terms))
+        return max(Fraction(), Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(bound)))
+
+
+def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho such that rho-zCDP implies (epsilon, delta)-DP, rounded down to 12 digits.
+
+    ``epsilon_for(rho_for(epsilon, delta), delta)`` is never above epsilon.
+    """
+    epsilon = _checked(epsilon, "epsilon", above_zero=False)
+    delta = _checked(delta, "delta", above_zero=True)
+    with localcontext(_WORK):
+        e, log_delta = _decimal(epsilon), _decimal(delta).ln()
+
+        def slope(u: Decimal) -> Decimal:
+            spare = log_delta + (1 + u).ln()
+            return e + spare * (1 + 2 * u) / (u * u) - (u / (1 + u)).ln()
+
+        u = _extremum(slope)
+        terms = (e, log_delta / u, (1 + u).ln() / u, -(u / (1 + u)).ln())
+        bound = (sum(terms) - _SLACK * sum(map(abs, terms))) / (1 + u)
+        least_step = 1 - Decimal("1e-12")
+        down = Context(prec=12, rounding=ROUND_FLOOR)
+        rho = Fraction(down.plus(max(bound, Decimal(0))))
+        # epsilon_for rounds up, which can push a bound that is met exactly over a long epsilon.
+        while epsilon_for(rho, delta) > epsilon:
+            rho = Fraction(down.multiply(_decimal(rho), least_step))
+    return rho
+
+
+def delta_for(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """The least delta such that rho-zCDP implies (epsilon, delta)-DP, rounded up to 15 digits.
+
+    It is never stated below 1e-300.
+    """
+    rho = _checked(rho, "rho", above_zero=False)
+    epsilon = _checked(epsilon, "epsilon", above_zero=False)
+    if not rho:
+        return Fraction()
+    with localcontext(_WORK):
+        r, e = _decimal(rho), _decimal(epsilon)
+        u = _extremum(lambda u: r * (1 + 2 * u) - e + (u / (1 + u)).ln())
+        terms = (u * r * (1 + u), -u * e, u * u.ln(), -(1 + u) * (1 + u).ln())
+        exponent = sum(terms) + _SLACK * sum(map(abs, terms))
+        bound = max(exponent, Decimal(-690)).exp() * (1 + _SLACK)
+        return min(Fraction(1), Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(bound)))

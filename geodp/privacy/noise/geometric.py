@@ -1,0 +1,165 @@
+"""Exact geometric draws, one binary digit after the other.
+
+A geometric number G with ``P(G >= g) = r**g`` has **independent** binary digits: digit j is 1
+with probability ``r**(2**j) / (1 + r**(2**j))``, as ``P(G = g)`` is proportional to ``r**g``, a
+product over the digits of g. So a table of some dozen thresholds draws from laws whose mean is
+anything up to ``2**62``. Every digit compares 63 digits of a uniform number with an integer, as
+:mod:`geodp.privacy.noise.law` does it, and takes further ones where these leave it open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.law import DIGITS
+
+Interval = Callable[[int], tuple[int, int]]
+"""Maps bits to integers ``low <= 2**bits * x <= high``, as close as bits asks."""
+
+LIMIT = 1 << 62
+"""Larger draws are cut down to this."""
+
+_WORDS = 8  # of a block
+_TOGETHER = 1 << 16  # draws whose blocks are in memory together
+_RARE = 24  # numbers that need more digits than are drawn together have at most 2**-24
+_MASK = np.uint64((1 << DIGITS) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Geometric:
+    """The law ``P(G >= g) = ratio**g`` on 0, 1, 2, ..., as a list of draws.
+
+    Draw i is a pure function of key, stream, ratio and i. No floating-point number decides it.
+
+    Attributes
+    ----------
+    key : NoiseKey
+    stream : int
+        At most 31 bits; the top bit marks the blocks that hold further digits of a draw.
+    ratio : callable
+        Interval of a number strictly between 0 and 1.
+    digits : int
+        Binary digits of a draw that are drawn together; 1 to 62.
+    threshold : uint64[digits + 1], read-only
+        ``floor(2**63 * P)`` of every digit, and of the event that ``G >= 2**digits``.
+
+    Examples
+    --------
+    >>> half = Geometric(NoiseKey(bytes(32)), 7, lambda bits: (1 << bits - 1, 1 << bits - 1))
+    >>> half.draws(0, 5).shape
+    (5,)
+    """
+
+    key: NoiseKey
+    stream: int
+    ratio: Interval
+    digits: int = field(init=False)
+    threshold: NDArray[np.uint64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        digits = 1
+        while digits < LIMIT.bit_length() - 1 and self.power(digits, 64)[1] > 1 << (64 - _RARE):
+            digits += 1
+        object.__setattr__(self, "digits", digits)
+        threshold = np.array([self._floor(slot) for slot in range(digits + 1)], np.uint64)
+        threshold.flags.writeable = False
+        object.__setattr__(self, "threshold", threshold)
+
+    def power(self, j: int, bits: int) -> tuple[int, int]:
+        """Integers low <= 2**bits * ratio**(2**j) <= high, by squaring j times.
+
+        A squaring doubles the relative error, so j further bits keep it where it was.
+        """
+        work = bits + 2 * j + 32
+        low, high = self.ratio(work)
+        for _ in range(j):
+            low, high = (low * low) >> work, min(((high * high) >> work) + 1, 1 << work)
+        return low >> (work - bits), (high >> (work - bits)) + 1
+
+    def probability(self, slot: int, bits: int) -> tuple[int, int]:
+        """Integers around 2**bits * P(digit ``slot`` is 1), or of G >= 2**digits for the last.
+
+        That is strictly below 1/2, or below 1 for the last: the bound that decides where the
+        ratio is closer to 1 than any interval shows.
+        """
+        low, high = self.power(slot, bits + 8)
+        one = 1 << (bits + 8)
+        if slot < self.digits:
+            low, high = low * one // (one + low), high * one // (one + high) + 1
+            one >>= 1
+        return low >> 8, min((high >> 8) + 1, one >> 8)
+
+    def _floor(self, slot: int) -> int:
+        """``floor(2**63 * P)``."""
+        most = (1 << (DIGITS - (slot < self.digits))) - 1
+        extra, low, high = 32, 0, 1
+        while low != high:
+            extra *= 2
+            low, high = (
+                min(bound >> extra, most) for bound in self.probability(slot, DIGITS + extra)
+            )
+        return low
+
+    def draws(self, first: int, n: int) -> NDArray[np.int64]:
+        """Draws number ``first`` to ``first + n - 1``: int64[n], at most ``LIMIT``."""
+        drawn = np.empty(n, np.int64)
+        for start in range(0, n, _TOGETHER):
+            part = drawn[start : start + _TOGETHER]
+            part[:] = self._draws(first + start, part.size)
+        return drawn
+
+    def _draws(self, first: int, n: int) -> NDArray[np.int64]:
+        each = -(-(self.digits + 1) // _WORDS)
+        address = np.arange(first * each, (first + n) * each, dtype=np.uint64)
+        words = blocks(self.key, self.stream, address)
+        drawn = np.zeros(n, np.int64)
+        for slot in range(self.digits):
+            uniform = words[slot % _WORDS, slot // _WORDS :: each] & _MASK
+            one = uniform < self.threshold[slot]
+            for i in np.flatnonzero(uniform == self.threshold[slot]):
+                more = self._digits(first + int(i), slot)
+                one[i] = self.below(slot, int(uniform[i]), DIGITS, more)
+            drawn |= one.astype(np.int64) << slot
+        uniform = words[self.digits % _WORDS, self.digits // _WORDS :: each] & _MASK
+        for i in np.flatnonzero(uniform <= self.threshold[-1]):
+            more = self._digits(first + int(i), self.digits)
+            drawn[i] = self._beyond(int(drawn[i]), int(uniform[i]), more)
+        return drawn
+
+    def _beyond(self, lower: int, uniform: int, more: Iterator[int]) -> int:
+        """A draw whose upper digits are perhaps not all 0: these are geometric themselves."""
+        times, bits = 0, DIGITS
+        while times << self.digits < LIMIT and self.below(self.digits, uniform, bits, more):
+            times, uniform, bits = times + 1, next(more), 64
+        return min((times << self.digits) + lower, LIMIT)
+
+    def below(self, slot: int, uniform: int, bits: int, more: Iterator[int]) -> bool:
+        """Whether a uniform number is below a digit's probability, decided exactly.
+
+        Parameters
+        ----------
+        slot : int
+        uniform : int
+            The number's first ``bits`` binary digits.
+        more : iterator of int
+            The digits that follow, 64 at a time, taken only as long as the comparison is open.
+        """
+        while True:
+            low, high = self.probability(slot, bits + 64)
+            if (uniform + 1) << 64 <= low:
+                return True
+            if uniform << 64 >= high:
+                return False
+            uniform, bits = (uniform << 64) | next(more), bits + 64
+
+    def _digits(self, draw: int, slot: int) -> Iterator[int]:
+        """Further random digits of a digit of a draw, 64 at a time."""
+        address = np.array([draw * (self.digits + 1) + slot], np.uint64)
+        for counter in range(2**32):
+            more = blocks(self.key, self.stream | 1 << 31, address, counter)
+            yield from (int(word) for word in more[:, 0])

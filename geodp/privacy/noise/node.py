@@ -1,0 +1,159 @@
+"""The noise of tree nodes: a law, addressed by key, stream and node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels import noise as kernels
+from geodp.kernels.workspace import Workspace
+from geodp.privacy.key import NoiseKey, blocks, lines
+from geodp.privacy.noise.law import DIGITS, Law
+
+SLOTS = 7
+"""Draws that share a block."""
+
+SEQUENCE = SLOTS << 16
+"""Items of a list that are drawn together."""
+
+
+def numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
+    """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
+    first = above[:, None] * np.uint64(fanout)
+    return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NodeNoise:
+    """Noise of a law and a rounding bit for every node of a binary tree.
+
+    Magnitudes have no bound, and yet all fit int64: a node has ``2**41`` further digits, and N
+    digits decide for ``|Z| >= g`` only if ``P(|Z| >= g) >= 2**-N``, so for no g from
+    ``LARGEST_SCALE * 2**41 < 2**58`` on. That more are needed has a probability of ``2**-2**41``.
+
+    Attributes
+    ----------
+    key : NoiseKey
+    stream : int
+        At most 31 bits; the top bit marks the blocks that hold further digits of a draw.
+    law : Law
+    """
+
+    key: NoiseKey
+    stream: int
+    law: Law
+
+    def blocks(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Blocks of groups, to be given to :meth:`draw`."""
+        return blocks(self.key, self.stream, address)
+
+    def draw(
+        self,
+        words: NDArray[np.uint64],
+        group: NDArray[np.int64],
+        slot: NDArray[np.int64],
+        node: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Noise and rounding bits of nodes whose groups' blocks are at hand.
+
+        Parameters
+        ----------
+        words : uint64[8, g]
+        group, slot : int64[n]
+        node : uint64[n]
+            Node ids; read only for a draw that needs further digits.
+
+        Returns
+        -------
+        noise, rounding : int64[n]
+        """
+        word = words[slot, group]
+        noise = self._drawn(word, lambda i: node[i], np.empty(word.size, np.int64))
+        return noise, ((words[7, group] >> slot.astype(np.uint64)) & np.uint64(1)).view(np.int64)
+
+    def _drawn(
+        self,
+        word: NDArray[np.uint64],
+        node: Callable[[int], np.uint64],
+        noise: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Noise of nodes with these words; ``node(i)`` is the id or the number of the i-th."""
+        if kernels.draw(word, self.law.threshold, self.law.guide, noise):
+            for i in np.flatnonzero(noise == kernels.UNDECIDED):
+                noise[i] = self._decided(int(word[i]), node(int(i)))
+        return noise
+
+    def children(
+        self, above: NDArray[np.uint64], fanout: int, workspace: Workspace
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Noise of all children of nodes, and a number in [0, 1) for each node.
+
+        A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7
+        of the first one is the node's own.
+
+        Parameters
+        ----------
+        above : uint64[n]
+            The nodes; child j of one has the number ``above * fanout + j``.
+        workspace
+            Where what is returned lies: the noise until the next call, the numbers until the
+            next one of the same stream.
+
+        Returns
+        -------
+        noise, uniform : int64[n * fanout], float64[n]
+        """
+        address, size = numbered(above, -(-fanout // SLOTS)), above.size * fanout
+        line = workspace.array("line", 8 * address.size, np.uint64)
+        lines(self.key, self.stream, address, line)
+        word = workspace.array("word", size, np.uint64)
+        uniform = workspace.array(("uniform", self.stream), above.size, np.float64)
+        kernels.children(line, fanout, word, uniform)
+
+        def number(i: int) -> np.uint64:
+            return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
+
+        return self._drawn(word, number, workspace.array("noise", size, np.int64)), uniform
+
+    def _decided(self, word: int, node: np.uint64) -> int:
+        """A draw that the table leaves open."""
+        uniform = word & ((1 << DIGITS) - 1)
+        magnitude = self.law.magnitude(uniform, DIGITS, self._digits(node))
+        return -magnitude if word >> DIGITS else magnitude
+
+    def at(
+        self, node: NDArray[np.uint64], level: int, leaves: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Noise and rounding bits of any nodes of one level: int64[n], int64[n].
+
+        ``leaves`` is the level of the tree's leaves, from which blocks are counted.
+        """
+        address = np.empty_like(node)
+        slot = np.empty(node.size, np.int64)
+        kernels.locate(node, level, leaves, address, slot)
+        return self.draw(self.blocks(address), np.arange(node.size), slot, node)
+
+    def sequence(self, n: int) -> NDArray[np.int64]:
+        """Noise of the items 0 to n - 1 of a list: int64[n]; seven items share a block.
+
+        A stream serves either the nodes of a tree or one list, never both.
+        """
+        noise = np.empty(n, np.int64)
+        for start in range(0, n, SEQUENCE):
+            item = np.arange(start, min(start + SEQUENCE, n))
+            first = start // SLOTS
+            words = self.blocks(np.arange(first, item[-1] // SLOTS + 1, dtype=np.uint64))
+            group = item // SLOTS - first
+            drawn, _ = self.draw(words, group, item % SLOTS, item.astype(np.uint64))
+            noise[start : start + item.size] = drawn
+        return noise
+
+    def _digits(self, node: np.uint64) -> Iterator[int]:
+        """Further random digits of a node, 64 at a time."""
+        address = np.array([node], np.uint64)
+        for counter in range(2**32):
+            more = blocks(self.key, self.stream | 1 << 31, address, counter)
+            yield from (int(word) for word in more[:, 0])

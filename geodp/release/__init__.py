@@ -1,0 +1,1 @@
+"""The sentence: publish(table) makes a release."""

@@ -1,0 +1,134 @@
+"""The public card of a release: what may be said about it, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from geodp import __version__
+from geodp.accuracy.areas import levels_above, resolution_floor
+from geodp.grid.mask import vouched
+from geodp.io.folder.staging import SCHEMA
+from geodp.mechanisms.trees.attributes import described
+from geodp.privacy.key import NOISE_FORMAT
+
+if TYPE_CHECKING:
+    from geodp.release.release import Release
+
+
+def card_of(release: Release) -> dict[str, Any]:
+    """All of ``release.json`` but the list of files; see :meth:`geodp.Release.card`."""
+    method = release.method
+    kind = "whole numbers" if method.whole else "real numbers"
+    sign = "none negative" if method.nonnegative else "negative ones among them"
+    return {
+        "schema": SCHEMA,
+        "software": {"name": "geodp", "version": __version__},
+        "private": release.event.is_private,
+        "guarantee": {
+            "in_words": release.event.words,
+            "variant": release.event.variant,
+            "precondition": method.guarantee.precondition + vouched(release.grid),
+            "source": method.guarantee.source,
+            "sensitivity_counts": method.sensitivity_words(release.grid, release.event),
+            "not_protected": [
+                "the domain, the grid and every value of this card: public by construction",
+                "other releases about the same people: their budgets add to this one",
+                "groups: k people together are protected with k times epsilon"
+                if release.event.rho is None
+                else "groups: k people together are protected with k squared times rho",
+                *_kept_key(release),
+                *release.public_facts,
+            ],
+            **release.event.describe(),
+        },
+        "budget": None if release.charge is None else release.charge.describe(),
+        "domain": release.grid.describe(),
+        "mechanism": {
+            "name": method.name,
+            "version": method.version,
+            "title": method.title,
+            "citation": method.citation,
+            "spec": method.spec,
+            "settings": {f.name: _plain(getattr(method, f.name)) for f in fields(method)},
+            "noise": method.noise
+            if release.event.rho is None
+            else "discrete Gaussian on integers, sampled exactly",
+            "noise_format": NOISE_FORMAT,
+            "values": f"{kind}, {sign}",
+            "whole": method.whole,
+            "nonnegative": method.nonnegative,
+        },
+        "expected_error": _error(release),
+        "post_processing": list(method.postprocessing),
+    }
+
+
+def _error(release: Release) -> dict[str, Any]:
+    """What is known of the error before looking at any data."""
+    method = release.method
+    blocks, alone = release.expected_error(), method.isolated_cell(release.grid, release.event)
+    if not blocks:
+        holds = None
+        meaning = (
+            "no closed form: the error of this method depends on the data, or is not worked "
+            "out on so many cells, so there are no standard errors here or in the files; "
+            "post_processing says what is done to the noisy values"
+        )
+    else:
+        holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
+        meaning = (
+            f"closed form for an aligned block of cells {holds}; independent of the data; "
+            "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the "
+            "domain too, with a mask a bound"
+        )
+        if alone is not None:
+            holds += "; isolated cells are pulled down"
+    about = "one lone populous cell in an empty region, which the clamp pulls down"
+    return {
+        "meaning": meaning,
+        "holds": holds,
+        "blocks": blocks or None,
+        "areas": _area_errors(release),
+        "map": release.pixel_errors,
+        "floor": _floor(release),
+        "isolated_cell": None if alone is None else {"meaning": about, **alone},
+        "isolated_block": method.isolated_block(release.grid, release.event),
+        "attributes": described(method, release.grid, release.event, release.people),
+    }
+
+
+def _area_errors(release: Release) -> list[dict[str, Any]]:
+    """Errors of every level of official areas or regions, the coarsest first."""
+    errors = release.block_errors
+    if errors is None:
+        return []
+    return [{"level": at, **errors[n].describe()} for at, n in levels_above(release.grid)]
+
+
+def _floor(release: Release) -> dict[str, Any] | None:
+    """The resolution floor, if somebody guessed the people."""
+    errors = release.block_errors
+    if release.people is None or errors is None:
+        return None
+    return {
+        "meaning": "smallest block whose standard error is at most the people expected in it, "
+        "by a public guess of all people; below it, on average, the release carries no more "
+        "signal than zeros would",
+        "people": release.people,
+        "cells": resolution_floor(errors, release.people, release.grid.size),
+    }
+
+
+def _kept_key(release: Release) -> list[str]:
+    if release.event.key_origin == "entropy":
+        return []
+    return [
+        "whether two releases with the same kept key and parameters come from exactly the same "
+        "input: they are then identical, so use a new key for every new state of the data"
+    ]
+
+
+def _plain(setting: Any) -> bool | int | str:
+    """A setting as JSON has it; a fraction as text, which is exact."""
+    return setting if isinstance(setting, bool | int) else str(setting)

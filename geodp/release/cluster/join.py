@@ -1,0 +1,73 @@
+"""Parts made one release, with everything that a release of one machine has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from geodp.errors import UsageError, VerificationError
+from geodp.grid.grid import Grid
+from geodp.io.folder.publication import OWN
+from geodp.io.folder.staged_release import check_publication, write_publication
+from geodp.io.folder.staging import SCHEMA
+from geodp.io.verify.verify import read_release_table, verify
+from geodp.release.release import Release, intervals_of
+
+
+def join(
+    parts: str | Path,
+    path: str | Path,
+    *,
+    grid: Grid | None = None,
+    overwrite: bool = False,
+    restricted: dict[str, Any] | None = None,
+) -> dict[str, list[str]]:
+    """Write a release in parts as one release: byte for byte that of one machine.
+
+    All of it is public, so nothing is spent. The parts stay where they are.
+
+    Parameters
+    ----------
+    parts : path
+        What :func:`geodp.release.cluster.write` has written; it is verified first.
+    path, overwrite, restricted
+        As for :meth:`geodp.Release.write`.
+    grid : Grid, optional
+        That of the release; needed where it has a mask and no raster that shows it.
+
+    Returns
+    -------
+    dict
+        ``{"public": [...], "restricted": [...]}``: the paths written.
+
+    Raises
+    ------
+    VerificationError
+        The parts do not agree with their card.
+    UsageError
+        Another grid than that of the release, or none where it is needed.
+    """
+    for check in verify(parts, intervals_of):
+        if not check.ok:
+            raise VerificationError(f"{parts}: {check.name}: {check.detail}")
+    table, card = read_release_table(parts)
+    if grid is not None:
+        table = replace(table, grid=grid)
+    if table.grid.describe() != card["domain"]:
+        raise UsageError(
+            "Give the grid of the release, with its mask: without a raster nothing here tells it."
+        )
+    check_publication(table.grid, path, name=card["name"], overwrite=overwrite)
+    release = Release(table)
+    given = {name: value for name, value in card.items() if name not in OWN}
+    return write_publication(
+        table,
+        {**given, "schema": SCHEMA},
+        path,
+        name=card["name"],
+        errors=release.errors(),
+        areas=release.areas(),
+        overwrite=overwrite,
+        restricted=restricted or {},
+    )

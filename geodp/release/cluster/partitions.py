@@ -1,0 +1,145 @@
+"""Partitions: the files of one confidential table, each read by a task of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.columns import batches, find_column, open_tables
+from geodp.io.read.sources import FilePath, listed
+from geodp.io.read.table import read_table
+from geodp.table.counts import UNSTATED, CountTable
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Files that together are one table; every worker must see them under the same paths.
+
+    Attributes
+    ----------
+    grid : Grid
+        Public.
+    paths : tuple of str
+    stamps : tuple
+        Size and time of change of every file, so that a task that runs again reads the same.
+    reading : mapping
+        Options of :func:`geodp.read_table`; for files of keys, the names of their columns.
+    keyed : bool
+        Whether the files hold keys of the grid.
+    repeated : bool
+        Whether a cell may be there several times; its counts are then summed.
+    """
+
+    grid: Grid
+    paths: tuple[str, ...]
+    stamps: tuple[tuple[int, int], ...]
+    reading: Mapping[str, Any]
+    keyed: bool
+    repeated: bool
+
+    @classmethod
+    def of_tables(
+        cls, paths: FilePath | Sequence[FilePath], *, grid: str | Grid, **options: Any
+    ) -> Self:
+        """Tables of cells and counts, by code or coordinates.
+
+        Parameters
+        ----------
+        options
+            Of :func:`geodp.read_table`: ``value``, ``code``, ``x``, ``y``, ``duplicates`` ...
+        """
+        public = Grid.mesh(grid) if isinstance(grid, str) else grid
+        repeated = options.get("duplicates") == "sum"
+        return cls(public, *_stamped(paths), options, keyed=False, repeated=repeated)
+
+    @classmethod
+    def of_keys(
+        cls,
+        paths: FilePath | Sequence[FilePath],
+        *,
+        grid: str | Grid,
+        key: str = "key",
+        count: str = "count",
+    ) -> Self:
+        """Parquet files of keys of the grid's order (``grid.encode``) and counts.
+
+        A cell may be there several times; its counts are summed.
+        """
+        public = Grid.mesh(grid) if isinstance(grid, str) else grid
+        columns = {"key": key, "count": count}
+        return cls(public, *_stamped(paths), columns, keyed=True, repeated=True)
+
+    def __repr__(self) -> str:
+        return f"Partitions({len(self.paths)} files)"
+
+    @property
+    def empty(self) -> CountTable:
+        """A table without cells, with the grid and what bounds a person's contribution."""
+        bound = None if self.repeated else UNSTATED
+        nothing = np.empty(0, np.int64)
+        return CountTable.from_keys(self.grid, nothing, nothing, bound=bound)
+
+    def read(self, number: int) -> CountTable:
+        """The table of one file.
+
+        Raises InputError for data that must not be used, or a file that has changed.
+        """
+        path = self.paths[number]
+        self._require_unchanged(number)
+        if not self.keyed:
+            table = read_table(path, grid=self.grid, **self.reading)
+        else:
+            table = self._keys(path)
+        self._require_unchanged(number)
+        return table
+
+    def read_all(self) -> CountTable:
+        """The table of all files, read by one process; for files of tables only.
+
+        Raises InputError as :func:`geodp.read_table` does, for a cell that two files have too.
+        """
+        return read_table(self.paths, grid=self.grid, **self.reading)
+
+    def _require_unchanged(self, number: int) -> None:
+        if _stamp(self.paths[number]) != self.stamps[number]:
+            raise InputError("The file has changed since the run began.", file=self.paths[number])
+
+    def _keys(self, path: str) -> CountTable:
+        names = [self.reading["key"], self.reading["count"]]
+        keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for table in open_tables(path):
+            for rows, arrays in batches(table, [find_column(table, n, names) for n in names]):
+                if any(array.null_count for array in arrays):
+                    raise InputError("A key or a count is missing.", file=path)
+                key, count = (array.to_numpy(zero_copy_only=False) for array in arrays)
+                with rows.named():
+                    part = CountTable.from_keys(self.grid, key, count)
+                keys.append(part.key)
+                counts.append(part.count)
+        try:
+            return CountTable.from_keys(self.grid, np.concatenate(keys), np.concatenate(counts))
+        except CodeError:
+            raise InputError("The counts of a cell add up to 2**60 or more.", file=path) from None
+
+
+def _stamped(
+    paths: FilePath | Sequence[FilePath],
+) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+    names = tuple(os.path.abspath(path) for path in listed(paths))
+    if len(set(names)) != len(names):
+        raise UsageError("A file is given twice.")
+    return names, tuple(_stamp(name) for name in names)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise InputError(f"The file cannot be read ({error.strerror}).", file=path) from None
+    return found.st_size, found.st_mtime_ns

@@ -1,0 +1,247 @@
+"""The driver of a run: the top of the tree, and what passes between the workers' tasks."""
+
+from __future__ import annotations
+
+import secrets
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import InputError, UsageError
+from geodp.mechanisms.central.partitioned import Cut, Roots, held
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.release.cluster import tasks
+from geodp.release.cluster.partitions import Partitions
+from geodp.release.cluster.secret import KeyFile, key_file
+from geodp.release.identity import streamed_digest
+from geodp.release.publish import charged, release_key
+from geodp.table.contribution import require_no_sums
+from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
+from geodp.table.reading import require_rows
+from geodp.table.totals import Relation, Remainder
+
+AT_ONCE = 1 << 23
+"""Occupied cells that the driver holds at a time, unless one range has more."""
+
+MOST_PIECES = 1 << 10
+"""Pieces that groups of files are divided into, each a task of the scheduler's."""
+
+FEWEST_GROUPS = 4
+
+Last = Callable[[int], tuple[Any, ...]]
+"""Function and further arguments of the last task of every range."""
+
+Progress = Callable[[int, int], object]
+"""Told how many of how many tasks that the driver waits for are done."""
+
+
+@dataclass(eq=False, repr=False)
+class Run:
+    """One release on a cluster.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    partitions : Partitions
+    cut : Cut
+    parts : int
+        Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
+    allow_empty : bool
+        As for :func:`geodp.publish`.
+    progress : callable, optional
+    public_facts : tuple of str
+        For the card, once the input has been read; see :class:`geodp.Release`.
+    """
+
+    client: Any
+    partitions: Partitions
+    cut: Cut
+    parts: int
+    allow_empty: bool = False
+    progress: Progress | None = None
+    public_facts: tuple[str, ...] = ()
+    _token: str = field(default_factory=lambda: secrets.token_hex(4))
+    _tasks: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    _job: Any = None
+    _done: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
+            raise UsageError("parts must be a whole number of at least 1.")
+        nodes = self.cut.nodes()
+        self.parts = min(self.parts, nodes.size)
+        every = prod(self.cut.grid.order.radices) // self.cut.stride
+        first = [int(nodes[nodes.size * i // self.parts]) for i in range(1, self.parts)]
+        self._bounds = [0, *first, every]
+        self._all = len(self.partitions.paths) + self.parts * (3 if self.cut.two_passes else 2)
+
+    def released(
+        self,
+        key: NoiseKey | None,
+        ledger: Ledger | None,
+        dataset: str | None,
+        key_folder: str | Path | None,
+        last: Last,
+        ready: Callable[[int], None] | None = None,
+    ) -> tuple[list[Any], Charge | None]:
+        """Results of the last task of every range, in key order, and what was charged.
+
+        ``ready`` is told the occupied cells before the charge, and may refuse.
+        Raises what the tasks raise; nothing runs on afterwards.
+        """
+        try:
+            self._job = self._submit(tasks.same, 0, tasks.Job(self.partitions, self.cut))
+            ranges, top, rows = self._ranges()
+            sizes = self._results(self._each(tasks.size, ranges))
+            self.public_facts = (
+                *require_rows(rows, None, allow_empty=self.allow_empty),
+                *require_no_sums(self.cut.grid, self.cut.event, _Ranges(self, ranges)),
+            )
+            if ready is not None:
+                ready(sum(sizes))
+            own, fingerprint = release_key(key, lambda: self._digest(ranges, sizes))
+            try:
+                charge = charged(ledger, dataset, self.cut.event, fingerprint)
+                with key_file(own, key_folder) as secret:
+                    return self._refined(ranges, top, own, secret, last), charge
+            finally:
+                own.forget()
+        except tasks.RepeatedCellError:
+            self._submit(tasks.read_all, 0, self._job).result()
+            raise
+        finally:
+            self._drop()
+
+    def results(self, function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> list[Any]:
+        """Results of a task for each row of arguments; nothing runs on afterwards."""
+        try:
+            self._job = self._submit(tasks.same, 1, tasks.Job(self.partitions, self.cut))
+            self._all += len(rows)
+            found = [self._submit(function, i, self._job, *row) for i, row in enumerate(rows)]
+            return self._results(found)
+        finally:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Let go of every task, which ends those that still run."""
+        for task in list(self._tasks):  # an error's traceback would hold them
+            task.release()
+
+    def _results(self, found: list[Any]) -> list[Any]:
+        """Results of tasks, each of which is progress."""
+        if self.progress is not None:
+            from distributed import as_completed
+
+            for _ in as_completed(found):
+                self._done += 1
+                self.progress(self._done, self._all)
+        return list(self.client.gather(found))
+
+    def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:
+        name = f"geodp-{function.__name__}-{self._token}-{number}"
+        task = self.client.submit(function, *arguments, key=name, pure=False)
+        self._tasks.add(task)
+        return task
+
+    def _each(self, function: Callable[..., Any], *columns: Any) -> list[Any]:
+        """A task for each entry of some lists."""
+        rows = enumerate(zip(*columns, strict=True))
+        return [self._submit(function, number, *row) for number, row in rows]
+
+    def _ranges(self) -> tuple[list[Any], Cells, int]:
+        """Tasks whose results are the cells of every range, totals of the cut's nodes, and rows."""
+        numbers = range(len(self.partitions.paths))
+        files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
+        sums = self._results(self._each(tasks.summed, [self._job] * len(files), files))
+        if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
+            raise InputError(TOO_MANY)
+        totals = tasks.joined(sums)
+        stride = np.uint64(self.cut.stride)
+        starts = np.array(self._bounds[1:-1], np.uint64) * stride
+        few = min(max(MOST_PIECES // self.parts, FEWEST_GROUPS), len(files))
+        at = [len(files) * i // few for i in range(few + 1)]
+        groups = [
+            files[a]
+            if b == a + 1
+            else self._submit(tasks.merged, f"of-{a}", self._job, *files[a:b])
+            for a, b in pairwise(at)
+        ]
+        divided = [self._submit(tasks.divided, i, group, starts) for i, group in enumerate(groups)]
+        ranges = []
+        for number in range(self.parts):
+            found = [
+                self._submit(tasks.part, f"{number}-{i}", pieces, number)
+                for i, pieces in enumerate(divided)
+            ]
+            ranges.append(self._submit(tasks.merged, number, self._job, *found))
+        top = Cells(self.cut.grid, totals.key * stride, totals.count)
+        return ranges, top, sum(piece.rows for piece in sums)
+
+    def gathered(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
+        """Results of a task for every range."""
+        token = secrets.token_hex(4)
+        rows = enumerate(ranges)
+        found = [self._submit(function, f"{token}-{i}", self._job, some, *more) for i, some in rows]
+        return list(self.client.gather(found))
+
+    def _digest(self, ranges: list[Any], sizes: list[int]) -> bytes:
+        """The digest of one machine: all keys in order and then all counts, some at a time."""
+        runs, held = [list[int]()], 0
+        for number, cells in enumerate(sizes):
+            if runs[-1] and held + cells > AT_ONCE:
+                runs, held = [*runs, []], 0
+            runs[-1].append(number)
+            held += cells
+
+        def stream(function: Callable[..., Any]) -> Iterator[Any]:
+            for run in runs:
+                yield from self.client.gather(
+                    [self._submit(function, number, ranges[number]) for number in run]
+                )
+
+        cut, cells = self.cut, sum(sizes)
+        return streamed_digest(
+            cut.grid, cut.method, cut.event, cells, stream(tasks.keys), stream(tasks.counts)
+        )
+
+    def _refined(
+        self, ranges: list[Any], totals: Cells, key: NoiseKey, secret: KeyFile, last: Last
+    ) -> list[Any]:
+        top = self.cut.above(totals, key)
+        roots = [top.between(a, b) for a, b in pairwise(self._bounds)]
+        jobs, secrets_ = [self._job] * len(ranges), [secret] * len(ranges)
+        begun = self._each(tasks.begun, jobs, ranges, roots, secrets_)
+        ranges.clear()  # what nobody needs any more, workers may drop
+        count = top.count
+        if self.cut.two_passes:
+            found = self._results(self._each(tasks.estimates, begun))
+            z, variance = (np.concatenate(column) for column in zip(*found, strict=True))
+            count = held(top, self.cut.improved(totals, key, z, variance))
+        tops = self._submit(tasks.all_roots, 0, Roots.counted(top.prefix, count))
+        ends = []
+        for number, subtrees in enumerate(begun):
+            function, *more = last(number)
+            ends.append(self._submit(function, number, self._job, subtrees, tops, *more))
+        return self._results(ends)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranges:
+    """The ranges of a run, asked for sums of labels; see :class:`geodp.table.totals.Summed`."""
+
+    run: Run
+    ranges: list[Any]
+
+    def label_sums(self) -> list[Any]:
+        found = self.run.gathered(tasks.labelled, self.ranges)
+        return [sum(parts) for parts in zip(*found, strict=True)]
+
+    def remainders(self, relation: Relation) -> list[Remainder]:
+        return self.run.gathered(tasks.left_over, self.ranges, relation)

@@ -1,0 +1,213 @@
+"""What the workers do: functions of their arguments alone, so that any of them may run again.
+
+What passes between tasks holds confidential counts or noisy ones, never the key. It shows nothing
+of itself, as a cluster logs the arguments of a task that fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rasterio.windows import Window
+
+from geodp.errors import InputError
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.parts import write_part
+from geodp.io.opening import open_parquet
+from geodp.io.verify.readback import index_of
+from geodp.io.write.tables import column_names
+from geodp.io.write.tiles import Tiling, write_tile
+from geodp.mechanisms.central.partitioned import Cut, Roots, Subtrees
+from geodp.release.cluster.partitions import Partitions
+from geodp.release.cluster.secret import KeyFile
+from geodp.release.release import Release
+from geodp.table.counts import Cells, ReleasedTable, coalesced
+from geodp.table.totals import Relation, Remainder, label_sums, remainder
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all tasks of a run know, all of it public: files, grid, method and budget."""
+
+    partitions: Partitions
+    cut: Cut
+
+    def __repr__(self) -> str:
+        return f"Job({self.partitions!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Confidential counts: keys strictly increasing; of a file also the rows that are counted."""
+
+    key: NDArray[np.uint64]
+    count: NDArray[np.int64]
+    rows: int = 0
+
+    def __repr__(self) -> str:
+        return "Piece(confidential)"
+
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
+        return int(self.key.nbytes + self.count.nbytes)
+
+
+class RepeatedCellError(InputError):
+    """Several files have the same cell, where that is not allowed."""
+
+
+def same(job: Job) -> Job:
+    """The job, stored where tasks find it."""
+    return job
+
+
+def read(job: Job, number: int) -> Piece:
+    """A file's cells: encoded, sorted, coalesced."""
+    table = job.partitions.read(number)
+    return Piece(table.key, table.count, table.rows)
+
+
+def summed(job: Job, piece: Piece) -> Piece:
+    """Totals by nodes of the cut."""
+    return Piece(*coalesced(piece.key // np.uint64(job.cut.stride), piece.count), piece.rows)
+
+
+def divided(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
+    """The cells of every range of keys; ``starts``: where ranges but the first begin."""
+    at = np.searchsorted(piece.key, starts)
+    keys, counts = np.split(piece.key, at), np.split(piece.count, at)
+    return [Piece(key.copy(), count.copy()) for key, count in zip(keys, counts, strict=True)]
+
+
+def part(pieces: list[Piece], number: int) -> Piece:
+    """One range of those."""
+    return pieces[number]
+
+
+def merged(job: Job, *pieces: Piece) -> Piece:
+    """The cells of one range from all files.
+
+    Raises RepeatedCellError for a cell that several files have, where that is not allowed.
+    """
+    found = joined(pieces)
+    if not job.partitions.repeated and found.key.size < sum(piece.key.size for piece in pieces):
+        raise RepeatedCellError(
+            "Several files have the same cell; if their counts add up, choose duplicates='sum'."
+        )
+    return found
+
+
+def read_all(job: Job) -> None:
+    """All files as one table, as one machine reads them: its error names file and row."""
+    job.partitions.read_all()
+
+
+def joined(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
+    """One piece of several: keys sorted, counts of equal ones summed."""
+    keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
+    return Piece(*coalesced(np.concatenate(keys), np.concatenate(counts)))
+
+
+def size(piece: Piece) -> int:
+    """Occupied cells."""
+    return piece.key.size
+
+
+def keys(piece: Piece) -> NDArray[np.uint64]:
+    """For the digest of the input."""
+    return piece.key
+
+
+def counts(piece: Piece) -> NDArray[np.int64]:
+    """For the digest of the input."""
+    return piece.count
+
+
+def labelled(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
+    """The people of every label, by attribute."""
+    return label_sums(Cells(job.partitions.grid, piece.key, piece.count))
+
+
+def left_over(job: Job, piece: Piece, relation: Relation) -> Remainder:
+    """What a relation between labels leaves over."""
+    return remainder(Cells(job.partitions.grid, piece.key, piece.count), relation)
+
+
+def begun(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
+    """The first pass: all noise of the subtrees is drawn here."""
+    cells = Cells(job.partitions.grid, piece.key, piece.count)
+    with secret.opened() as key:
+        return job.cut.below(cells, roots, key)
+
+
+def all_roots(tops: Roots) -> Roots:
+    """The roots with their final counts, stored where tasks find them."""
+    return tops
+
+
+def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimates of the roots from below, and their variances."""
+    return subtrees.roots.z, subtrees.roots.variance
+
+
+def finished(
+    job: Job, subtrees: Subtrees, tops: Roots
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The released cells of a range, from the final counts of all roots."""
+    return job.cut.finished(subtrees, tops.counts_of(subtrees.roots))
+
+
+def written(
+    job: Job,
+    subtrees: Subtrees,
+    tops: Roots,
+    path: str,
+    name: str,
+    metadata: dict[str, Any],
+    tiling: Tiling | None,
+) -> dict[str, Any]:
+    """The same, written as a Parquet file; what the card lists of it, and what it holds."""
+    cells, values = finished(job, subtrees, tops)
+    table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
+    somebody = tops.count > 0
+    whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
+    errors = Release(table).errors(whole)
+    entry = write_part(table, Path(path), name=name, errors=errors, metadata=metadata)
+    if tiling is not None:
+        entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()
+        entry["largest"] = int(values.max(initial=0))
+    return entry
+
+
+def tiled(
+    job: Job,
+    window: Window,
+    parts: list[str],
+    path: str,
+    name: str,
+    error: float | None,
+    dtype: str,
+    tags: dict[str, str],
+) -> str | None:
+    """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
+    grid = job.partitions.grid
+    columns = list(column_names(grid, name, ()))
+    rows = [open_parquet(part).read(columns=columns) for part in parts]
+    index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
+    count = [np.empty(0, np.int64), *(part[name].to_numpy() for part in rows)]
+    written = write_tile(
+        grid,
+        np.concatenate(index, axis=1),
+        np.concatenate(count),
+        window,
+        Path(path),
+        name=name,
+        standard_error=error,
+        dtype=dtype,
+        tags=tags,
+    )
+    return sha256(Path(path)) if written else None

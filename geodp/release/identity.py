@@ -1,0 +1,125 @@
+"""What makes two releases under one kept key the same: the digest that derives their noise.
+
+Noise is a function of (key, stream, node). If one key served two releases that measure different
+things, the noise would cancel: two noisy counts at two scales, of one uniform number, are two
+equations for it and the true count. So every release has a key of its own, derived from the kept
+key and a digest of all that it is made of: the data, the public domain and the numbering of its
+cells, the method with its version and all settings, the queries that it really asks (every level's
+nodes, every law's exact parameter), and everything that its guarantee says.
+
+What is in the digest without need costs budget: a release that could have been a replay draws
+noise of its own and is charged. What is missing costs privacy. So whatever is in doubt is in it,
+such as the unit of privacy and delta, which no noise depends on. Left out is only where the key
+came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.mechanisms import Mechanism
+from geodp.mechanisms.base import Plain
+from geodp.privacy.event import Event
+from geodp.privacy.key import NOISE_FORMAT, digest
+from geodp.table.counts import CountTable
+
+LABEL = b"geodp release identity 2"
+"""Of this use of the hash, and of the list of components."""
+
+
+def release_digest(table: CountTable, method: Mechanism, event: Event) -> bytes:
+    """SHA-256 of everything that a release depends on but the key.
+
+    Equal for equal releases, on any machine, and on a cluster: see :func:`streamed_digest`.
+
+    Parameters
+    ----------
+    table : CountTable
+    method : Mechanism
+        With its settings.
+    event : Event
+        Of the method on the table's grid.
+
+    Returns
+    -------
+    bytes
+        32, for :meth:`geodp.privacy.key.NoiseKey.derive`.
+    """
+    return streamed_digest(table.grid, method, event, table.key.size, [table.key], [table.count])
+
+
+def streamed_digest(
+    grid: Grid,
+    method: Mechanism,
+    event: Event,
+    cells: int,
+    keys: Iterable[NDArray[np.uint64]],
+    counts: Iterable[NDArray[np.int64]],
+) -> bytes:
+    """The same of a table that comes in pieces: all keys in order, and then all counts."""
+    return digest(
+        LABEL,
+        encode(tuple(components(grid, method, event).items())),
+        (8 * cells, (piece.astype("<u8", copy=False) for piece in keys)),
+        (8 * cells, (piece.astype("<i8", copy=False) for piece in counts)),
+    )
+
+
+def components(grid: Grid, method: Mechanism, event: Event) -> dict[str, Plain]:
+    """What is in the digest beside the table, by name."""
+    order = grid.order
+    return {
+        "noise format": NOISE_FORMAT,
+        # Axes, labels, places, code system, and the SHA-256 of a mask or of a table of regions.
+        "grid": grid.identity,
+        # Written out: the description calls Morton's order by its name only.
+        "order": (order.axes, order.radices, order.offset),
+        "method": method.name,
+        "version": method.version,
+        "settings": method.settings,
+        "queries": tuple((q.stream, q.noise, q.what) for q in method.queries(grid, event)),
+        # Budget, relation, contribution and who bounds it, sensitivity, unit.
+        "event": tuple(
+            (field.name, getattr(event, field.name))
+            for field in fields(event)
+            if field.name != "key_origin"
+        ),
+    }
+
+
+def encode(value: Plain) -> bytes:
+    """Plain values as bytes, different for different values: a type, a length, the content.
+
+    Raises TypeError for anything else, floats among them: they are seldom exact.
+
+    Examples
+    --------
+    >>> encode(("1", 1))
+    b't8:s1:1i1:1'
+    >>> encode(True) == encode(1)
+    False
+    """
+    match value:
+        case None:
+            kind, content = b"n", b""
+        case bool():
+            kind, content = b"b", b"%d" % value
+        case int():
+            kind, content = b"i", b"%d" % value
+        case Fraction():
+            kind, content = b"q", b"%d/%d" % (value.numerator, value.denominator)
+        case str():
+            kind, content = b"s", value.encode()
+        case bytes():
+            kind, content = b"y", value
+        case tuple():
+            kind, content = b"t", b"".join(map(encode, value))
+        case _:
+            raise TypeError(f"A {type(value).__name__} has no exact encoding.")
+    return b"%b%d:%b" % (kind, len(content), content)

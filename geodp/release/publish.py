@@ -1,0 +1,295 @@
+"""The sentence: publish a confidential table under a budget."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from geodp.accuracy.areas import public_guess
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.trees.attributes import warnings_of
+from geodp.privacy.event import ADD_REMOVE, Budget, Event, budget
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.loss import ZeroConcentratedDP
+from geodp.release.identity import release_digest
+from geodp.release.release import Release
+from geodp.table.contribution import agreed_bound, require_no_sums
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.reading import require_rows
+from geodp.table.totals import WholeTable
+
+
+def publish(
+    table: CountTable,
+    *,
+    method: str = "pyramid",
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+) -> Release:
+    """Release a table with differential privacy.
+
+    Parameters
+    ----------
+    table : CountTable
+        Confidential counts on a public domain.
+    method : str
+        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``.
+    epsilon : str, int, float, Decimal or Fraction
+        The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
+        privacy; with delta, of Gaussian noise with the largest rho that implies the two.
+    rho : as epsilon
+        Instead of it: zero-concentrated differential privacy, with Gaussian noise.
+    delta : as epsilon, optional
+        With rho: the chance for which the release also states an epsilon.
+    neighbours : {"add-remove-one", "replace-one"}
+        Which tables are to be indistinguishable.
+    contribution : int, optional
+        The most that one person adds to the sum of all counts. You vouch for it. Default: what
+        the table's source tells (``table.bound``), which is 1 for counts on one map; where that is
+        None, as with attributes, it is needed.
+    unit : str
+        Whom the guarantee protects, as a noun: person, household, person-day, trip.
+    people : float, optional
+        A public guess of the sum of all counts, such as an older census tells; never taken from
+        the data. The card then states the resolution floor.
+    allow_empty : bool
+        Publish a table that counts nothing, too. Otherwise it is refused before anything is
+        charged, and the card states that at least one row was counted as a public fact.
+    key : NoiseKey, optional
+        Default: fresh from the operating system and forgotten. With a kept key the noise
+        depends on the key and a digest of the table, the grid, all parameters and what the method
+        measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
+        and different inputs, or a method that has changed, never share noise.
+    ledger : Ledger, optional
+        Charged before any noise is drawn, when all that is public has been worked out; the charge
+        stays if the run fails afterwards.
+        Publishing the same input again with the same kept key is recognised and costs nothing.
+    dataset : str, optional
+        Name of the data set in the ledger.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out; a contribution below the table's bound or too small for
+        totals beside their parts, or none where nothing bounds it; a table that counts nothing.
+    BudgetError
+        The ledger's cap would be exceeded; no noise was drawn.
+
+    Warns
+    -----
+    UserWarning
+        Before the charge, where totals of small labels of an attribute are biased by more than
+        their stated error.
+
+    Notes
+    -----
+    The guarantee is that of the method (``METHODS[method].guarantee``); it holds for this
+    release alone, and budgets of releases about the same people add up.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((64, 64))
+    >>> table = geodp.CountTable.from_dense(np.full((64, 64), 100), grid)
+    >>> release = geodp.publish(table, epsilon=1)
+    >>> bool((release.table.to_dense() >= 0).all())
+    True
+    >>> round(release.standard_error(64), 1)
+    8.4
+    """
+    prepared = prepare(
+        table,
+        method=method,
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        people=people,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+    )
+    warn_of(prepared.outline)
+    return prepared.release()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A release of which all is settled that is public; nothing is charged and nothing drawn.
+
+    Attributes
+    ----------
+    table : CountTable
+    method : Mechanism
+    outline : Release
+        Of nobody: event, card and closed forms are those of the release, but for its charge.
+    key, ledger, dataset
+        As for :func:`publish`.
+    """
+
+    table: CountTable = field(repr=False)
+    method: Mechanism
+    outline: Release
+    key: NoiseKey | None
+    ledger: Ledger | None
+    dataset: str | None
+
+    def release(self) -> Release:
+        """Charge, and draw."""
+        spent = self.outline.event
+        own, fingerprint = release_key(
+            self.key, lambda: release_digest(self.table, self.method, spent)
+        )
+        try:
+            charge = charged(self.ledger, self.dataset, spent, fingerprint)
+            drawn = self.method.release(self.table, spent, own)
+            return replace(self.outline, table=drawn, charge=charge)
+        finally:
+            own.forget()
+
+
+def prepare(
+    table: CountTable,
+    *,
+    method: str = "pyramid",
+    people: float | None = None,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    **terms: Any,
+) -> Prepared:
+    """Everything of :func:`publish` that comes before the charge, with the same parameters."""
+    if not isinstance(table, CountTable):
+        raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
+    guess = public_guess(people)
+    chosen, spent = agreed(table, method, key=key, **terms)
+    facts = (
+        *require_rows(table.rows, table.reading, allow_empty=allow_empty),
+        *require_no_sums(table.grid, spent, WholeTable(table)),
+    )
+    nobody = outline(table.grid, spent, guess, facts)
+    return Prepared(table, chosen, nobody, key, ledger, dataset)
+
+
+def outline(
+    grid: Grid, spent: Event, people: float | None, public_facts: tuple[str, ...] = ()
+) -> Release:
+    """The release of nobody, whose card and closed forms have been worked out once.
+
+    They are public, so what is wrong with them shows before anything is charged.
+    """
+    none = np.empty(0, np.int64)
+    table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
+    found = Release(table, None, people, public_facts)
+    found.card()
+    found.errors()
+    for _ in found.areas():
+        pass
+    return found
+
+
+def warn_of(nobody: Release) -> None:
+    """Warn of what must be known before a release is published, on behalf of who publishes."""
+    for words in warnings_of(nobody.method, nobody.grid, nobody.event, nobody.people):
+        warnings.warn(words, UserWarning, stacklevel=3)
+
+
+def agreed(
+    table: CountTable,
+    method: str,
+    *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    key: NoiseKey | None = None,
+) -> tuple[Mechanism, Event]:
+    """The method and the event of :func:`publish`; of the table only grid and bound are read."""
+    chosen = mechanism(method)
+    if refusal := chosen.refusal(table.grid):
+        raise UsageError(refusal)
+    if key is not None and not isinstance(key, NoiseKey):
+        raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
+    most, enforced = agreed_bound(table, contribution)
+    spent = chosen.event(
+        table.grid,
+        budget(epsilon, rho, delta),
+        neighbours,
+        most,
+        enforced=enforced,
+        unit=unit,
+        key_origin="entropy" if key is None else key.origin,
+    )
+    if overload := chosen.overload(table.grid, spent):
+        raise UsageError(overload)
+    return chosen, spent
+
+
+def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
+    """The key of one release, which the caller forgets, and its fingerprint in a ledger.
+
+    ``identity``: the digest of all that the release depends on, asked for where a key is kept.
+    """
+    if key is None:
+        return NoiseKey.generate(), secrets.token_hex(32)
+    found = identity()
+    return key.derive(found), key.fingerprint(found)
+
+
+def charged(
+    ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str
+) -> Charge | None:
+    """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
+
+    None where there is neither a ledger nor a data set.
+    """
+    if ledger is None and dataset is None:
+        return None
+    if ledger is None or dataset is None:
+        raise UsageError("A ledger and the name of a data set in it go together.")
+    if not spent.is_private:
+        raise UsageError("A release with a fixed key is not private and has no place in a ledger.")
+    account = ledger.account(dataset)
+    if account.unit != spent.unit:
+        raise UsageError(
+            f"The ledger protects one {account.unit} of {account.name}, and this release one "
+            f"{spent.unit}; budgets of different units do not add up."
+        )
+    loss = spent.loss
+    if spent.rho is not None and isinstance(account.cap, ZeroConcentratedDP):
+        loss = ZeroConcentratedDP(spent.rho)
+    return ledger.charge(
+        dataset,
+        loss,
+        mechanism=spent.mechanism,
+        neighbours=spent.neighbours,
+        contribution=spent.contribution,
+        fingerprint=fingerprint,
+    )

@@ -1,0 +1,324 @@
+"""A release: what was published, under which guarantee, with which expected error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.areas import (
+    Areas,
+    BlockError,
+    areas_of,
+    cell_errors,
+)
+from geodp.accuracy.cell_interval import cell_intervals
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, rounded_out, strength
+from geodp.accuracy.variance import TreeVariance
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.region import Labels, Region
+from geodp.io.folder.staged_release import StagedRelease, stage_release
+from geodp.io.write import frame
+from geodp.io.write.uncertainty import Errors, Intervals
+from geodp.mechanisms import Mechanism, mechanism
+from geodp.privacy.event import Event
+from geodp.privacy.ledger import Charge
+from geodp.release.card import card_of
+from geodp.table.counts import ReleasedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A released table and all that may be said about it in public.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+    charge : Charge, optional
+        What was charged to a ledger for it.
+    people : float, optional
+        A public guess of the sum of all counts.
+    public_facts : tuple of str
+        What a refusal would have told, so that the card says it is not protected.
+    """
+
+    table: ReleasedTable
+    charge: Charge | None = None
+    people: float | None = None
+    public_facts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, ReleasedTable):
+            raise UsageError("A Release holds a released table; geodp.publish makes one.")
+
+    @property
+    def grid(self) -> Grid:
+        """The public grid."""
+        return self.table.grid
+
+    @property
+    def event(self) -> Event:
+        """Mechanism, epsilon, neighbours and sensitivity."""
+        return self.table.event
+
+    @property
+    def method(self) -> Mechanism:
+        """The mechanism, with its settings."""
+        return mechanism(self.event.mechanism)
+
+    def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
+        """The released sum over a region, its standard error and a 95 % interval.
+
+        Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
+        errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
+        reaches further, up to the region's hull and down to its core
+        (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes from isolated
+        cells. Its coverage is then mostly above 95 %; it is conservative for regions that cut many
+        nodes with few people in them.
+
+        It is computed from the release and its public parameters alone.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.grid.region.Region.of`.
+
+        Raises
+        ------
+        UsageError
+            No such region, or a method without a closed form for it.
+        """
+        error = self._region_error(cells := Region.of(self.grid, region, labels))
+        here = np.isin(self.table.key, cells.key, assume_unique=True)
+        count: int | float = self.table.count[here].sum().item()
+        tree, grid = self._tree(), self.grid if self.method.skips_outside else None
+        if not self.method.nonnegative:
+            # The sum of a few Laplace noises has longer tails than that of many.
+            tails = cells.cells if len(tree.fanouts) == 1 else 1
+            middle = float(count)
+            margin = rounded_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
+            return Estimate(count, error, float(middle - margin), float(middle + margin), False)
+        strong = strength(tree, cells.key, self.event.rho is not None)
+        found = reach(tree, self.table, cells.key, strong, grid)
+        alone = losses = None
+        if found.clamped:
+            alone = self.method.isolated_cell(self.grid, self.event)
+            losses = self.method.clamp_losses(self.grid, self.event)
+        low, high = found.interval(alone, losses)
+        return Estimate(count, error, float(low), float(high), found.clamped)
+
+    def _tree(self) -> TreeVariance:
+        tree = self.method.tree_variance(self.grid, self.event)
+        if tree is None:
+            raise UsageError(
+                f"{self.event.mechanism} has no closed form of the error of any region: its "
+                "error depends on the data, or it does not work on a tree of keys."
+            )
+        return tree
+
+    def _region_error(self, region: Region) -> float:
+        grid = self.grid if self.method.skips_outside else None
+        return float(np.sqrt(max(self._tree().region(region.key, grid), 0.0)))
+
+    def standard_error(self, cells: Any = 1) -> Any:
+        """Closed-form standard error of the sum of an aligned block of cells, or of a region.
+
+        It depends on public parameters only. For a method that clamps at 0 it holds where no count
+        on the way is clamped, that is, where blocks are well above the noise. Empty cells among
+        empty cells have a smaller error; an isolated occupied cell has a larger one, see
+        ``isolated_cell`` in the card. Of a block it is that inside the domain; at the edges it can
+        be larger (``largest`` in the card), and a region has its own.
+
+        Parameters
+        ----------
+        cells : int, array of int or region
+            A region is a :class:`geodp.grid.region.Region`, a shapely polygon in the grid's CRS, a
+            tuple west, south, east, north, or codes of official areas: its error is that of its own
+            cells, parents' shared noise included. A number, or a list of numbers, is that of the
+            cells of a block, consecutive in key order; a power of 4 is a square of a map. For a
+            number that is no block's: a run from the beginning of a block, and the sum of the
+            standard errors of its blocks.
+
+        Returns
+        -------
+        float or float64 array
+            In counts.
+
+        Raises
+        ------
+        UsageError
+            A block that the grid does not have, or a method whose error depends on the data.
+        """
+        named = isinstance(cells, list) and cells and isinstance(cells[0], str)
+        if named or isinstance(cells, str | tuple | Region) or hasattr(cells, "geom_type"):
+            return self._region_error(Region.of(self.grid, cells))
+        errors = self.block_errors
+        if errors is None:
+            raise UsageError(
+                f"{self.event.mechanism} has no closed form of its standard error: the error "
+                "depends on the data."
+            )
+        sizes, n = np.asarray(cells), errors[0].cells
+
+        def error(size: int) -> float:
+            if not 1 <= size <= n:
+                raise UsageError(f"A block of this grid has 1 to {n} cells.")
+            found = 0.0
+            for block in errors:
+                found += size // block.cells * block.standard_error
+                size %= block.cells
+            return found
+
+        if sizes.dtype.kind not in "iu":
+            raise UsageError(f"A block of this grid has 1 to {n} cells.")
+        found = np.array([error(int(size)) for size in sizes.flat])
+        return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
+
+    def expected_error(self) -> list[dict[str, float]]:
+        """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
+
+        In an order of official areas, of blocks that share digits. Empty for a method whose error
+        depends on the data.
+        """
+        errors = list(reversed(self.block_errors or ()))
+        if self.grid.order.is_binary:
+            errors = errors[:-1:2] + errors[-1:]
+        return [error.describe() for error in errors]
+
+    @cached_property
+    def block_errors(self) -> tuple[BlockError, ...] | None:
+        """Errors of blocks whose keys share their first i digits, at index i; perhaps none."""
+        return self.method.block_errors(self.grid, self.event)
+
+    @cached_property
+    def pixel_errors(self) -> list[dict[str, Any]]:
+        """Errors of what a pixel of each map sums."""
+        return frame.pixel_errors(self.grid, self._pixel_error)
+
+    def _pixel_error(self, pixel: frame.Pixel) -> float | None:
+        if self.block_errors is None:
+            return None
+        if pixel.cells == 1:
+            return self.block_errors[-1].standard_error
+        if pixel.run is not None:
+            number, keys = pixel.run
+            variance = self._variances(keys, np.array([number], np.uint64))
+            return None if variance is None else float(np.sqrt(variance[0]))
+        tree = self.method.tree_variance(self.grid, self.event)
+        if tree is None or pixel.keys is None:
+            return None
+        return self._region_error(Region(self.grid, pixel.keys))
+
+    def cell_errors(self) -> float | NDArray[np.float64] | None:
+        """Standard error of every released cell, one number where all have the same."""
+        if self.block_errors is None:
+            return None
+        if self._alike is not None:
+            return self._alike
+        return cell_errors(self._variances, self.table.key)
+
+    @property
+    def _alike(self) -> float | None:
+        """Standard error of a cell, where there is one and all cells have the same."""
+        if self.block_errors is None:
+            return None
+        cell = self.block_errors[-1].describe()
+        same = cell["largest"] == cell["standard_error"]
+        return self.block_errors[-1].standard_error if same else None
+
+    def errors(self, tops: Tops | None = None) -> Errors | None:
+        """What files say of the errors of cells; None where these depend on the data.
+
+        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, where the table is a part of a
+        release.
+        """
+        error, intervals = self.cell_errors(), self.intervals(tops)
+        return None if error is None else Errors(error, intervals)
+
+    def intervals(self, tops: Tops | None = None) -> Intervals | None:
+        """95 % intervals of single cells, as :meth:`estimate` gives them; None where errors has.
+
+        ``tops``: as for :meth:`errors`.
+        """
+        if self.block_errors is None:
+            return None
+        return cell_intervals(self.method, self.table, self._alike, tops)
+
+    def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
+        return self.method.variances_of(self.grid, self.event, stride, block)
+
+    def card(self) -> dict[str, Any]:
+        """The public card, as plain values: all of ``release.json`` but the list of files.
+
+        ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
+        float64, above 0 or merely not 0. Where the error depends on the data,
+        ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
+        no standard errors. ``expected_error.isolated_cell`` and ``isolated_block``
+        are null for methods without one, ``attributes`` also where there are none.
+        """
+        return card_of(self)
+
+    def areas(self) -> Iterator[Areas]:
+        """Sums of every level of official areas or regions, with errors; see
+        :mod:`geodp.accuracy.areas`."""
+        return areas_of(self.table, self._variances)
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        name: str = "population",
+        overwrite: bool = False,
+        restricted: dict[str, Any] | None = None,
+    ) -> dict[str, list[str]]:
+        """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+        Parameters
+        ----------
+        path : path
+            A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
+        name : str
+            Of the count: column, layer and file name.
+        overwrite : bool
+            Replace an earlier release; it stays until the new one is complete.
+        restricted : dict, optional
+            For the operator only, kept in ``restricted/run.json``.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths written.
+
+        Raises
+        ------
+        UsageError
+            The folder exists, holds something else than a release, or the name is no file name.
+        OutputError
+            The disk is full or the folder cannot be written; nothing is published there.
+        """
+        with stage_release(self.grid, path, name=name, overwrite=overwrite) as place:
+            return self.write_into(place, restricted or {})
+
+    def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """The same into a folder that was staged before the charge."""
+        errors, areas = self.errors(), self.areas()
+        return place.write(
+            self.table, self.card(), errors=errors, areas=areas, restricted=restricted
+        )
+
+
+def intervals_of(table: ReleasedTable) -> Intervals:
+    """95 % intervals of the single cells of a release, as :meth:`Release.estimate` gives them.
+
+    Raises UsageError where the error depends on the data.
+    """
+    found = Release(table).intervals()
+    if found is None:
+        raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
+    return found

@@ -1,0 +1,1 @@
+"""A release's card for people, and for registries."""

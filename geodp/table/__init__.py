@@ -1,0 +1,1 @@
+"""What is counted: tables before and after the noise."""

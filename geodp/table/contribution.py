@@ -1,0 +1,152 @@
+"""Bounding what one person adds to a table of counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.privacy.event import Event
+from geodp.privacy.key import NoiseKey, Stream, blocks, digest
+from geodp.table.counts import CountTable
+from geodp.table.totals import Summed, find_sums, find_totals
+
+Truncation = Literal["first", "sample"]
+
+
+def truncate(
+    person: NDArray[np.int64],
+    key: NDArray[np.uint64],
+    *,
+    cells: int,
+    per_cell: int,
+    truncation: Truncation = "first",
+    secret: NoiseKey | None = None,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Keep at most ``cells`` cells of every person and count at most ``per_cell`` in each.
+
+    What is kept of a person depends on that person's records alone, so adding or removing one
+    person changes the sum of the counts by at most ``cells * per_cell``: this is the table's
+    contribution bound.
+
+    Parameters
+    ----------
+    person : int64[n]
+        Number of the record's person.
+    key : uint64[n]
+        The record's cell.
+    cells, per_cell : int
+        At least 1.
+    truncation : {"first", "sample"}
+        Which cells of a person with more are kept: those that come first among the person's
+        records, or a uniform sample.
+    secret : NoiseKey, optional
+        Of the sample; default: fresh from the operating system. A kept key samples again in
+        the same way from the same records.
+
+    Returns
+    -------
+    key : uint64[m], count : int64[m]
+        One entry a kept (person, cell); keys may repeat.
+
+    Examples
+    --------
+    >>> person, key = np.array([7, 7, 7, 8]), np.array([3, 3, 5, 5], np.uint64)
+    >>> truncate(person, key, cells=1, per_cell=2)
+    (array([3, 5], dtype=uint64), array([2, 1]))
+    """
+    for name, value in (("cells", cells), ("per_cell", per_cell)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise UsageError(f"A person may have a whole number of {name}, at least 1.")
+    if truncation not in ("first", "sample"):
+        raise UsageError("truncation is first or sample.")
+    order = np.lexsort((key, person))  # stable: within a cell, records stay in their order
+    new = np.empty(order.size, np.bool_)
+    new[:1] = True
+    ours, cell = person[order], key[order]
+    new[1:] = (ours[1:] != ours[:-1]) | (cell[1:] != cell[:-1])
+    start = np.flatnonzero(new)
+    count = np.minimum(np.diff(np.append(start, order.size)), per_cell)
+    first = order[start]  # the first record of every (person, cell)
+    rank = first.astype(np.uint64)
+    if truncation == "sample":
+        fresh = secret or NoiseKey.generate()
+        rank = blocks(fresh.derive(digest(person, key)), Stream.SAMPLE, rank)[0]
+    by_rank = np.lexsort((rank, person[first]))
+    ranked = person[first][by_rank]
+    begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
+    place = np.arange(ranked.size) - np.repeat(begins, np.diff(np.append(begins, ranked.size)))
+    kept = np.sort(by_rank[place < cells])
+    return key[first][kept], count[kept]
+
+
+def agreed_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
+    """The contribution bound of a release, and whether the records enforce it.
+
+    Raises UsageError for a claim below the table's own bound or below what totals beside their
+    parts make it, or none where nothing bounds it. Grid and names decide, never a count.
+    """
+    if claimed is None:
+        if table.bound is None:
+            raise UsageError(
+                "Nothing in the input bounds how often one person is counted: attributes, several "
+                "columns of values, summed duplicates, pairs and points may count one several "
+                "times. Name the column of persons so that it can be enforced (--person, person=), "
+                "or vouch for a bound (--contribution N, contribution=N)."
+            )
+        claimed = table.bound
+    if table.bound is not None and claimed < table.bound:
+        raise UsageError(
+            f"The table lets a person be counted {table.bound} times; "
+            f"contribution must be at least that."
+        )
+    named = _named_totals(table.grid)
+    if not named and table.reading is not None and table.reading.totals:
+        named = {"columns of values": ", ".join(table.reading.totals)}
+    if named and not table.enforced and claimed < 2 ** len(named):
+        listed = ", ".join(f"{label} ({name})" for name, label in named.items())
+        raise UsageError(f"{listed}: {BOTH.format(2 ** len(named))}")
+    return claimed, table.enforced
+
+
+BOTH = (
+    "the total stands beside its parts, and a person is counted in both. Leave the total out, as "
+    "it is the sum of the parts anyway; or vouch for {} or more (--contribution, contribution=)."
+)
+
+SUMS = (
+    "that the contribution allows for labels which count the sum of others in every cell: a table "
+    "for which it does not is refused before anything is charged"
+)
+"""What a release states where :func:`require_no_sums` has looked at the counts."""
+
+
+def require_no_sums(grid: Grid, spent: Event, counts: Summed) -> tuple[str, ...]:
+    """Refuse sums of other labels in every cell, and return the public facts that follow.
+
+    Such a label is a total that its name does not tell: whoever vouches for a contribution of 1
+    is mistaken, so a contribution that counts the total is asked for. This refusal looks at the
+    counts, so that a release would tell that it did not come; the release therefore states it as
+    a public fact. Where geodp enforces the bound, or the contribution allows for totals anyway,
+    nothing is looked at and nothing stated.
+
+    Raises UsageError, which names the labels.
+    """
+    if spent.enforced or spent.contribution >= 2 ** len(grid.attributes):
+        return ()
+    found = dict(find_sums(grid, counts))
+    least = 2 ** len(found | _named_totals(grid))
+    if found and spent.contribution < least:
+        listed = ", ".join(f"{label} ({name})" for name, label in found.items())
+        why = "in every cell the sum of other labels, so that"
+        raise UsageError(f"{listed}: {why} {BOTH.format(least)}")
+    return (SUMS,)
+
+
+def _named_totals(grid: Grid) -> dict[str, str]:
+    """Attributes that have a total beside its parts by name, and the totals."""
+    found = {a.name: ", ".join(find_totals(a.labels)) for a in grid.attributes}
+    return {name: labels for name, labels in found.items() if labels}

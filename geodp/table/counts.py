@@ -1,0 +1,341 @@
+"""Sparse tables of counts: confidential ones, and released ones, which are another type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.kernels import coo, radix
+from geodp.privacy.event import Event
+from geodp.table.reading import Reading
+
+MOST_PEOPLE = 1 << 60
+"""Largest total of a table: sums, details and their noise stay within int64."""
+
+Counts = NDArray[np.int64] | NDArray[np.float64]
+"""Whole counts, or the real numbers that linear estimators release."""
+
+CHECKED = 1 << 18
+"""Keys whose cells are looked up at once."""
+
+UNSTATED: Any = object()
+"""The bound of a table whose maker says none; the grid then tells it, see `CountTable`."""
+
+LARGEST_DENSE = 1 << 28
+"""Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts of cells in canonical form: keys strictly increasing, no count 0.
+
+    Attributes
+    ----------
+    grid : Grid
+    key : uint64[m]
+        In the grid's key order; read-only.
+    count : int64[m] or float64[m]
+        Read-only.
+    """
+
+    grid: Grid
+    key: NDArray[np.uint64] = field(repr=False)
+    count: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        key, count = self.key, self.count
+        if (
+            key.dtype != np.uint64
+            or key.ndim != 1
+            or key.shape != count.shape
+            or not (key[1:] > key[:-1]).all()
+        ):
+            raise UsageError(
+                "Keys must be uint64 and strictly increasing, with as many counts; "
+                "from_keys and from_dense bring them into this form."
+            )
+        for name in ("key", "count"):  # views, so that the caller's own arrays stay writable
+            view = getattr(self, name).view()
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
+
+    def to_dense(self) -> Any:
+        """The counts as an array of the grid's shape, in index order: of the counts' type.
+
+        Index (0, 0) is the lower left cell on a grid of mesh codes.
+
+        Raises UsageError for a grid of more than 2**28 cells.
+        """
+        if prod(self.grid.shape) > LARGEST_DENSE:
+            raise UsageError("The grid is too large for a dense array; use key and count.")
+        dense = np.zeros(self.grid.shape, self.count.dtype)
+        dense[tuple(self.grid.decode(self.key))] = self.count
+        return dense
+
+    def to_vector(self) -> Any:
+        """The counts of all ``2**bits`` keys, in key order; 0 outside the domain.
+
+        Raises UsageError for more than 2**28 keys.
+        """
+        if 1 << self.grid.bits > LARGEST_DENSE:
+            raise UsageError("The grid is too large for a dense array; use key and count.")
+        vector = np.zeros(1 << self.grid.bits, self.count.dtype)
+        vector[self.key.astype(np.int64)] = self.count
+        return vector
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountTable(Cells):
+    """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
+
+    Its repr shows the public grid only.
+
+    Attributes
+    ----------
+    bound : int or None
+        The most that one person adds to the sum of the counts, as far as the source tells;
+        None where nothing bounds it. Unless stated: 1 on one map, where people are counted once;
+        None where a person may be in several cells, on a grid with attributes or of pairs.
+    enforced : bool
+        Whether a reader bounded it record by record.
+    reading : Reading or None
+        What was read of the files that it comes from; None: it comes from arrays.
+
+    Examples
+    --------
+    >>> table = CountTable.from_dense(np.array([[0, 3], [5, 0]]), Grid.regular((2, 2)))
+    >>> table.to_dense()
+    array([[0, 3],
+           [5, 0]])
+    """
+
+    count: NDArray[np.int64] = field(repr=False)
+    bound: int | None = UNSTATED
+    enforced: bool = False
+    reading: Reading | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("key", "count"):  # what the caller does to its arrays later changes nothing
+            object.__setattr__(self, name, np.array(getattr(self, name)))
+        self._require_canonical()
+        _require_cells(self.grid, self.key)
+
+    def _require_canonical(self) -> None:
+        super().__post_init__()
+        if self.bound is UNSTATED:
+            several = self.grid.attributes or len(self.grid.places) > 1
+            object.__setattr__(self, "bound", None if several else 1)
+        if self.count.dtype != np.int64 or not (self.count > 0).all():
+            raise UsageError(
+                "Counts of a table must be int64 and above 0; from_keys and from_dense make them."
+            )
+        if exact_sum(self.count) > MOST_PEOPLE:
+            raise InputError(TOO_MANY)
+
+    @classmethod
+    def of_cells(
+        cls,
+        grid: Grid,
+        key: NDArray[np.uint64],
+        count: NDArray[np.int64],
+        *,
+        bound: int | None = UNSTATED,
+        enforced: bool = False,
+        reading: Reading | None = None,
+    ) -> Self:
+        """A table in canonical form whose keys the caller has looked up in the domain already."""
+        table = object.__new__(cls)
+        for name, value in (
+            *(("grid", grid), ("key", key), ("count", count)),
+            *(("bound", bound), ("enforced", enforced), ("reading", reading)),
+        ):
+            object.__setattr__(table, name, value)
+        table._require_canonical()
+        return table
+
+    @classmethod
+    def from_keys(
+        cls,
+        grid: Grid,
+        key: ArrayLike,
+        count: ArrayLike,
+        *,
+        bound: int | None = UNSTATED,
+        enforced: bool = False,
+        reading: Reading | None = None,
+    ) -> Self:
+        """A table from keys in any order; the counts of equal keys are summed.
+
+        Parameters
+        ----------
+        grid : Grid
+        key : uint64[n]
+            Of cells of the grid's domain.
+        count : int64[n]
+            Whole and not negative.
+        bound, enforced, reading
+            See the attributes.
+
+        Raises
+        ------
+        CodeError
+            A key outside the domain, or a count that is negative, fractional or not finite;
+            ``position`` says which.
+        InputError
+            More people than 2**60.
+        """
+        if np.asarray(key).dtype.kind == "f" and np.size(key):
+            raise UsageError("Keys are integers; floating-point numbers may have lost digits.")
+        keys = _whole(key, 2**64, "A key must be a whole number and not negative.")
+        keys = keys.astype(np.uint64)
+        counts = whole_counts(count)
+        if keys.shape != counts.shape or keys.ndim != 1:
+            raise UsageError("Keys and counts must be two one-dimensional arrays of one length.")
+        _require_cells(grid, keys)
+        if exact_sum(counts) > MOST_PEOPLE:
+            raise InputError(TOO_MANY)
+        keys, counts = coalesced(keys, counts)
+        return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced, reading=reading)
+
+    @classmethod
+    def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:
+        """As :meth:`from_keys`, from cell indices int64[d, n]."""
+        return cls.from_keys(grid, grid.encode(index), count)
+
+    @classmethod
+    def from_dense(cls, array: ArrayLike, grid: Grid) -> Self:
+        """A table from an array of the grid's shape, in index order.
+
+        Index (0, 0) is the lower left cell on a grid of mesh codes, so an array whose first row
+        lies in the north must be flipped; on other grids the transform says where it is. A masked
+        array must not hide any cell: fill it with what the hidden cells hold, such as 0.
+        """
+        if np.ma.is_masked(array):
+            raise UsageError("The array hides cells behind a mask; fill them first: .filled(0).")
+        dense = np.asarray(array)
+        if dense.shape != grid.shape:
+            raise UsageError(f"The array must have the grid's shape {grid.shape}.")
+        counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
+        index = np.array(np.nonzero(counts), np.int64)
+        return cls.from_index(grid, index, counts[tuple(index)])
+
+    @property
+    def rows(self) -> int:
+        """Rows of the files that are counted; of a table from arrays, its occupied cells."""
+        return self.key.size if self.reading is None else self.reading.inside
+
+    def __repr__(self) -> str:
+        return f"CountTable(confidential, shape={self.grid.shape})"
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable(Cells):
+    """Counts that a mechanism has made public: whole or real numbers, some perhaps negative.
+
+    Attributes
+    ----------
+    count : int64[m] or float64[m]
+        Finite and not 0; read-only.
+    event : Event
+        What was spent on it, and under which guarantee.
+    """
+
+    count: Counts = field(repr=False)
+    event: Event
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        kind = self.count.dtype
+        if (
+            kind not in (np.int64, np.float64)
+            or not (np.isfinite(self.count) & (self.count != 0)).all()
+        ):
+            raise UsageError("Released counts must be int64 or float64, finite and not 0.")
+
+    @property
+    def total(self) -> int | float:
+        """Sum of all released counts."""
+        total: int | float = self.count.sum().item()
+        return total
+
+
+WHOLE = "A count must be a whole number, not negative and below 2**60."
+ROUNDED = "A number this large may have lost digits as {}; give it as an integer."
+
+
+def exact_sum(count: NDArray[np.int64]) -> int:
+    """Return the sum of counts, none below 0, which int64 need not hold.
+
+    Examples
+    --------
+    >>> exact_sum(np.full(16, 2**60)) == 2**64
+    True
+    """
+    if int(count.max(initial=0)) * count.size < 2**63:
+        return int(count.sum())
+    return (int((count >> 32).sum()) << 32) + int((count & (2**32 - 1)).sum())
+
+
+TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
+
+
+def coalesced(
+    key: NDArray[np.uint64], count: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Keys in order, with the sums of their counts, but for those whose sum is 0.
+
+    Parameters
+    ----------
+    key : uint64[n], count : int64[n]
+        Not negative; not changed.
+
+    Examples
+    --------
+    >>> key, count = coalesced(np.array([7, 2, 7, 4], np.uint64), np.array([1, 2, 3, 0]))
+    >>> key.tolist(), count.tolist()
+    ([2, 7], [2, 4])
+    """
+    if (key[1:] > key[:-1]).all():
+        out_key, out_count = np.empty_like(key), np.empty_like(count)
+    else:
+        key, count, out_key, out_count = radix.sorted_pairs(key, count)
+    n = coo.coalesce(key, count, out_key, out_count)
+    return out_key[:n].copy(), out_count[:n].copy()
+
+
+def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
+    """Counts as int64, checked; raises CodeError with the first bad one's position."""
+    return _whole(values, MOST_PEOPLE, WHOLE).astype(np.int64)
+
+
+def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
+    """``values`` as an array, all whole, not negative and below ``limit``."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iufb":
+        raise UsageError(f"{rule} The array given has the type {array.dtype}.")
+    with np.errstate(invalid="ignore"):
+        good = (array >= 0) & (array < limit) if array.dtype.kind != "u" else array < limit
+        if array.dtype.kind == "f":
+            good &= array == np.floor(array)
+    _require(np.atleast_1d(good), rule)
+    if array.dtype.kind == "f":
+        exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
+        _require(np.atleast_1d(array < exact), ROUNDED.format(array.dtype))
+    return array
+
+
+def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
+    for start in range(0, key.size, CHECKED):
+        good = grid.contains_keys(key[start : start + CHECKED])
+        _require(good, "The key is no cell of the grid's domain.", start)
+
+
+def _require(good: NDArray[np.bool_], rule: str, before: int = 0) -> None:
+    if not good.all():
+        raise CodeError(before + int(good.argmin()), rule)
