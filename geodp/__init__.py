@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from geodp.analysis.evaluate import Evaluation as Evaluation
-    from geodp.analysis.evaluate import evaluate as evaluate
-    from geodp.analysis.plan import Plan as Plan
-    from geodp.analysis.plan import plan as plan
+    from geodp.analysis.evaluate.evaluate import evaluate as evaluate
+    from geodp.analysis.evaluate.result import Evaluation as Evaluation
+    from geodp.analysis.plan.plan import Plan as Plan
+    from geodp.analysis.plan.plan import plan as plan
     from geodp.errors import GeodpError as GeodpError
     from geodp.grid.grid import Grid as Grid
     from geodp.io.read.mesh import read_mesh as read_mesh
@@ -29,16 +29,16 @@ __version__ = "0.1.0"
 _HOME = {
     "METHODS": "geodp.mechanisms",
     "CountTable": "geodp.table.counts",
-    "Evaluation": "geodp.analysis.evaluate",
+    "Evaluation": "geodp.analysis.evaluate.result",
     "Event": "geodp.privacy.event",
     "GeodpError": "geodp.errors",
     "Grid": "geodp.grid.grid",
     "NoiseKey": "geodp.privacy.key",
-    "Plan": "geodp.analysis.plan",
+    "Plan": "geodp.analysis.plan.plan",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.counts",
-    "evaluate": "geodp.analysis.evaluate",
-    "plan": "geodp.analysis.plan",
+    "evaluate": "geodp.analysis.evaluate.evaluate",
+    "plan": "geodp.analysis.plan.plan",
     "publish": "geodp.release.publish",
     "read_mesh": "geodp.io.read.mesh",
     "read_points": "geodp.io.read.points",
@@ -46,14 +46,23 @@ _HOME = {
     "read_table": "geodp.io.read.table",
 }
 
-__all__ = [*sorted(_HOME), "__version__"]
+_NAMESPACES = {
+    "cluster": "geodp.release.cluster",
+    "planning": "geodp.analysis.plan",
+}
+
+__all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
-    if name not in _HOME:
+    value: object
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _NAMESPACES:
+        value = import_module(_NAMESPACES[name])
+    else:
         raise AttributeError(f"module 'geodp' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -7,7 +7,11 @@ import multiprocessing
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
-    ["tests.test_stopping", "tests.test_ledger_crash", "tests.io.test_staging"]
+    [
+        "tests.io.folder.test_stopping",
+        "tests.privacy.test_hash_chain",
+        "tests.io.folder.test_staging",
+    ]
 )
 
 

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from bench.tables import table
 from geodp.kernels import noise as kernels
 from geodp.privacy.key import NoiseKey, blocks
-from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Law
+from geodp.privacy.noise.gaussian import DiscreteGaussian
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import Law
 
 TITLE = """\
 Exact noise, nanoseconds a draw, the best of several rounds that alternate all contenders.

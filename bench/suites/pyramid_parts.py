@@ -14,7 +14,8 @@ import geodp
 from bench.inputs import public
 from bench.measure import errors as accuracy
 from geodp.analysis.evaluate.blocks import shifts_of
-from geodp.analysis.plan import dominate, plan
+from geodp.analysis.plan import dominate
+from geodp.analysis.plan.plan import plan
 from geodp.mechanisms import mechanism
 
 EPSILON = "0.1"

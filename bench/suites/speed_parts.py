@@ -22,7 +22,7 @@ from bench.suites import noise
 from geodp.kernels import noise as kernels
 from geodp.kernels import radix
 from geodp.privacy.key import NoiseKey, blocks
-from geodp.privacy.noise import DiscreteLaplace
+from geodp.privacy.noise.laplace import DiscreteLaplace
 
 Rows = list[dict[str, Any]]
 

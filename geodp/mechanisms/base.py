@@ -24,8 +24,8 @@ from geodp.grid.grid import Grid
 from geodp.privacy.event import PURE as PURE
 from geodp.privacy.event import Event, Guarantee, event
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise import DiscreteLaplace, NodeNoise
-from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Counts, CountTable, ReleasedTable
 
 MOST_CELLS = 1 << 26

@@ -24,8 +24,9 @@ from geodp.privacy.neighbours import ADD_REMOVE as ADD_REMOVE
 from geodp.privacy.neighbours import NEIGHBOURS as NEIGHBOURS
 from geodp.privacy.neighbours import REPLACE as REPLACE
 from geodp.privacy.neighbours import canonical_unit
-from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Law
-from geodp.privacy.noise.law import LARGEST_SCALE, checked
+from geodp.privacy.noise.gaussian import DiscreteGaussian
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import LARGEST_SCALE, Law, checked
 
 LONGEST = 200
 """Most characters, and largest exponent, of a budget."""

@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from geodp.accounting import NEIGHBOURS, budget
-from geodp.domain import blocks_of_array, mask_of_blocks
-from geodp.identity import encode
-from geodp.order import Order
-from geodp.randomness import NOISE_FORMAT, digest
-from geodp.regions import Regions
 
 import geodp
-from geodp.grid import Grid
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Regions
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
 from geodp.mechanisms import Mechanism, mechanism
-from geodp.table import CountTable
+from geodp.privacy.event import NEIGHBOURS, budget
+from geodp.privacy.key import NOISE_FORMAT, digest
+from geodp.release.identity import encode
+from geodp.table.counts import CountTable
 
 FILE = Path(__file__).with_name("releases.json")
 REFUSED = "refused"

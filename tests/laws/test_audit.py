@@ -13,7 +13,7 @@ from geodp.mechanisms.trees.refinement import Noise, refine
 from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
-from geodp.privacy.noise import DiscreteLaplace
+from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import ReleasedTable
 from tests.laws.audit import audited
 

@@ -15,7 +15,9 @@ import pytest
 from scipy import special, stats
 
 from geodp.privacy.key import NoiseKey, blocks
-from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
+from geodp.privacy.noise.gaussian import DiscreteGaussian
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.node import NodeNoise
 from tests.reference import noise as reference
 from tests.reference import samplers
 

@@ -7,7 +7,7 @@ import geodp
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 from tests.grids import FORMS
-from tests.mechanisms.test_pyramid import spent
+from tests.mechanisms.central.test_pyramid import spent
 
 METHODS = ["pyramid", "topdown"]
 

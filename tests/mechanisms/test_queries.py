@@ -14,9 +14,9 @@ from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
 from geodp.mechanisms.central import matrix
 from geodp.privacy.event import NEIGHBOURS, budget
-from geodp.privacy.noise import NodeNoise
 from geodp.privacy.noise import node as node_noise
 from geodp.privacy.noise.geometric import Geometric
+from geodp.privacy.noise.node import NodeNoise
 from geodp.release.identity import encode
 from tests.golden.releases import SETTINGS, grids
 

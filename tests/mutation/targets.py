@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LEDGER = (
-    "tests/test_ledger_attacks.py",
-    "tests/test_ledger_changes.py",
-    "tests/test_ledger_file.py",
-    "tests/test_ledger.py",
+    "tests/privacy/test_ledger_attacks.py",
+    "tests/privacy/test_ledger_changes.py",
+    "tests/privacy/test_ledger_file.py",
+    "tests/privacy/test_ledger.py",
     "-k",
     "not flipped and not does_not_grow",
 )
@@ -48,20 +48,28 @@ TARGETS = (
     Target(
         "geodp.privacy.hash_chain",
         (
-            *(f"tests/test_ledger_crash.py::{name}" for name in CRASHES),
+            *(f"tests/privacy/test_hash_chain.py::{name}" for name in CRASHES),
             *LEDGER,
         ),
     ),
-    Target("geodp.privacy.loss", ("tests/test_loss.py", "-k", "not agreement")),
+    Target("geodp.privacy.loss", ("tests/privacy/test_loss.py", "-k", "not agreement")),
     Target(
         "geodp.privacy.neighbours",
-        ("tests/test_accounting.py", "tests/test_ledger_attacks.py", "-k", "unit or relations"),
+        (
+            "tests/privacy/test_event.py",
+            "tests/privacy/test_ledger_attacks.py",
+            "-k",
+            "unit or relations",
+        ),
     ),
-    Target("geodp.table.contribution", ("tests/test_contribution.py", "tests/test_totals.py")),
+    Target(
+        "geodp.table.contribution",
+        ("tests/table/test_contribution.py", "tests/table/test_totals.py"),
+    ),
     # How much noise.
     Target(
         "geodp.privacy.event",
-        ("tests/test_accounting.py",),
+        ("tests/privacy/test_event.py",),
         (
             "rational",
             "budget",
@@ -75,46 +83,50 @@ TARGETS = (
             "Event.is_private",
         ),
     ),
-    Target("geodp.mechanisms.trees.levels", ("tests/mechanisms/test_levels.py",)),
+    Target("geodp.mechanisms.trees.levels", ("tests/mechanisms/trees/test_levels.py",)),
     Target(
         "geodp.mechanisms.central.pyramid",
-        ("tests/mechanisms/test_levels.py", "tests/mechanisms/test_pyramid.py"),
+        ("tests/mechanisms/trees/test_levels.py", "tests/mechanisms/central/test_pyramid.py"),
         ("Pyramid.levels", "Pyramid.descent"),
     ),
     Target(
         "geodp.mechanisms.trees.descent",
-        ("tests/mechanisms/test_levels.py", "tests/mechanisms/test_pyramid.py"),
+        ("tests/mechanisms/trees/test_levels.py", "tests/mechanisms/central/test_pyramid.py"),
         ("Descent.of",),
     ),
     Target(
         "geodp.mechanisms.central.topdown",
-        ("tests/mechanisms/test_topdown.py", "-k", "sensitivity or one_cell"),
+        ("tests/mechanisms/central/test_topdown.py", "-k", "sensitivity or one_cell"),
         ("TopDown.sensitivity",),
     ),
     Target(
         "geodp.mechanisms.central.hay",
-        ("tests/mechanisms/test_hierarchy.py", "-k", "changes_one_node or settings or splits_hold"),
+        (
+            "tests/mechanisms/central/test_hay.py",
+            "-k",
+            "changes_one_node or settings or splits_hold",
+        ),
         ("Hay.sensitivity", "Hay.height", "Branching.sensitivity"),
     ),
     Target(
         "geodp.mechanisms.central.quadtree",
-        ("tests/mechanisms/test_quadtree.py",),
+        ("tests/mechanisms/central/test_quadtree.py",),
         ("Quadtree.shares", "Quadtree.plan"),
     ),
     Target(
         "geodp.mechanisms.central.ugrid",
-        ("tests/mechanisms/test_ugrid.py",),
+        ("tests/mechanisms/central/test_ugrid.py",),
         ("UGrid.shares", "noisy_total"),
     ),
     Target(
         "geodp.mechanisms.central.agrid",
-        ("tests/mechanisms/test_agrid.py",),
+        ("tests/mechanisms/central/test_agrid.py",),
         ("AGrid.shares",),
     ),
     Target(
         "geodp.mechanisms.central.dawa",
         (
-            "tests/mechanisms/test_dawa.py",
+            "tests/mechanisms/central/test_dawa.py",
             "-k",
             "reference or shares or budget or refusals or argument or least_squares or costs",
         ),
@@ -128,39 +140,48 @@ TARGETS = (
             "Dawa.measured",
         ),
     ),
-    Target("geodp.mechanisms.central.mwem", ("tests/mechanisms/test_mwem.py",), ("Mwem.shares",)),
+    Target(
+        "geodp.mechanisms.central.mwem",
+        ("tests/mechanisms/central/test_mwem.py",),
+        ("Mwem.shares",),
+    ),
     Target(
         "geodp.mechanisms.central.barak",
-        ("tests/mechanisms/test_fourier.py", "-k", "coefficient"),
+        ("tests/mechanisms/central/test_barak.py", "-k", "coefficient"),
         ("Barak.sensitivity", "Barak.coefficients"),
     ),
     Target(
         "geodp.mechanisms.central.privelet",
-        ("tests/mechanisms/test_privelet.py",),
+        ("tests/mechanisms/central/test_privelet.py",),
         ("Privelet.sensitivity", "PriveletAxes.sensitivity"),
     ),
     Target(
         "geodp.mechanisms.central.matrix",
-        ("tests/mechanisms/test_matrix.py",),
+        ("tests/mechanisms/central/test_matrix.py",),
         ("Matrix.sensitivity",),
     ),
     # Which noise: keys, digests and addresses.
-    Target("geodp.privacy.key_file", ("tests/test_keyfile.py",)),
-    Target("geodp.privacy.key", ("tests/test_randomness.py", "tests/test_keyfile.py")),
+    Target("geodp.privacy.key_file", ("tests/privacy/test_key_file.py",)),
+    Target("geodp.privacy.key", ("tests/privacy/test_key.py", "tests/privacy/test_key_file.py")),
     Target(
         "geodp.privacy.noise.node",
         (
-            "tests/mechanisms/test_pyramid.py::test_draws_that_the_table_leaves_open_are_decided_exactly",
-            "tests/mechanisms/test_pyramid.py::test_equals_its_definition",
-            "tests/test_noise.py",
+            "tests/mechanisms/central/test_pyramid.py::test_draws_that_the_table_leaves_open_are_decided_exactly",
+            "tests/mechanisms/central/test_pyramid.py::test_equals_its_definition",
+            "tests/privacy/noise/test_noise.py",
             "-k",
             "not interpreted and not thresholds",
         ),
     ),
-    Target("geodp.release.identity", ("tests/test_identity.py",)),
+    Target("geodp.release.identity", ("tests/release/test_identity.py",)),
     Target(
         "geodp.release.publish",
-        ("tests/test_publisher.py", "tests/test_publish_with_ledger.py", "-k", "not eight"),
+        (
+            "tests/release/test_publish.py",
+            "tests/release/test_publish_with_ledger.py",
+            "-k",
+            "not eight",
+        ),
         ("agreed", "release_key", "charged", "Prepared.release"),
     ),
 )

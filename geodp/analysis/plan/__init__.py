@@ -1,22 +1,7 @@
-"""What a release will cost in accuracy: planned before any data is read."""
+"""What a release will cost in accuracy, as ``geodp.planning`` beside ``geodp.plan``."""
 
-from __future__ import annotations
-
-from geodp.analysis.plan.areas import Planned
-from geodp.analysis.plan.compare import Comparison, compare
+from geodp.analysis.plan.comparison import Comparison, compare
 from geodp.analysis.plan.objectives import Dominance, dominate, optimise
-from geodp.analysis.plan.plan import Plan, plan
 from geodp.analysis.plan.settings import Settings, read_plan
 
-__all__ = [
-    "Comparison",
-    "Dominance",
-    "Plan",
-    "Planned",
-    "Settings",
-    "compare",
-    "dominate",
-    "optimise",
-    "plan",
-    "read_plan",
-]
+__all__ = ["Comparison", "Dominance", "Settings", "compare", "dominate", "optimise", "read_plan"]

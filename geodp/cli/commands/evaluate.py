@@ -20,7 +20,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from geodp.analysis.evaluate import Evaluation
+    from geodp.analysis.evaluate.result import Evaluation
 
 WIDTH = 160
 """Of the tables, at least."""
@@ -89,7 +89,7 @@ def evaluate(**options: Any) -> None:
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
 
     import geodp
-    from geodp.analysis.evaluate import chosen_methods
+    from geodp.analysis.evaluate.evaluate import chosen_methods
     from geodp.privacy.event import budget
 
     spent = budget(options["epsilon"], options["rho"], options["delta"])

@@ -18,7 +18,9 @@ from geodp.cli.output import require_free, write_file
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.analysis.plan import Comparison, Dominance, Plan, Planned
+    from geodp.analysis.plan import Comparison, Dominance
+    from geodp.analysis.plan.areas import Planned
+    from geodp.analysis.plan.plan import Plan
     from geodp.grid.grid import Grid
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
@@ -89,7 +91,7 @@ def plan(**options: Any) -> None:
     """
     wish = _checked(click.get_current_context())
     from geodp.analysis.plan import Comparison, compare, dominate, optimise
-    from geodp.analysis.plan import plan as planned
+    from geodp.analysis.plan.plan import plan as planned
 
     grid = grid_of({**options, "inputs": ()})
     if options["stop_at"] is not None:

@@ -24,7 +24,7 @@ from geodp.mechanisms.base import (
 )
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.noise import DiscreteLaplace
+from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
 
 MOST_COEFFICIENTS = 1 << 16

@@ -16,9 +16,10 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise import DiscreteLaplace, NodeNoise
 from geodp.privacy.noise.geometric import LIMIT, Geometric, Interval
+from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import exp_interval
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable, ReleasedTable
 
 MOST_PASSING = 1 << 26

@@ -30,7 +30,7 @@ from geodp.mechanisms.trees.least_squares import (
 )
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise import DiscreteLaplace
+from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
 
 CUBE_ROOTS = (1_000_000, 1_259_921, 1_587_401)

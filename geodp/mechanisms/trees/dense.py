@@ -11,7 +11,7 @@ from geodp.kernels import pyramid as kernels
 from geodp.kernels.workspace import Workspace
 from geodp.mechanisms.trees.descent import Descent, Level
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise import NodeNoise
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
 
 LARGEST_DENSE = 1 << 22

@@ -20,8 +20,8 @@ from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Event
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise import Law, NodeNoise
-from geodp.privacy.noise.node import numbered
+from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import NodeNoise, numbered
 from geodp.table.counts import Cells, CountTable
 
 CHILDREN = 1 << 16

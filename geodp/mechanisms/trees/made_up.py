@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from geodp.mechanisms.trees.descent import Descent, descended
 from geodp.mechanisms.trees.refinement import Noise, refine
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise import Law, NodeNoise
+from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
 
 Released = tuple[NDArray[np.uint64], NDArray[np.int64]]

@@ -16,7 +16,7 @@ from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import joined, runs
 from geodp.privacy.event import Event
 from geodp.privacy.key import NoiseKey, Stream, blocks, exposed
-from geodp.privacy.noise import NodeNoise
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
 
 ROOT = np.array([1], np.uint64)

@@ -21,7 +21,8 @@ from geodp.kernels import pyramid as kernels
 from geodp.mechanisms.trees.descent import Descent, descended, variance_of
 from geodp.mechanisms.trees.made_up import Halving, Sharing
 from geodp.privacy.key import NoiseKey, Stream, blocks
-from geodp.privacy.noise import Law, NodeNoise
+from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
 
 PEOPLE = 1 << 32

@@ -69,9 +69,7 @@ def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFil
         where it has such a file system, which workers on other machines cannot read.
     """
     if sys.platform == "win32":
-        raise UsageError(
-            "geodp.release.cluster needs file permissions of POSIX; use Linux or macOS."
-        )
+        raise UsageError("geodp.cluster needs file permissions of POSIX; use Linux or macOS.")
     own = Path(tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder))
     path = own / NAME
     with _guarded(path):

@@ -1,0 +1,199 @@
+"""How far releases of a table lie from it: methods side by side, over many trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from geodp.analysis.evaluate.queries import Polygons, Rectangles
+from geodp.analysis.evaluate.result import NOTICE, Evaluation, summary
+from geodp.analysis.evaluate.trials import Bench, Progress, Task, run_all
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.mechanisms import METHODS, Mechanism, mechanism
+from geodp.privacy.event import ADD_REMOVE, Budget, budget
+from geodp.privacy.key import NoiseKey
+from geodp.table.contribution import agreed_bound
+from geodp.table.counts import CountTable
+
+NOTHING_RUNS = "No method takes this grid and budget."
+
+__all__ = ["NOTICE", "Evaluation", "chosen_methods", "evaluate"]
+
+
+def evaluate(
+    table: CountTable,
+    *,
+    methods: str | Sequence[str] = ("pyramid", "topdown", "laplace"),
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    trials: int = 10,
+    key: NoiseKey | None = None,
+    rectangles: int = 0,
+    seed: int = 0,
+    polygons: Mapping[str, Any] | Sequence[Any] | None = None,
+    processes: int = 1,
+    public: bool = False,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Measure the errors of methods on a table.
+
+    Every trial releases the table with noise of its own and compares the release with the
+    truth, over aligned blocks of 1, 4, 16 ... and all keys that overlap the public domain.
+
+    The result is computed from the confidential counts and is not differentially private.
+
+    Parameters
+    ----------
+    table : CountTable
+        Confidential counts on a public domain.
+    methods : str or sequence of str
+        Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every one. A method that
+        cannot take the grid, or the noise of the budget, is not run, and listed with its reason.
+    epsilon, rho, delta, neighbours, contribution
+        As in :func:`geodp.publish`; without epsilon and rho, epsilon is 0.1. Epsilon and delta, or
+        rho, are Gaussian noise.
+    trials : int
+        Releases of each method.
+    key : NoiseKey, optional
+        Makes the evaluation reproducible, for any number of processes. Default: fresh.
+    rectangles : int
+        Random rectangles of cells whose errors are measured too; 0: none.
+    seed : int
+        Of the rectangles.
+    polygons : mapping from name to shapely geometry, or sequence of geometries, optional
+        In the grid's CRS; the cells whose centre lies inside count.
+    processes : int
+        That run trials at the same time. With more than one, a program needs the guard
+        ``if __name__ == "__main__":``, as multiprocessing starts it afresh.
+    public : bool
+        You vouch that the table is public, such as a published census.
+    progress : callable, optional
+        Called after every trial with the number of trials done and of all.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out, or a grid or budget that none of the methods takes.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((64, 64), 9), geodp.Grid.regular((64, 64)))
+    >>> found = geodp.evaluate(table, methods="geometric", epsilon=1, trials=2, public=True)
+    >>> found.areas
+    (1, 4, 16, 64, 256, 1024, 4096)
+    >>> 1.2 < float(found.methods["geometric"]["rmse"][0]) < 1.5
+    True
+    """
+    if not isinstance(table, CountTable):
+        raise UsageError("evaluate takes a CountTable; CountTable.from_dense makes one.")
+    for name, number, least in (
+        ("trials", trials, 1),
+        ("processes", processes, 1),
+        ("rectangles", rectangles, 0),
+        ("seed", seed, 0),
+    ):
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+            raise UsageError(f"{name} must be a whole number of at least {least}.")
+    if key is not None and not isinstance(key, NoiseKey):
+        raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
+    grid = table.grid
+    amounts = budget("0.1" if epsilon is None and rho is None else epsilon, rho, delta)
+    most, enforced = agreed_bound(table, contribution)
+    chosen, refused = chosen_methods(methods, grid, gaussian=amounts["rho"] is not None)
+    origin = "entropy" if key is None else key.origin
+    runs = tuple(
+        (
+            method,
+            method.event(grid, amounts, neighbours, most, enforced=enforced, key_origin=origin),
+        )
+        for method in chosen
+    )
+    overloads = {method.spec: method.overload(grid, spent) for method, spent in runs}
+    refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
+    runs = tuple(run for run in runs if run[0].spec not in refused)
+    if not runs:
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
+    task = Task(
+        table,
+        runs,
+        Rectangles.random(grid, int(rectangles), int(seed)) if rectangles else None,
+        None if polygons is None else Polygons.of(grid, polygons),
+    )
+    bench = Bench(task)
+    master = NoiseKey.generate() if key is None else key
+    try:
+        found = run_all(bench, master, int(trials), int(processes), progress)
+    finally:
+        if key is None:
+            master.forget()
+    figures = {}
+    shifts = bench.truth.shifts
+    for (method, spent), own in zip(runs, found, strict=True):
+        variances = method.variances(grid, spent)
+        figures[method.spec] = {
+            **summary(bench.truth, own, task.polygons),
+            "closed_form": None
+            if variances is None
+            else np.sqrt([variances[grid.bits - shift] for shift in shifts]),
+        }
+    return Evaluation(
+        epsilon=amounts["epsilon"],
+        neighbours=neighbours,
+        contribution=runs[0][1].contribution,
+        trials=int(trials),
+        areas=tuple(1 << shift for shift in shifts),
+        blocks=tuple(int(n) for n in bench.truth.blocks),
+        cells=grid.size,
+        methods=figures,
+        refused=refused,
+        public=bool(public),
+        rho=amounts["rho"],
+        delta=amounts["delta"],
+    )
+
+
+def chosen_methods(
+    methods: str | Sequence[str], grid: Grid, *, gaussian: bool = False
+) -> tuple[list[Mechanism], dict[str, str]]:
+    """Methods that take a grid and a noise, each once, and why the others do not.
+
+    Both by specification; ``gaussian`` says that the budget asks for Gaussian noise.
+
+    Nothing is allocated. Raises UsageError for an unknown method or setting, and where no method
+    is left.
+
+    Examples
+    --------
+    >>> chosen, refused = chosen_methods(["topdown", "laplace"], Grid.regular((2**20, 2**20)))
+    >>> [method.name for method in chosen], list(refused)
+    (['topdown'], ['laplace'])
+    """
+    names = [methods] if isinstance(methods, str) else list(methods)
+    listed = [mechanism(name) for n in names for name in (METHODS if n == "all" else [n])]
+    if not listed:
+        raise UsageError("Name at least one method to evaluate.")
+    by_spec = {method.spec: method for method in listed}
+    reasons = {spec: _reason(method, grid, gaussian) for spec, method in by_spec.items()}
+    refused = {spec: reason for spec, reason in reasons.items() if reason is not None}
+    if len(refused) == len(by_spec):
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
+    return [method for spec, method in by_spec.items() if spec not in refused], refused
+
+
+def _reason(method: Mechanism, grid: Grid, gaussian: bool) -> str | None:
+    """Why a method cannot run; None: it can."""
+    if gaussian and not method.gaussian:
+        return f"{method.name} has Laplace noise only: give epsilon alone."
+    return method.refusal(grid)

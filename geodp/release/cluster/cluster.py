@@ -1,0 +1,192 @@
+"""The same publish on a Dask cluster: files in, released parts out, bit for bit the same table.
+
+Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and who is trusted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodp.accuracy.areas import public_guess
+from geodp.errors import UsageError
+from geodp.io.folder.parts import about, check_parts, part_path, write_parts
+from geodp.io.write import tiles
+from geodp.io.write.geotiff import EXACT_FLOAT64
+from geodp.io.write.tiles import Tiling, why_no_mosaic
+from geodp.mechanisms.central.partitioned import cut_of
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.release.cluster import tasks
+from geodp.release.cluster.joining import join
+from geodp.release.cluster.partitions import Partitions
+from geodp.release.cluster.run import Progress, Run
+from geodp.release.cluster.tiles import draw
+from geodp.release.cluster.trust import require_trusted
+from geodp.release.publish import agreed, outline, warn_of
+from geodp.release.release import Release
+from geodp.table.counts import ReleasedTable
+
+__all__ = ["Partitions", "join", "publish", "write"]
+
+PARTS = 64
+"""Ranges of keys, and files of a written release, unless told otherwise."""
+
+
+def publish(
+    client: Any,
+    partitions: Partitions,
+    *,
+    key: NoiseKey | None = None,
+    people: float | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    parts: int = PARTS,
+    key_folder: str | Path | None = None,
+    trust_cluster: bool = False,
+    progress: Progress | None = None,
+    **terms: Any,
+) -> Release:
+    """Release partitions and bring the released table to this process.
+
+    With a kept key it is the release of :func:`geodp.publish` for the table of all partitions,
+    bit for bit, whatever the partitions, the workers and ``parts`` are.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of a cluster whose workers see the same files under the same paths and run as this user.
+    partitions : Partitions
+    key, people, ledger, dataset
+        As for :func:`geodp.publish`.
+    parts : int
+        Ranges of keys that are refined side by side.
+    key_folder : path, optional
+        Where the workers find the key of this release while it runs. Default: in this machine's
+        memory, which workers on this machine can read. Otherwise a folder on storage that this
+        user's processes on every machine see, and nobody else.
+    trust_cluster : bool
+        You vouch for whoever can reach the scheduler and its workers, now and while it runs: they
+        can run code there that reads the counts and the key. Without it, a cluster that listens
+        beyond this machine without TLS, or has other clients, is refused.
+    progress : callable, optional
+        Told how many of how many tasks are done, in this process; what it raises ends the run.
+    terms
+        ``method`` ("pyramid" or "topdown", with settings), ``epsilon``, ``rho``, ``delta``,
+        ``neighbours``, ``contribution``, ``unit`` and ``allow_empty``, as for
+        :func:`geodp.publish`.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    UsageError
+        As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
+        a worker may not read.
+    InputError
+        Data that must not be used, or a file that changed during the run.
+    BudgetError
+        The ledger's cap would be exceeded; no noise was drawn.
+    """
+    guess = public_guess(people)
+    run = _run(client, partitions, parts, key, progress, terms)
+    if not trust_cluster:
+        require_trusted(client)
+    warn_of(outline(partitions.grid, run.cut.event, guess))
+    found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
+    cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
+    table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
+    return Release(table, charge, guess, run.public_facts)
+
+
+def write(
+    client: Any,
+    partitions: Partitions,
+    path: str | Path,
+    *,
+    name: str = "population",
+    overwrite: bool = False,
+    restricted: dict[str, Any] | None = None,
+    key: NoiseKey | None = None,
+    people: float | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    parts: int = PARTS,
+    key_folder: str | Path | None = None,
+    raster: bool = True,
+    trust_cluster: bool = False,
+    progress: Progress | None = None,
+    **terms: Any,
+) -> dict[str, Any]:
+    """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
+
+    ``path/public`` holds ``NAME.parquet/part-00000.parquet`` and so on, in key order, the map as
+    ``NAME.vrt`` with Cloud Optimized GeoTIFFs in ``NAME.tiles``, the card ``release.json`` with
+    the digests of all, and ``SHA256SUMS``; all or nothing.
+
+    Parameters
+    ----------
+    path : path
+        On storage that the workers see under the same name; does not exist yet or is empty, or
+        with ``overwrite`` holds an earlier release.
+    name, overwrite, restricted
+        As for :meth:`geodp.Release.write`.
+    parts : int
+        Files. Each holds evenly many nodes of the public tree, so that nothing about the data
+        can be told from where one ends.
+    raster : bool
+        Whether to draw the map, where the grid has one.
+    client, partitions, key, people, ledger, dataset, key_folder, trust_cluster, progress, terms
+        As for :func:`publish`.
+
+    Returns
+    -------
+    dict
+        The card.
+    """
+    guess = public_guess(people)
+    run = _run(client, partitions, parts, key, progress, terms)
+    check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
+    if not trust_cluster:
+        require_trusted(client)
+    said = about(run.cut.event, name)
+    why = why_no_mosaic(partitions.grid, tiles.SIDE) if raster else "it was not asked for"
+    tiling = Tiling(partitions.grid.places[0], tiles.SIDE) if why is None else None
+    nobody = outline(partitions.grid, run.cut.event, guess)
+    warn_of(nobody)
+    with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
+
+        def last(number: int) -> tuple[Any, ...]:
+            return tasks.written, str(part_path(folder.public, name, number)), name, said, tiling
+
+        entries, charge = run.released(key, ledger, dataset, key_folder, last, folder.require_space)
+        card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
+        rasters: list[dict[str, Any]] = []
+        if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
+            why, tiling = "a count is too large to be exact in a raster", None
+        if tiling is not None:
+            rasters = draw(run, tiling, folder, card, entries)
+        return folder.finish(card, entries, restricted or {}, rasters, why)
+
+
+def _run(
+    client: Any,
+    partitions: Partitions,
+    parts: int,
+    key: NoiseKey | None,
+    progress: Progress | None,
+    terms: dict[str, Any],
+) -> Run:
+    """What is to be done, checked before any task runs."""
+    if not isinstance(partitions, Partitions):
+        raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
+    method = terms.pop("method", "pyramid")
+    allow_empty = terms.pop("allow_empty", False)
+    chosen, spent = agreed(partitions.empty, method, key=key, **terms)
+    cut = cut_of(chosen, partitions.grid, spent)
+    return Run(client, partitions, cut, parts, allow_empty, progress)

@@ -1,0 +1,359 @@
+"""The benchmarks run, keep what they measured in one form, and the README shows what was kept."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.mechanisms import mechanism
+
+pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+from bench import tables
+from bench.inputs import named, public
+from bench.measure import cost
+from bench.measure import errors as accuracy
+from bench.rivals import libraries
+from bench.suites import coverage, methods, peers, pyramid, pyramid_parts, rectangles
+from bench.tables import markdown
+
+ROOT = Path(__file__).parents[2]
+NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+SCHEMA = {
+    "type": "object",
+    "required": ["benchmark", "machine", "rows"],
+    "properties": {
+        "machine": {"required": ["geodp", "python", "numpy", "numba", "processor", "load"]},
+        "rows": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+    },
+}
+METHODS = {
+    "required": ["data", "size", "method", "best_ms", "median_ms", "peak_mb", "visited", "mae"],
+    "properties": {"mae": NUMBERS, "best_ms": {"exclusiveMinimum": 0}, "peak_mb": {"minimum": 0}},
+}
+PEERS = {
+    "required": ["contender", "guarantee", "noise", "best_ms", "median_ms", "ratio", "peak_mb"],
+    "properties": {"mae": NUMBERS, "ratio": {"exclusiveMinimum": 0}, "total": {"type": "number"}},
+}
+RECTANGLES = {
+    "required": ["shape", "scale", "method", "error", "errors", "mae", "best", "competitive"],
+    "properties": {"errors": NUMBERS, "best": {"type": "boolean"}},
+}
+AREAS = {"areas": NUMBERS, "ratio": NUMBERS, "ratio_se": NUMBERS}
+PYRAMID = {
+    "kanto": {"required": ["method", "areas", "mae", "mae_se", "closed_form", "output"]},
+    "sizes": {"required": ["area", "trials", "mae", "ratio", "ratio_se", "closed_ratio"]},
+    "domains": {"required": ["bits", "largest", "at"]},
+    "ratios": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
+    "large": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
+    "gaussian": {"required": ["method", "budget", "trials", *AREAS], "properties": AREAS},
+    "gains": {"required": ["bits", "over_paper", "over_pyramid", "wide_over_quadtree"]},
+    "dominance": {"required": ["bits", "other"]},
+    "planned": {"required": ["spec", "trials", *AREAS], "properties": AREAS},
+}
+DATA = ROOT.parent / "shared" / "data"
+
+
+def saved(name: str) -> dict:
+    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_methods_from_the_command_line(tmp_path):
+    file = tmp_path / "figures.json"
+    words = ["methods", "--methods", "laplace,topdown", "--size", "16", "--trials", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *words, "--rounds", "1", "--json", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "laplace" in done.stdout
+    found = json.loads(file.read_text(encoding="utf-8"))
+    jsonschema.validate(found, SCHEMA)
+    assert [row["method"] for row in found["rows"]] == ["laplace", "topdown"]
+    for row in found["rows"]:
+        jsonschema.validate(row, METHODS)
+    assert found["rows"][0]["visited"] == 256
+
+
+def test_a_method_that_refuses_is_listed_and_not_run():
+    found = methods.measure(methods=["ugrid"], data=["trips"], size=[2], trials=1, rounds=1)
+    assert found["rows"] == []
+    assert found["refused"][0]["method"] == "ugrid"
+    assert "Not measured" in methods.show(found)
+
+
+@pytest.fixture
+def no_processes(monkeypatch):
+    """Memory is not measured: a process for each contender takes seconds."""
+    monkeypatch.setattr(cost, "alone", lambda *task: {"peak": 0, "seconds": 1.0})
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_peers_measure_what_is_there():
+    ours = ["topdown"]
+    others = ["NumPy laplace, each cell", "PyWavelets Privelet"]
+    found = peers.measure(ours, others, data="clusters", size=16, trials=2, rounds=1)
+    listed = [row["contender"] for row in found["rows"] + found["missing"]]
+    assert sorted(listed) == sorted(["geodp topdown", *others])
+    for row in found["rows"]:
+        jsonschema.validate(row, PEERS)
+    assert found["rows"][0]["ratio"] == 1
+    assert found["rows"][0]["negative"] == 0
+    assert "geodp topdown" in peers.show(found)
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_a_peer_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr(libraries, "version", lambda package: package == "geodp" or None)
+    found = peers.measure(["topdown"], ["diffprivlib histogramdd"], "clusters", 16, rounds=1)
+    assert {"contender": "diffprivlib histogramdd", "reason": "not installed"} in found["missing"]
+
+
+@pytest.mark.parametrize("other", libraries.OTHERS, ids=lambda other: other.name)
+def test_every_peer_releases_the_table(other):
+    if libraries.version(other.package) is None:
+        pytest.skip(f"{other.package} is not installed")
+    table = named.load("clusters", 16)
+    run, vector = other.prepare(table, Fraction(10))
+    released, truth = vector(run(0)), table.to_vector()
+    assert released.shape == truth.shape
+    large = truth >= 100  # a cell of few people may be below a threshold or a tree's noise
+    assert np.abs(released - truth)[large].max() < 40
+
+
+@pytest.mark.parametrize("name", ["NumPy topdown (T2)", "PyWavelets Privelet"])
+def test_the_numpy_twins_have_the_error_of_the_methods(name):
+    method = {"NumPy topdown (T2)": "topdown", "PyWavelets Privelet": "privelet"}[name]
+    if libraries.version(libraries.by_name(name).package) is None:
+        pytest.skip("it is not installed")
+    table = named.load("clusters", 32)
+    truth = table.to_vector()
+    errors = []
+    for contender in (libraries.by_name(name), libraries.of_method(method)):
+        run, vector = contender.prepare(table, Fraction(1, 10))
+        trials = [accuracy.by_area(vector(run(trial)) - truth)[:5] for trial in range(30)]
+        errors.append(np.mean(trials, axis=0))
+    assert errors[0] == pytest.approx(errors[1], rel=0.15)
+
+
+def test_rectangles_mark_the_best_and_its_equals():
+    found = rectangles.measure(
+        ["laplace", "topdown", "uniform"], ["hotspots"], [10_000], size=16, rectangles=50, trials=2
+    )
+    for row in found["rows"]:
+        jsonschema.validate(row, RECTANGLES)
+    assert sum(row["best"] for row in found["rows"]) == 1
+    assert "hotspots 1e4" in rectangles.show(found)
+    rows = [
+        {"error": 1.0, "trials": 4, "errors": [0.9, 1.0, 1.1, 1.0]},
+        {"error": 1.05, "trials": 4, "errors": [0.95, 1.05, 1.15, 1.05]},
+        {"error": 9.0, "trials": 4, "errors": [8.9, 9.0, 9.1, 9.0]},
+    ]
+    rectangles.mark(rows)
+    assert [row["competitive"] for row in rows] == [True, True, False]
+
+
+def test_errors_by_area_and_of_rectangles_by_definition():
+    draw = np.random.default_rng(0)
+    error = draw.normal(size=16)
+    expected = [np.abs([sum(error[i : i + w]) for i in range(0, 16, w)]).mean() for w in (1, 2, 4)]
+    assert accuracy.by_area(error)[:3] == pytest.approx(expected)
+    dense = draw.integers(0, 9, (5, 7)).astype(float)
+    rectangle = accuracy.rectangles((5, 7), 40, seed=1)
+    naive = [dense[a:b, c:d].sum() for a, b, c, d in rectangle.T]
+    assert accuracy.sums(dense, rectangle) == pytest.approx(naive)
+    assert (rectangle[1] > rectangle[0]).all()
+    assert rectangle[3].max() == 7
+    assert accuracy.scaled_error(np.array([3.0, 4.0]), 10) == pytest.approx(5 / 20)
+
+
+def test_errors_by_area_agree_with_the_library():
+    table = named.load("clusters", 16)
+    truth = table.to_vector()
+    run, vector = libraries.of_method("laplace").prepare(table, Fraction(1, 10))
+    own = np.mean([accuracy.by_area(vector(run(t)) - truth) for t in range(100)], axis=0)
+    found = geodp.evaluate(table, methods="laplace", epsilon="0.1", trials=100, public=True)
+    assert own[:5:2] == pytest.approx(found.to_dict()["methods"]["laplace"]["mae"][:3], rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["clusters", "uniform", "trips"])
+def test_data_are_the_same_every_time(name):
+    first = named.load(name, 8)
+    named.load.cache_clear()
+    again = named.load(name, 8)
+    assert (first.key == again.key).all()
+    assert (first.count == again.count).all()
+    assert set(first.grid.shape) == {8}
+
+
+@pytest.mark.parametrize("shape", named.SHAPES)
+def test_a_sample_has_exactly_its_scale(shape):
+    assert named.sample(shape, 16, 12_345).count.sum() == 12_345
+
+
+def test_unknown_data_and_odd_sizes_are_refused():
+    with pytest.raises(UsageError):
+        named.load("nowhere", 16)
+    with pytest.raises(UsageError):
+        named.load("clusters", 17)
+    with pytest.raises(UsageError):
+        named.load("kanto-example", 1024)
+
+
+def test_a_contender_that_fails_alone_gives_its_reason():
+    found = cost.alone("topdown", "nowhere", 16, Fraction(1), 10)
+    assert "data must be one of" in found["problem"]
+
+
+def test_patience_ends_the_rounds():
+    found = cost.alternate({"slow": lambda trial: None, "other": lambda trial: None}, 3, -1)
+    assert [one["rounds"] for one in found.values()] == [1, 1]
+
+
+def test_figures_are_written_for_people():
+    numbers = [None, 0, 0.0, 1234567, 12.34, 123.4, 9.999, 0.00123, 1e4]
+    assert [tables.text(n) for n in numbers] == [
+        *("-", "0", "0", "1,234,567", "12.3", "123", "10.0", "0.0012", "10,000")
+    ]
+    rows = [{"name": "a", "n": 1}, {"name": "bcd", "n": 20}]
+    assert tables.table(rows) == "name   n\na      1\nbcd   20"
+    assert tables.markdown(rows).splitlines()[1] == "| --- | ---: |"
+
+
+@pytest.mark.parametrize(("name", "schema"), [("peers", PEERS), ("rectangles", RECTANGLES)])
+def test_the_committed_figures_are_whole(name, schema):
+    found = saved(name)
+    jsonschema.validate(found, SCHEMA)
+    assert found["benchmark"] == name
+    for row in found["rows"]:
+        jsonschema.validate(row, schema)
+
+
+def test_the_readme_shows_the_committed_figures():
+    start, end = peers.MARKS
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count(start) == text.count(end) == 1
+    assert text.split(start)[1].split(end)[0].strip() == peers.section(saved("peers")).strip()
+
+
+def test_the_document_shows_the_committed_rectangles():
+    text = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    start, end = rectangles.MARKS
+    kept = rectangles.section(saved("rectangles")).strip()
+    assert text.split(start)[1].split(end)[0].strip() == kept
+
+
+def test_the_document_shows_the_committed_coverage():
+    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    start, end = coverage.MARKS
+    kept = markdown(coverage.lines(saved("coverage"))).strip()
+    assert text.split(start)[1].split(end)[0].strip() == kept
+    shares = [row[kind] for row in saved("coverage")["rows"] for kind in coverage.KINDS]
+    assert min(share["interval"] for share in shares if share["cells"]) > 0.94
+
+
+def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):
+    with pytest.raises(UsageError, match="--data DIR"):
+        pyramid.measure(parts=["kanto"])
+    with pytest.raises(UsageError, match="no directory"):
+        pyramid.measure(tmp_path / "nowhere", ["ratios"])
+    with pytest.raises(UsageError, match="estat-2020-500m"):
+        pyramid.measure(tmp_path)
+    with pytest.raises(UsageError, match="parts are of"):
+        pyramid.measure(parts=["cantons"])
+
+
+def test_errors_beside_plans_are_measured():
+    for rows in (pyramid_parts.gaussian(2, side=8), pyramid_parts.planned(2, side=8)):
+        for row in rows:
+            jsonschema.validate(row, {"required": list(AREAS), "properties": AREAS})
+            assert row["ratio"][0] == pytest.approx(1, abs=0.6)
+    for seed in range(50):
+        spec = pyramid_parts.random_plan(np.random.default_rng(seed), 18)
+        chain = mechanism(spec).levels(geodp.Grid.regular((512, 512)))
+        assert np.prod(chain.fanouts) == 2**18
+        assert min(chain.shares) >= Fraction(2, 100)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not beside the project")
+def test_the_pyramid_beside_the_paper_on_a_small_table(monkeypatch):
+    monkeypatch.setattr(pyramid_parts, "TABLES", ("hiroshima-2020",))
+    found = pyramid.measure(DATA, ["ratios", "gains"], trials=4)
+    assert [row["epsilon"] for row in found["ratios"]] == ["0.1", "1"]
+    for row in found["ratios"]:
+        jsonschema.validate(row, PYRAMID["ratios"])
+        assert max(row["ratio"][:5]) < 1
+        assert row["occupied"] == 13_975
+    assert "Hiroshima" in pyramid.show(found)
+
+
+def test_the_committed_figures_of_the_pyramid_are_whole():
+    found = saved("pyramid")
+    for part, schema in PYRAMID.items():
+        assert found[part]
+        for row in found[part]:
+            jsonschema.validate(row, schema)
+    assert set(public.SOURCES) == {row["data"] for row in found["ratios"] + found["large"]}
+
+
+def test_the_committed_figures_show_what_is_claimed():
+    found = saved("pyramid")
+    by_method = {row["method"]: row for row in found["kanto"]}
+    ours, paper = by_method["pyramid"], by_method["topdown"]
+    assert ours["trials"] == 100
+    measured = ours["mae"][:7] + ours["closed_form"][7:]
+    against = paper["mae"][:7] + paper["closed_form"][7:]
+    assert np.divide(measured, against).max() <= 0.85
+    assert by_method["pyramid:setting=fine"]["mae"][0] <= 0.9 * by_method["laplace"]["mae"][0]
+    for row in found["sizes"]:
+        assert row["closed_ratio"] < 1
+        assert row["area"] > pyramid_parts.LARGEST_MEASURED or row["ratio"] < 1
+    assert all((row["largest"] < 1) == (row["bits"] > 1) for row in found["domains"])
+    for row in found["ratios"] + found["large"]:
+        few = sum(cells <= pyramid_parts.LARGEST_MEASURED for cells in row["areas"])
+        assert max(row["ratio"][:few]) < 1
+        assert max(row["closed_ratio"][few:], default=0) < 1
+    for row in found["gaussian"] + found["planned"]:
+        for ratio, error in zip(row["ratio"], row["ratio_se"], strict=True):
+            assert abs(ratio - 1) < (0.02 if error < pyramid.SURE else 5 * error)
+
+
+def test_the_document_shows_the_committed_figures_of_the_pyramid():
+    text = (ROOT / "docs" / "pyramid.md").read_text(encoding="utf-8")
+    found = saved("pyramid")
+    for part in pyramid.PARTS:
+        start, end = pyramid.marks(part)
+        shown = text.split(start)[1].split(end)[0].strip()
+        assert shown == tables.markdown(pyramid.LINES[part](found[part]))
+
+
+def test_kinds_of_cells():
+    people = np.zeros((24, 24), np.int64)
+    people[:12, :6], people[3, 3] = 5, 2000
+    people[4, 5], people[18, 18] = 1000, 7
+    kind = np.array(coverage.KINDS)[coverage.kinds(people)]
+    assert kind[18, 18] == "isolated"
+    assert kind[3, 3] == "dense"
+    assert kind[4, 5] == "dense edge"
+    assert kind[0, 0] == kind[2, 3] == "sparse"
+    assert kind[11, 2] == "edge"
+    assert (kind == "empty").sum() == 24 * 24 - 12 * 6 - 1
+
+
+def test_intervals_hold_most_cells_of_every_kind():
+    people = np.random.default_rng(1).poisson(40, (32, 32)) * (np.indices((32, 32))[1] < 20)
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((32, 32)))
+    found = coverage.covered(table, "pyramid", Fraction(1), 20)
+    assert sum(share["cells"] for share in found.values()) == people.size
+    for kind in ("empty", "edge", "sparse"):
+        assert found[kind]["interval"] > 0.93

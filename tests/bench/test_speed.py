@@ -1,0 +1,263 @@
+"""The benchmark of speed runs, its twins are equal, and the work done is exactly as recorded.
+
+Work is counted, never timed: nodes, blocks of noise, bytes. A change that needs more fails here.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from unittest import mock
+
+import jsonschema
+import numpy as np
+import pytest
+
+import geodp
+from geodp.io.read.external_sort import Runs
+from geodp.kernels import radix, topdown
+from geodp.privacy.noise import node
+
+pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+from bench.inputs import synthetic
+from bench.measure import node_counts, refinement
+from bench.measure.refinement import Refinement
+from bench.suites import large, speed, speed_growth, speed_parts
+from geodp.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+
+TINY = dataclasses.replace(
+    speed_parts.QUICK,
+    tables=(("towns", 18, 2000), ("towns", 37, 500), ("lonely", 37, 20)),
+    million=500,
+    dense=12,
+    listed=8,
+    sorted=2000,
+    same=14,
+    occupied=(500, 2000),
+    rounds=1,
+)
+
+RECORDED = {
+    (20, 60_000, 30, "topdown"): (29_085, 4_886, 19_335),
+    (20, 60_000, 30, "pyramid"): (39_985, 7_498, 23_908),
+    (37, 60_000, 500, "topdown"): (563_569, 164_407, 73_717),
+    (37, 60_000, 500, "pyramid"): (2_033_027, 381_194, 64_993),
+    (62, 2_000, 20, "topdown"): (49_061, 15_500, 2_633),
+    (62, 2_000, 20, "pyramid"): (131_189, 24_599, 1_683),
+}
+"""Table (of ``clustered``) and method: nodes visited, ChaCha20 blocks drawn, cells put out."""
+
+MOVED = 600_000
+"""Pairs moved to sort 100,000 keys of 40 bits with counts; 32 bytes each."""
+
+SPILLED = 3_849_520
+"""Bytes written to disk for 300,000 records in 60,000 cells within 1 MiB."""
+
+POSITIVE = {"type": "number", "exclusiveMinimum": 0}
+ROWS = {
+    "refinement": ["table", "method", "bits", "occupied", "output", "visited", "blocks"],
+    "rivals": ["rival", "version", "bits", "occupied"],
+    "noise": ["scale", "numpy", "inverse", "full", "words", "ratio"],
+    "sort": ["sort", "keys", "ns_a_key", "over_radix"],
+    "memory": ["table", "method", "bits", "occupied", "output", "peak_bytes", "over_aim"],
+    "identical": ["method", "bits", "ways", "identical", "sha256"],
+    "growth": ["varied", "method", "bits", "occupied", "epsilon", "threads", "parts", "seconds"],
+    "instructions": ["method"],
+    "exponents": ["method", speed.EXPONENT, "time / visited"],
+    "aims": ["figure", "where", "least", "most", "value", "met"],
+}
+
+
+def saved(name: str) -> dict:
+    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def blocks_drawn(run):
+    """The result of a serial run, and the blocks that it drew."""
+    drawn = []
+
+    def counted(draw):
+        def counting(key, stream, address, *counter):
+            drawn.append(address.size)
+            return draw(key, stream, address, *counter)
+
+        return counting
+
+    def descend(*given):
+        result = kernel(*given)
+        drawn.append(result[2])
+        return result
+
+    kernel = topdown.descend
+    with (
+        mock.patch.object(node, "blocks", counted(node.blocks)),
+        mock.patch.object(node, "lines", counted(node.lines)),
+        mock.patch.object(topdown, "descend", descend),
+    ):
+        return run(), sum(drawn)
+
+
+def scattered(n):
+    """The same numbers on every machine and with every NumPy: uint64[n]."""
+    return np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+
+
+def clustered(bits, people, places):
+    """Cells around some places, the nearer the more people."""
+    place = scattered(places)[np.arange(people) % places]
+    near = scattered(people) >> (np.uint64(40) + scattered(people) % np.uint64(20))
+    key = (place >> np.uint64(64 - bits)) ^ (near & np.uint64((1 << bits // 2) - 1))
+    return geodp.CountTable.from_keys(synthetic.grid_of(bits), key, np.full(people, 5))
+
+
+@pytest.mark.parametrize(("bits", "people", "places", "method"), RECORDED)
+def test_nodes_and_blocks_are_as_recorded(bits, people, places, method):
+    one = Refinement(method, clustered(bits, people, places))
+    (output, _, visited), drawn = blocks_drawn(one.run)
+    assert (visited, drawn, output.size) == RECORDED[bits, people, places, method]
+    needed = one.work(output)
+    assert visited == needed.visited
+    assert drawn == needed.blocks + further_digits(one)
+    assert 0 < needed.with_data < visited
+
+
+def further_digits(one):
+    """Blocks of draws that the table of thresholds leaves open: rare, but for fixed keys known."""
+    opened, real = [], type(one.noise.total)._digits
+
+    def counted(self, node):
+        opened.append(node)
+        return real(self, node)
+
+    with mock.patch.object(type(one.noise.total), "_digits", counted):
+        one.run()
+    return len(opened)
+
+
+def test_ancestors_by_definition():
+    draw = np.random.default_rng(3)
+    key = np.unique(draw.integers(0, 1 << 62, 300, dtype=np.uint64))
+    naive = [np.unique(key >> np.uint64(62 - level)).size for level in range(63)]
+    assert node_counts.ancestors(key, 62).tolist() == naive
+    assert node_counts.ancestors(key[:0], 62).tolist() == [0] * 63
+
+
+def test_bytes_moved_by_the_sort_are_as_recorded():
+    key, count = scattered(100_000) >> np.uint64(24), np.arange(100_000)
+    assert radix.sort_pairs(key, count, np.empty_like(key), np.empty_like(count)) == MOVED
+
+
+def test_bytes_written_by_a_reader_are_as_recorded(tmp_path):
+    runs = Runs("1MiB", tmp_path)
+    for keys in np.split(scattered(300_000) % np.uint64(60_000), 30):
+        runs.add(keys)
+    key, count = runs.arrays()
+    assert (key.size, count.sum()) == (np.unique(key).size, 300_000)
+    assert runs.spilled == SPILLED
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    with (
+        mock.patch.object(speed, "QUICK", TINY),
+        mock.patch.object(speed_growth, "PARTS", (1, 7)),
+        mock.patch.object(refinement, "alone", return_value={"output": 9, "peak_bytes": 500}),
+    ):
+        return speed.measure(quick=True)
+
+
+def test_every_part_is_measured(tiny):
+    for part, columns in ROWS.items():
+        assert tiny[part], part
+        for row in tiny[part]:
+            jsonschema.validate(row, {"required": columns})
+    for row in tiny["refinement"]:
+        assert min(row["seconds_1"], row["seconds_2"], row["over_sort"], row["floor"]) > 0
+        assert 0 < row["without_data"] < 1
+    lonely = [row["without_data"] for row in tiny["refinement"] if row["table"] == "lonely"]
+    assert min(lonely) > 0.9
+
+
+def test_serial_threads_parts_dense_and_numpy_are_identical(tiny):
+    for row in tiny["identical"]:
+        assert row["identical"], row
+    ways = [way for row in tiny["identical"] for way in row["ways"]]
+    assert ways.count("dense") == 2
+    assert ways.count("NumPy, same noise") == 2
+    assert speed.show(tiny).endswith("identical: yes")
+    tiny["identical"][0]["identical"] = False
+    assert speed.show(tiny).endswith("identical: NO")
+    tiny["identical"][0]["identical"] = True
+
+
+def test_exponents_of_known_powers():
+    rows = [
+        {"method": method, "varied": "n", "output_bits": 7 * x, "visited": x**2, "seconds": x**3}
+        for method in refinement.METHODS
+        for x in (10, 100, 1000)
+    ]
+    for row in speed_growth.exponents(rows):
+        assert row["time / m+ log2 n"] == pytest.approx(3)
+        assert row["time / visited"] == pytest.approx(1.5)
+
+
+def test_the_plot_is_drawn(tiny, tmp_path):
+    speed_growth.draw(tiny["growth"], tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_memory_of_a_process_of_its_own(tmp_path):
+    synthetic.save(synthetic.towns(30, 3000), tmp_path)
+    found = refinement.alone(tmp_path, 30, "topdown")
+    assert found["output"] == Refinement("topdown", synthetic.towns(30, 3000)).run()[0].size
+    assert 0 <= found["peak_bytes"] < found["resident_bytes"]
+
+
+def test_a_process_that_fails_gives_its_reason():
+    assert "bench.nothing" in refinement.child("bench.nothing", {})["problem"]
+
+
+def test_parts_that_do_not_exist_are_refused():
+    with pytest.raises(UsageError, match="parts are of"):
+        speed.measure(parts=["clock"])
+
+
+def test_records_are_written_read_and_counted(tmp_path):
+    (row,) = large.stream(20_000, 1000, "1MiB", tmp_path)
+    assert row["file_bytes"] > large.RECORD * 20_000
+    assert 900 < row["occupied"] <= 1000
+    assert row["read_peak_bytes"] >= 0
+    assert list(tmp_path.iterdir()) == []
+    path = tmp_path / "records.parquet"
+    large.write(path, 5000, 100)
+    table = geodp.read_points(path, grid=large.grid(), x="x", y="y")
+    assert table.count.sum() == 5000
+    assert np.isin(table.key, synthetic.towns(large.BITS, 100).key).all()
+
+
+def test_towns_and_lonely_cells_are_as_asked_for():
+    for table in (synthetic.towns(26, 5000), synthetic.lonely(26, 5000, 60_000)):
+        again = type(table)(table.grid, table.key, table.count)  # checks the order and the cells
+        assert again.key.size == 5000
+        assert 50_000 < again.count.sum() < 70_000
+    assert (synthetic.towns(26, 5000).key == synthetic.towns(26, 5000).key).all()
+
+
+@pytest.mark.parametrize("module", [speed, large])
+def test_the_document_shows_the_committed_figures(module):
+    document = module.DOCUMENT.read_text(encoding="utf-8")
+    for part, words in module.sections(saved(module.SAVED.stem)).items():
+        start, end = module.marks(part)
+        assert document.count(start) == document.count(end) == 1
+        assert document.split(start)[1].split(end)[0].strip() == words.strip()
+
+
+def test_the_readme_shows_the_committed_figures_of_speed():
+    start, end = speed.marks("readme")
+    text = speed.README.read_text(encoding="utf-8")
+    found = saved("speed")
+    assert text.split(start)[1].split(end)[0].strip() == speed.summary(found).strip()
+    for kept, again in zip(found["aims"], speed.aims(found), strict=True):
+        assert kept == again | {"value": pytest.approx(again["value"], rel=1e-5)}
+    assert all(row["identical"] for row in found["identical"])

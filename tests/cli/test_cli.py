@@ -1,0 +1,209 @@
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parents[2] / "data" / "kanto"
+KANTO = [
+    *(str(path) for path in sorted(DATA.glob("*.zip"))),
+    *["--grid", "jis:half", "--value", "人口（総数）"],
+    *["--bounds", "138.0", "35.0", "141.2", "37.1333333333"],
+]
+SMALL = [
+    str(DATA / "tblT999999H5339.zip"),
+    *["--grid", "jis:half", "--primary", "5339", "--value", "人口（総数）", "--epsilon", "1/2"],
+]
+
+
+def geodp(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "geodp", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def publics(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "public").iterdir())}
+
+
+@pytest.fixture(scope="module")
+def key_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("one", "two"):
+        assert geodp("key", folder / name).returncode == 0
+    return folder / "one", folder / "two"
+
+
+def test_help_is_quick_because_it_imports_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['geodp', '--help']\n"
+        "from geodp.cli import geodp\n"
+        "try: geodp.main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'pyarrow', 'rasterio', 'matplotlib', 'shapely', 'rich'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "publish" in done.stdout
+
+
+def test_the_same_key_replays_and_another_does_not(tmp_path, key_files):
+    one, two = key_files
+    for name, key in (("a", one), ("b", one), ("c", two)):
+        done = geodp("publish", *SMALL, "--key-file", key, "--output", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    a, b, c = (publics(tmp_path / name) for name in "abc")
+    assert a == b
+    assert a.keys() == c.keys()
+    same = {name for name in a if a[name] == c[name]}
+    assert same <= {"population.qml", "population.csvt"}
+
+
+def test_publish_json_verify_and_map(tmp_path):
+    out = tmp_path / "out"
+    done = geodp("publish", *KANTO, "--epsilon", "0.1", "--output", out, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["epsilon"] == "1/10"
+    assert document["private"] is True
+    names = {Path(path).name for path in document["public"]}
+    wanted = {"population.tif", "population.csv", "population.parquet", "population.png"}
+    assert wanted | {"release.json", "SHA256SUMS"} <= names
+    assert names == set(publics(out))
+    assert stat.S_IMODE((out / "restricted").stat().st_mode) == 0o700
+    run = json.loads((out / "restricted" / "run.json").read_text())
+    secret = [str(run["people"]), str(run["occupied_cells"])]
+    shown = done.stdout + done.stderr + (out / "public" / "release.json").read_text()
+    assert not any(number in shown for number in secret)
+    verified = geodp("verify", out)
+    assert verified.returncode == 0, verified.stdout
+    (out / "public" / "population.csv").open("a").write("533946113,1,1\n")
+    assert geodp("verify", out).returncode == 3
+    assert geodp("map", out, "--output", tmp_path / "again.png").returncode == 0
+    assert (tmp_path / "again.png").stat().st_size > 10_000
+    for target, words in (
+        (tmp_path / "again.png", "--overwrite"),
+        (tmp_path / "again.tif", ".png"),
+        (out / "public" / "new.png", "inside a release"),
+    ):
+        refused = geodp("map", out, "--output", target)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+    assert geodp("map", out, "--output", tmp_path / "again.png", "--overwrite").returncode == 0
+
+
+def test_nothing_is_overwritten_unless_asked(tmp_path):
+    out = tmp_path / "out"
+    assert geodp("publish", *SMALL, "--output", out).returncode == 0
+    before = publics(out)
+    again = geodp("publish", *SMALL, "--output", out)
+    assert again.returncode == 2
+    assert "--overwrite" in again.stderr
+    assert publics(out) == before
+    assert geodp("publish", *SMALL, "--output", out, "--overwrite").returncode == 0
+    assert publics(out) != before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("wait", [0.5, 1.0, 1.5, 2.0])
+def test_a_terminated_run_leaves_nothing(tmp_path, wait):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "geodp", "publish", *KANTO, "--epsilon", "1"]
+    run = subprocess.Popen([*command, "--output", str(out)], stderr=subprocess.PIPE)
+    time.sleep(wait)
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=60)
+    if run.returncode in (143, -signal.SIGTERM):  # the latter before Python could take it
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert run.returncode == 0
+        assert geodp("verify", out).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["publish"], 2, "Usage"),
+        (["publish", "absent.zip", "--grid", "jis:half", "--epsilon", "1", "--output", "x"], 5, ""),
+        ([*["publish", *SMALL[:-2]], "--epsilon", "nought", "--output", "x"], 2, "decimal"),
+        ([*["publish", *SMALL[:-2]], "--epsilon", "-1", "--output", "x"], 2, "above 0"),
+        ([*["publish", *SMALL], "--method", "magic", "--output", "x"], 2, "method must be"),
+        ([*["publish", *SMALL], "--neighbours", "me", "--output", "x"], 2, "neighbours"),
+        ([*["publish", *SMALL], "--bounds", *"1234", "--output", "x"], 2, "not both"),
+        ([*["publish", *SMALL], "--mask", "m", "--output", "x"], 2, "--mask-source"),
+        ([*["publish", *SMALL], "--key-file", "absent", "--output", "x"], 5, "key file"),
+        ([*["publish", *SMALL], "--name", "a/b", "--output", "x"], 2, "name"),
+        (["mesh", "decode", "5339461132"], 5, "Code 1"),
+        (["mesh", "encode", "--grid", "jis:half", "1"], 2, "pairs"),
+        (["mesh", "encode", "--grid", "jis:huge", "1", "2"], 2, "jis:<level>"),
+        (["verify", "absent"], 3, "holds no release"),
+    ],
+)
+def test_wrong_calls_get_one_sentence(tmp_path, arguments, code, words):
+    done = geodp(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mesh_codes_from_arguments_and_standard_input():
+    assert geodp("mesh", "encode", "--grid", "jis:half", "139.767125", "35.681236").stdout == (
+        "533946113\n"
+    )
+    piped = geodp("mesh", "encode", "--grid", "inspire:1km", input="4695500,2599500\n")
+    assert piped.stdout == "CRS3035RES1000mN2599000E4695000\n"
+    decoded = json.loads(geodp("mesh", "decode", "--json", "533946113").stdout)
+    assert decoded[0]["grid"] == "jis:half"
+    assert decoded[0]["bounds"] == [139.7625, 35 + 163 / 240, 139.76875, 35 + 164 / 240]
+
+
+def test_the_grid_of_a_code_is_told_by_the_code():
+    codes = ["CRS3035RES1000mN2599000E4695000", "10kmN259E469", "53394611"]
+    decoded = json.loads(geodp("mesh", "decode", "--json", *codes).stdout)
+    assert [row["grid"] for row in decoded] == ["inspire:1km", "inspire:10km", "jis:basic"]
+    assert geodp("mesh", "decode", "3kmN1E1").returncode == 2
+
+
+def test_an_unforeseen_error_shows_its_place_and_no_message(tmp_path):
+    code = (
+        "import sys, geodp.cli as cli\n"
+        "def broken(**_): raise RuntimeError('secret 987654')\n"
+        "cli.doctor.callback = broken\n"
+        "sys.argv = ['geodp', 'doctor']\n"
+        "cli.main()\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "GEODP_TRACEBACK"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 1
+    assert "RuntimeError" in done.stderr
+    assert "987654" not in done.stderr
+
+
+def test_a_key_is_private_and_never_overwritten(tmp_path):
+    file = tmp_path / "key"
+    done = geodp("key", file)
+    assert done.returncode == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    secret = file.read_text()
+    assert secret.strip() not in done.stdout + done.stderr
+    assert geodp("key", file).returncode == 2
+    assert file.read_text() == secret
+
+
+def test_inspect_shows_the_schema_and_no_value():
+    done = geodp("inspect", DATA / "tblT999999H5339.zip")
+    assert done.returncode == 0
+    assert "人口（総数）" in done.stdout

@@ -1,0 +1,153 @@
+"""How the command line starts and ends: counts of imports, never seconds."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parents[2] / "data" / "kanto"
+SMALL = [
+    *["publish", str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
+    *["--value", "人口（総数）", "--epsilon", "1/2"],
+]
+REFUSED = {"scipy.linalg.cython_blas"}  # asked for, but not there
+HEAVY = {"numpy", "numba", "pyarrow", "rasterio", "matplotlib", "shapely", "rich", "scipy"}
+
+
+def geodp(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "geodp", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def imported(done):
+    """Modules that a run with PYTHONPROFILEIMPORTTIME has imported."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines[1:]}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["publish", "--help"], ["plan", "--help"]]
+)
+def test_help_imports_little(arguments):
+    modules = imported(geodp(*arguments, PYTHONPROFILEIMPORTTIME="1"))
+    assert "click" in modules
+    assert not HEAVY & modules
+    ours = {name for name in modules if name.startswith("geodp.")}
+    assert ours <= {"geodp.errors", "geodp.progress", "geodp.io.folder.stopping", "geodp.cli"} | {
+        n for n in ours if n.startswith("geodp.cli.")
+    }
+    assert len(modules) < 400
+
+
+def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
+    done = geodp(*SMALL, "--output", tmp_path / "out", PYTHONPROFILEIMPORTTIME="1")
+    assert done.returncode == 0, done.stderr
+    modules = imported(done)
+    assert {"numba", "pyarrow", "rasterio"} <= modules
+    parts = [name for name in modules if name.startswith(("pandas.", "scipy.linalg.", "shapely."))]
+    assert not {*parts, "rich", "matplotlib.style"} & modules - REFUSED
+
+
+def test_pictures_are_the_same_without_the_documentation_that_nobody_reads(tmp_path):
+    code = (
+        "import sys, warnings\n"
+        "warnings.simplefilter('error')\n"
+        "if 'lean' in sys.argv[1]:\n"
+        "    from geodp.cli.process import lean; lean()\n"
+        "from matplotlib.figure import Figure\n"
+        "figure = Figure((2, 2))\n"
+        "axes = figure.add_subplot()\n"
+        "axes.plot([0, 1], [1, 0]); axes.set(xticks=[0, 1], title='a')\n"
+        "figure.savefig(sys.argv[2], metadata={'Software': None})\n"
+        "print(len(axes.set.__doc__ or ''))\n"
+    )
+    lengths = [
+        int(subprocess.check_output([sys.executable, "-c", code, way, str(tmp_path / way)]))
+        for way in ("lean.png", "full.png")
+    ]
+    assert lengths[0] < lengths[1]
+    lean, full = (tmp_path / way for way in ("lean.png", "full.png"))
+    assert lean.read_bytes() == full.read_bytes()
+
+
+def test_the_process_ends_with_what_is_registered_for_it_and_with_its_output():
+    code = (
+        "import atexit, sys\n"
+        "from geodp.cli.process import leave\n"
+        "atexit.register(print, 'registered')\n"
+        "sys.stdout.write('said ')\n"
+        "class Late:\n"
+        "    def __del__(self): print('taken apart')\n"
+        "late = Late()\n"
+        "leave(7)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "said registered\n", "")
+
+
+def test_a_process_with_threads_ends_the_usual_way():
+    code = (
+        "import threading, time\n"
+        "from geodp.cli.process import leave\n"
+        "threading.Thread(target=lambda: (time.sleep(0.2), print('finished'))).start()\n"
+        "leave(3)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "finished\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("wait", [0.3, 0.8, 1.3, 1.8])
+def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, wait):
+    run = subprocess.Popen(
+        [sys.executable, "-m", "geodp", *SMALL, "--output", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(wait)
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    if "import_site" in err or "_get_module_details" in err:
+        pytest.skip("Python itself was still starting, or finding the package")
+    assert "Traceback" not in err
+    if run.returncode == 130:
+        assert err.strip().splitlines()[-1] == "Interrupted; nothing was published."
+    elif run.returncode != -signal.SIGINT:
+        assert run.returncode == 0, err
+        assert "Published" in out
+        return
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_library_that_turns_the_end_into_an_error_does_not_hide_it(number, code):
+    script = (
+        "import os, sys, geodp.cli\n"
+        "def swallowed(**_):\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "    except BaseException:\n"
+        "        raise ImportError('half imported') from None\n"
+        "geodp.cli.geodp.main = swallowed\n"
+        "geodp.cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "ImportError" not in done.stderr

@@ -1,0 +1,109 @@
+"""`geodp warmup` compiles what the other commands call; without a cache it says what to do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DATA = Path(__file__).parents[2] / "data" / "kanto"
+SMALL = [
+    *[str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
+    *["--value", "人口（総数）", "--epsilon", "1/2"],
+]
+CODE = """
+import json, sys
+from geodp.cli import geodp
+from geodp import _jit
+
+def called():
+    found = set()
+    for kernel in _jit._kernels:
+        for known in (kernel.stats.cache_hits, kernel.stats.cache_misses):
+            found |= {f"{kernel.__module__}.{kernel.__name__}{signature}" for signature in known}
+    return found
+
+seen = []
+for arguments in json.loads(sys.argv[1]):
+    try:
+        geodp.main(arguments)
+    except SystemExit as end:
+        assert not end.code, arguments
+    seen.append(sorted(called()))
+print(json.dumps(seen))
+"""
+
+
+def run(code, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_verify(tmp_path):
+    out = str(tmp_path / "out")
+    calls = [
+        ["publish", *SMALL, "--output", out],
+        ["verify", out],
+        ["publish", *SMALL, "--output", out, "--overwrite", "--method", "topdown"],
+        ["publish", *SMALL[:-2], "--rho", "1", "--output", out, "--overwrite"],
+        ["publish", *SMALL, "--order", "official", "--output", out, "--overwrite"],
+        ["evaluate", *SMALL, "--trials", "1", "--rectangles", "2"],
+    ]
+    done = run(CODE, json.dumps([["warmup"], *calls]))
+    assert done.returncode == 0, done.stderr
+    first, *later = json.loads(done.stdout.splitlines()[-1])
+    assert len(first) > 15
+    for call, called in zip(calls, later, strict=True):
+        assert set(called) <= set(first), call
+
+
+def test_a_second_warmup_finds_everything_and_says_where():
+    done = run("from geodp.cli import geodp; geodp.main(['warmup', '--json'])")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["compiled"] == 0
+    assert said["found"] > 15
+    assert list(Path(said["folder"]).rglob("*.nbc"))
+
+
+def test_without_a_place_for_compiled_code_it_says_what_to_do():
+    code = "import sys; sys.argv = ['geodp', 'warmup']; from geodp.cli import main; main()"
+    done = run(code, NUMBA_CACHE_DIR="/dev/null/nowhere")
+    assert done.returncode == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_that_kernels_are_compiled_is_told_once(tmp_path):
+    source = tmp_path / "kernels_here.py"
+    source.write_text(
+        "from geodp.kernels.jit import kernel\n"
+        "@kernel\n"
+        "def doubled(n):\n"
+        "    return 2 * n\n"
+        "@kernel\n"
+        "def raised(n):\n"
+        "    return doubled(n) + 1\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import kernels_here as kernels\n"
+        "from geodp.kernels.jit import compiled_kernels, compiling\n"
+        "import geodp.cli\n"
+        "tell = sys.modules['geodp.cli.commands.publish']._once_said()\n"
+        "said = []\n"
+        "with compiling(said.append), compiling(tell):\n"
+        "    kernels.raised(1); kernels.raised(2)\n"
+        "kernels.raised(1.5)\n"
+        "print(said, compiled_kernels())\n"
+    )
+    first, second = (run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
+    assert first.stdout == "['raised', 'doubled'] (4, 0)\n", first.stderr
+    assert first.stderr.count("geodp warmup does it ahead") == 1
+    assert second.stdout == "[] (0, 2)\n"
+    assert second.stderr == ""

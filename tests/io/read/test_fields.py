@@ -1,0 +1,232 @@
+"""Fields are read digit by digit, and what is wrong with one is said without quoting it."""
+
+import zipfile
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp import cli
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.hierarchy import Regions
+from geodp.io import opening
+from geodp.io.read import fields, sources
+from geodp.io.read.table import read_table
+from geodp.io.verify import readback, verify
+from tests.io.files import chain
+from tests.io.write.test_writers import released
+
+ODD = 2**53 + 1
+"""No float64 is this number."""
+
+
+@pytest.mark.parametrize(
+    ("column", "missing", "expected"),
+    [
+        ([f"{ODD}.0", "1"], [], [ODD, 1]),
+        ([f"{ODD}", "-1"], [-1], [ODD, 0]),
+        ([f"+{ODD}", "1e3"], [], [ODD, 1000]),
+        ([f" {ODD}", ".0"], [], [ODD, 0]),
+        (["1152921504606846975.000", "-0"], [], [2**60 - 1, 0]),
+        (["9007199254740993e0", "90071992547409930e-1"], [], [ODD, ODD]),
+        (pa.array([ODD, -200]), ["-200.0"], [ODD, 0]),
+        (pa.array([ODD, 2**53]), [str(2**53)], [ODD, 0]),
+        (pa.array([ODD, None], pa.uint64()), ["", -1], [ODD, 0]),
+        (pa.array([Decimal(f"{ODD}.00"), Decimal(5)], pa.decimal128(30, 2)), [5], [ODD, 0]),
+        (pa.array([Decimal("-2.00"), None], pa.decimal128(3, 2)), [-2, ""], [0, 0]),
+        (pa.array([2.0**53 - 1, -200.0]), [-200], [2**53 - 1, 0]),
+    ],
+)
+def test_counts_keep_all_digits(column, missing, expected):
+    found = fields.counts(pa.array(column), missing=missing)
+    assert (found.dtype, found.tolist()) == (np.int64, expected)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["1", "1152921504606846976.0"],
+        ["1", "1e999999999"],
+        ["1", "1e999999999999999999999999"],
+        ["1", "9007199254740993.5"],
+        ["1", "-1.0"],
+        pa.array([1.0, 2.0**53]),
+        pa.array(np.array([1, 2**24], np.float32)),
+        pa.array([Decimal("1.00"), Decimal("1.50")]),
+        pa.array([1, 2**63 + 1], pa.uint64()),
+    ],
+)
+def test_counts_that_are_none_are_refused_with_their_place(column):
+    with pytest.raises(CodeError) as caught:
+        fields.counts(pa.array(column))
+    assert caught.value.position == 1
+    said = str(caught.value)
+    for known in ("2**60", "float64", "float32"):
+        said = said.replace(known, "")
+    assert not any(mark.isdigit() for mark in said)
+
+
+def test_each_number_is_read_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(fields, "Decimal", lambda text: read.append(text) or Decimal(text))
+    values = np.arange(30_000) % 50
+    assert (fields.counts(pa.array([f"{v}.0" for v in values])) == values).all()
+    assert len(read) == 50
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 2**24), (np.float64, 2**53)])
+def test_arrays_of_floats_that_may_have_lost_digits_are_refused(dtype, limit):
+    grid = geodp.Grid.regular((1, 2))
+    table = geodp.CountTable.from_dense(np.array([[1, limit - 1]], dtype), grid)
+    assert table.count.tolist() == [1, limit - 1]
+    with pytest.raises(CodeError, match="may have lost digits") as caught:
+        geodp.CountTable.from_dense(np.array([[1, limit]], dtype), grid)
+    assert caught.value.position == 1
+
+
+def texts(*values):
+    """A column of texts, which may be no UTF-8."""
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+@pytest.mark.parametrize("column", ["code", "sex", "n", "where"])
+@pytest.mark.parametrize("coded", [False, True])
+def test_texts_that_are_no_text_are_not_quoted(tmp_path, column, coded):
+    secret = b"5339461\xff3"
+    rows = 1000
+    columns = {"code": b"533946113", "sex": b"f", "n": b"1", "where": b"yes"}
+    arrays = {name: [value] * rows for name, value in columns.items()}
+    arrays["code"] = [str(533946000 + i).encode() for i in range(rows)]
+    arrays[column][700] = secret
+    path = tmp_path / "in.parquet"
+    found = {name: texts(*values) for name, values in arrays.items()}
+    if coded:
+        found = {name: array.dictionary_encode() for name, array in found.items()}
+    pq.write_table(pa.table(found), path)
+    grid = geodp.Grid.mesh("jis:half").with_attribute("sex", ["f", "m"])
+    with pytest.raises(InputError) as caught:
+        read_table(
+            path, grid=grid, value="n", code="code", columns={"sex": "sex"}, where={"where": "yes"}
+        )
+    assert "not UTF-8" in str(caught.value)
+    assert caught.value.row == 701 or coded
+    for link in chain(caught.value):
+        assert "5339461" not in f"{link} {link!r} {link.args}"
+
+
+def zipped(path, members, text="code,n\n533946113,1\n"):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in members:
+            archive.writestr(name, text)
+
+
+@pytest.mark.parametrize("members", [1, 60])
+def test_an_archive_is_opened_once(tmp_path, monkeypatch, members):
+    opened = []
+
+    class Counted(zipfile.ZipFile):
+        def __init__(self, *arguments, **options):
+            opened.append(arguments)
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(sources.zipfile, "ZipFile", Counted)
+    path = tmp_path / "in.zip"
+    zipped(path, [f"{n}.csv" for n in range(members)])
+    opened.clear()
+    table = read_table(path, grid="jis:half", value="n", code="code", duplicates="sum")
+    assert table.count.tolist() == [members]
+    assert len(opened) == 1
+
+
+def test_names_in_an_archive_do_not_steer_the_terminal(tmp_path):
+    path = tmp_path / "in.zip"
+    zipped(path, ["\x1b[2J\x1b]0;gone\x07\u202egone.csv"], "code,n\n533946113,x\n")
+    with pytest.raises(InputError) as caught:
+        read_table(path, grid="jis:half", value="n", code="code")
+    assert caught.value.file == f"{path} (\\x1b[2J\\x1b]0;gone\\x07\\u202egone.csv)"
+    for command in (["inspect", path], ["publish", path, "--grid", "jis:half", "--code", "code"]):
+        more = [] if command[0] == "inspect" else ["--value", "n", "--epsilon", "1", "--output"]
+        output = [tmp_path / "out"] if more else []
+        done = CliRunner().invoke(cli.geodp, list(map(str, [*command, *more, *output])))
+        assert not {"\x1b", "\x07", "\u202e"} & {*done.output}
+
+
+def test_a_table_keeps_its_own_arrays():
+    grid = geodp.Grid.regular((2, 2))
+    key, count = np.array([0, 3], np.uint64), np.array([5, 6])
+    table = geodp.CountTable(grid, key, count)
+    key[0], count[0] = 1, 7
+    assert (table.key.tolist(), table.count.tolist()) == ([0, 3], [5, 6])
+    assert not table.key.flags.writeable
+    assert table.key.base is None or not table.key.base.flags.writeable or table.key.base is not key
+
+
+@pytest.mark.parametrize("index", [[[1.7], [0]], [[1.0], [0]], [["1"], ["0"]], [[True], [False]]])
+def test_indices_are_integers(index):
+    grid = geodp.Grid.regular((2, 2))
+    with pytest.raises(UsageError, match="Indices of cells are integers"):
+        geodp.CountTable.from_index(grid, index, [3])
+    assert geodp.CountTable.from_index(grid, [[1], [0]], [3]).to_dense()[1, 0] == 3
+    assert geodp.CountTable.from_index(grid, [[], []], []).key.size == 0
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
+def test_labels_are_no_formulas(text):
+    grid = geodp.Grid.regular((2, 2))
+    with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
+        grid.with_attribute("sex", ["f", text])
+    with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
+        grid.with_attribute(text, ["f", "m"])
+    with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
+        Regions.of_cells([[0], [0]], {text: ["a"]}, "a test")
+    with pytest.raises(CodeError, match="spreadsheets take it for a formula") as caught:
+        Regions.of_cells([[0, 0], [0, 1]], {"town": ["a", text]}, "a test")
+    assert caught.value.position == 1
+    assert grid.with_attribute("age", ["0-14", "65+", "a=b"]).attributes[0].labels[1] == "65+"
+
+
+def test_short_memory_is_not_a_damaged_file():
+    def short():
+        raise pa.ArrowMemoryError("no memory")
+
+    with pytest.raises(MemoryError):
+        sources.guard("file", short)
+
+
+class Short:
+    """A column of texts for which Arrow has no memory: it quotes the one that it stopped at."""
+
+    def validate(self, *, full):
+        assert full
+
+    def to_numpy(self, **options):
+        raise pa.ArrowException("Unknown error: Wrapping 533946113 failed")
+
+
+def test_short_memory_quotes_no_text():
+    with pytest.raises(MemoryError) as caught:
+        opening.texts_of(Short())
+    assert all("533946113" not in repr(link) for link in chain(caught.value))
+
+
+def test_short_memory_says_nothing_of_a_release(tmp_path, monkeypatch):
+    released(geodp.Grid.regular((2, 2))).write(tmp_path / "out")
+
+    def short(*arguments):
+        raise pa.ArrowMemoryError("no memory")
+
+    monkeypatch.setattr(readback, "counts_of", short)
+    for ask in (verify.verify, verify.read_release_table):
+        with pytest.raises(MemoryError):
+            ask(tmp_path / "out")
+
+
+def test_short_memory_is_told_in_a_sentence(capsys):
+    assert cli._explained(pa.ArrowMemoryError("no memory for 533946113"), 0) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("Error: there is not enough memory")
+    assert "533946113" not in said

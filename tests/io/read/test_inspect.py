@@ -1,0 +1,58 @@
+"""Inspection tells the schema of a file, and nothing about the people in it."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from geodp.io.read.inspect import inspect
+from tests.io.read.test_readers import BODY, COLUMNS, LABELS, official
+
+
+def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
+    path = official(tmp_path, [COLUMNS, LABELS, *BODY])
+    (found,) = inspect(path)["tables"]
+    assert found["columns"][4] == {"name": "T001", "label": "人口（総数）"}
+    assert (found["key"], found["grid"], found["protected"]) == ("KEY_CODE", "jis:half", True)
+    assert (found["encoding"], found["delimiter"]) == ("cp932", ",")
+    assert set(found) == {
+        "name", "columns", "key", "grid", "protected", "encoding", "delimiter"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "codes", "expected"),
+    [
+        ("KEY_CODE", ["53394611"], "jis:basic"),
+        ("mesh_id", ["533946005"], "jis:2km"),
+        ("KEY_CODE", ["5339461132"], None),
+        ("KEY_CODE", ["53394611", "533946113"], None),
+        ("GRD_ID", ["CRS3035RES1000mN2599000E4695000", "1kmN2599E4695"], "inspire:1km"),
+        ("GRD_ID", ["1kmN2599E4695", "10kmN259E469"], None),
+        ("Gitter_ID_100m", ["100mN26680E43341"], "inspire:100m"),
+        ("GRD_ID", ["CRS3035RES1000mN2599000E4695000"], "inspire:1km"),
+        ("GRD_ID", ["CRS3035RES300mN2700E2700"], None),
+        ("KEY_CODE", ["x"], None),
+        ("KEY_CODE", [], None),
+    ],
+)
+def test_the_level_is_told_where_it_is_certain(
+    name: str, codes: list[str], expected: str | None, tmp_path: Path
+) -> None:
+    path = official(tmp_path, [f"{name},n", *(f"{code},1" for code in codes)])
+    assert inspect(path)["tables"][0]["grid"] == expected
+
+
+def test_inspection_of_parquet_and_raster(tmp_path: Path) -> None:
+    parquet = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"MESH_ID": ["53394611"], "n": [123454321]}), parquet)
+    (found,) = inspect(parquet)["tables"]
+    assert found["columns"] == [
+        {"name": "MESH_ID", "type": "string"},
+        {"name": "n", "type": "int64"},
+    ]
+    assert found["grid"] == "jis:basic"
+    assert "123454321" not in str(found)
+    raw = official(tmp_path, ["53394611,123454321"], name="raw.csv")
+    assert inspect(raw)["tables"][0]["columns"] is None

@@ -1,0 +1,316 @@
+import json
+import os
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import rasterio
+
+import geodp
+from geodp.errors import UsageError, VerificationError
+from geodp.grid.codes import JISMesh
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.grid.order import Order
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.publication import release_id
+from geodp.io.verify.verify import Check, read_release_table, verify
+from geodp.io.write import picture
+from geodp.release.release import intervals_of
+from tests.io.write.test_writers import GRIDS, KANTO, released
+
+MORE = {
+    "datum": geodp.Grid.mesh(JISMesh("half", "EPSG:4612"), bounds=(139, 35, 139.2, 35.1)),
+    "order": geodp.Grid.regular((6, 10)).with_order(Order((0, 0, 0, 1, 1, 1, 1), (2,) * 7)),
+}
+QUESTIONS = [
+    "card",
+    "checksums",
+    "files",
+    "release id",
+    "counts",
+    "cells",
+    "standard error",
+    "intervals",
+    "csv",
+    "areas",
+    "raster",
+    "mask",
+    "coordinates",
+    "geometry",
+    "restricted",
+]
+
+
+def failures(path):
+    return [check.name for check in verify(path, intervals_of) if not check.ok]
+
+
+@pytest.fixture
+def public(tmp_path):
+    released(KANTO).write(tmp_path / "out")
+    return tmp_path / "out" / "public"
+
+
+def card_of(public):
+    return json.loads((public / "release.json").read_text(encoding="utf-8"))
+
+
+def seal(public, card=None, **changes):
+    """List the files as they are now, as a forger would."""
+    card = {**(card or card_of(public)), **changes}
+    card["release_id"] = release_id(public / "population.csv", card)
+    for entry in card["files"]:
+        entry["sha256"] = sha256(public / entry["name"])
+    (public / "release.json").write_text(json.dumps(card), encoding="utf-8")
+    names = [entry["name"] for entry in card["files"]] + ["release.json"]
+    lines = [f"{sha256(public / name)}  {name}\n" for name in names]
+    (public / "SHA256SUMS").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_every_release_agrees_with_itself(tmp_path, name):
+    released(GRIDS[name]).write(tmp_path / "out", name="人口")
+    checks = verify(tmp_path / "out", intervals_of)
+    assert [check.name for check in checks] == QUESTIONS
+    assert all(check.ok for check in checks), checks
+    assert verify(tmp_path / "out" / "public", intervals_of) == checks
+
+
+@pytest.mark.parametrize("name", [*GRIDS, *MORE])
+def test_a_release_is_read_back(tmp_path, name):
+    grid = {**GRIDS, **MORE}[name]
+    if name == "order":
+        release = released(geodp.Grid.regular((6, 10)))
+        index = release.grid.decode(release.table.key)
+        key = grid.encode(index)
+        order = np.argsort(key)
+        table = geodp.ReleasedTable(grid, key[order], release.table.count[order], release.event)
+        release = geodp.Release(table)
+    else:
+        release = released(grid)
+    release.write(tmp_path / "out")
+    assert failures(tmp_path / "out") == []
+    table, card = read_release_table(tmp_path / "out")
+    assert (table.key == release.table.key).all()
+    assert (table.count == release.table.count).all()
+    assert table.event == release.event
+    assert table.grid == grid
+    assert card["domain"] == grid.describe()
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_an_empty_release_is_written_and_read_back(tmp_path, name):
+    grid, event = GRIDS[name], released(KANTO).event
+    table = geodp.ReleasedTable(grid, np.empty(0, np.uint64), np.empty(0, np.int64), event)
+    geodp.Release(table).write(tmp_path / "out")
+    assert failures(tmp_path / "out") == []
+    assert read_release_table(tmp_path / "out")[0].total == 0
+
+
+def test_the_map_is_drawn_again(tmp_path, public):
+    table, card = read_release_table(public)
+    picture.write_png(table, tmp_path / "again.png", name=card["name"], card=card)
+    assert (tmp_path / "again.png").read_bytes() == (public / "population.png").read_bytes()
+    released(GRIDS["masked"]).write(tmp_path / "masked")
+    table, card = read_release_table(tmp_path / "masked")
+    picture.write_png(table, tmp_path / "grey.png", name=card["name"], card=card)
+    drawn = tmp_path / "masked" / "public" / "population.png"
+    assert (tmp_path / "grey.png").read_bytes() == drawn.read_bytes()
+    released(GRIDS["axes"]).write(tmp_path / "axes")
+    table, card = read_release_table(tmp_path / "axes")
+    with pytest.raises(UsageError, match="no map"):
+        picture.write_png(table, tmp_path / "axes.png", name="p", card=card)
+
+
+def test_no_release(tmp_path):
+    with pytest.raises(VerificationError, match="no release"):
+        verify(tmp_path)
+    with pytest.raises(VerificationError, match="no release"):
+        read_release_table(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"schema": "geodp-release-99"}'])
+def test_an_unknown_card_ends_the_questions(public, text):
+    (public / "release.json").write_text(text)
+    checks = verify(public)
+    assert [check.name for check in checks] == ["card"]
+    assert isinstance(checks[0], Check)
+    assert not checks[0].ok
+
+
+def test_a_changed_byte_is_found(public):
+    for name in os.listdir(public):
+        if name in ("release.json", "SHA256SUMS"):
+            continue
+        before = (public / name).read_bytes()
+        (public / name).write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+        assert "checksums" in failures(public), name
+        (public / name).write_bytes(before)
+    assert failures(public) == []
+
+
+def test_a_changed_card_is_found(public):
+    card = card_of(public)
+    card["private"] = True
+    (public / "release.json").write_text(json.dumps(card))
+    assert {"checksums", "release id"} <= set(failures(public))
+
+
+def test_missing_and_unlisted_files_are_found(public):
+    (public / "counts_raw.csv").write_text("")
+    assert failures(public) == ["files"]
+    (public / "counts_raw.csv").unlink()
+    (public / "population.qml").unlink()
+    assert failures(public) == ["checksums"]
+
+
+def test_sums_that_leave_the_folder_are_refused(public):
+    card = card_of(public)
+    card["files"][0]["name"] = "../restricted/run.json"
+    seal(public, card)
+    assert failures(public) == ["card"]
+
+
+def test_a_forged_csv_is_found(public):
+    file = public / "population.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    code, count, rest = lines[1].split(",", 2)
+    lines[1] = f"{code},{int(count) + 1},{rest}"
+    file.write_text("".join(lines))
+    seal(public)
+    assert failures(public) == ["csv"]
+
+
+def rewrite(public, change):
+    """Change a column of the Parquet file, keep its metadata."""
+    file = public / "population.parquet"
+    table = pa.parquet.read_table(file)
+    pa.parquet.write_table(change(table), file)
+    seal(public)
+
+
+def with_column(table, name, values):
+    number = table.schema.get_field_index(name)
+    return table.set_column(number, name, pa.array(values))
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "found"),
+    [
+        ("population", lambda values: [values[0] + 1, *values[1:]], {"csv", "raster"}),
+        ("population", lambda values: [0, *values[1:]], {"counts", "cells"}),
+        ("population", lambda values: [-5, *values[1:]], {"counts", "cells"}),
+        ("population", lambda values: [v + 0.5 for v in values], {"counts"}),
+        ("standard_error", lambda values: [v + 1 for v in values], {"standard error", "csv"}),
+        ("low", lambda values: [v + 0.1 for v in values], {"intervals", "csv"}),
+        ("high", lambda values: [v + 0.1 for v in values], {"intervals", "csv"}),
+        ("high", lambda values: [0.0, *values[1:]], {"intervals", "csv"}),
+        ("code", lambda values: [values[1], *values[1:]], {"cells", "csv", "geometry"}),
+        ("code", lambda values: ["523800000", *values[1:]], {"cells", "geometry"}),
+        ("code", lambda values: ["533900001", *values[1:]], {"cells"}),
+        ("code", lambda values: values[::-1], {"cells"}),
+        ("geometry", lambda values: values[::-1], {"geometry"}),
+    ],
+)
+def test_a_forged_parquet_file_is_found(public, column, change, found):
+    rewrite(public, lambda t: with_column(t, column, change(t[column].to_pylist())))
+    assert found <= set(failures(public))
+
+
+def test_forged_geo_metadata_are_found(public):
+    def change(table):
+        metadata = dict(table.schema.metadata)
+        geo = json.loads(metadata[b"geo"])
+        geo["columns"]["geometry"]["crs"] = None
+        return table.replace_schema_metadata({**metadata, b"geo": json.dumps(geo)})
+
+    rewrite(public, change)
+    assert failures(public) == ["geometry"]
+
+
+@pytest.mark.parametrize("name", ["mesh", "masked"])
+@pytest.mark.parametrize(("band", "value"), [(1, 12345), (1, np.nan), (2, 1), (2, np.nan)])
+def test_a_forged_raster_is_found(tmp_path, name, band, value):
+    released(GRIDS[name]).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    with rasterio.open(public / "population.tif", "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
+        values = raster.read(band)
+        values[values > 0] = value
+        raster.write(values, band)
+    seal(public)
+    masked = name == "masked" and band == 1 and np.isnan(value)
+    assert failures(public) == (["raster", "mask"] if masked else ["raster"])
+
+
+@pytest.mark.parametrize("side", [1, 4])
+@pytest.mark.parametrize("southwards", [False, True])
+def test_the_mask_is_read_from_the_raster(tmp_path, side, southwards):
+    grid = KANTO
+    if southwards:
+        transform = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
+        grid = geodp.Grid.regular((24, 32), crs="EPSG:3035", transform=transform)
+    grid = grid.with_attribute("sex", ["m", "f", "x"])
+    inside = np.kron(
+        np.indices((24 // side, 32 // side)).prod(axis=0) % 3 > 0, np.ones((side,) * 2)
+    )
+    blocks = blocks_of_array(inside.astype(bool))
+    grid = grid.with_mask(mask_of_blocks(grid, blocks, "a coastline"))
+    released(grid).write(tmp_path / "out")
+    assert failures(tmp_path / "out") == []
+    assert read_release_table(tmp_path / "out")[0].grid == grid
+
+
+def test_another_mask_than_the_cards_is_found(tmp_path):
+    released(GRIDS["masked"]).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    card = card_of(public)
+    card["domain"]["mask"]["sha256"] = "0" * 64
+    seal(public, card)
+    assert failures(public) == ["mask"]
+    with pytest.raises(VerificationError, match="mask is not the card's"):
+        read_release_table(public)
+
+
+def test_a_mask_without_a_raster_is_not_checked(tmp_path):
+    grid = KANTO.with_attribute("hour", [str(hour) for hour in range(65)])
+    grid = grid.with_mask(mask_of_blocks(grid, np.array([[0], [0], [8], [8]]), "a coastline"))
+    table = geodp.ReleasedTable(
+        grid, np.arange(3, dtype=np.uint64), np.array([5, 6, 7]), released(KANTO).event
+    )
+    geodp.Release(table).write(tmp_path / "out")
+    checks = {check.name: check for check in verify(tmp_path / "out")}
+    assert all(check.ok for check in checks.values())
+    assert "no raster" in checks["mask"].detail
+    assert read_release_table(tmp_path / "out")[0].grid.mask is None
+
+
+@pytest.mark.parametrize("column", ["x", "y"])
+def test_forged_coordinates_are_found(tmp_path, column):
+    released(GRIDS["south"]).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    rewrite(public, lambda t: with_column(t, column, t[column].to_numpy() + 1))
+    assert failures(public) == ["csv", "coordinates"]
+
+
+def test_a_raster_elsewhere_is_found(public):
+    with rasterio.open(public / "population.tif", "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
+        raster.transform = raster.transform @ rasterio.Affine.translation(1, 0)
+    seal(public)
+    assert failures(public) == ["raster"]
+
+
+def test_a_guarantee_that_contradicts_itself_is_found(public):
+    card = card_of(public)
+    card["guarantee"]["noise_scale"] = "7"
+    seal(public, card)
+    assert "cells" in failures(public)
+
+
+def test_an_open_restricted_folder_is_found(public):
+    hidden = public.parent / "restricted"
+    (hidden / "run.json").chmod(0o644)
+    assert failures(public.parent) == ["restricted"]
+    shutil.rmtree(hidden)
+    assert failures(public.parent) == []

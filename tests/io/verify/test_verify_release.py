@@ -1,0 +1,245 @@
+"""The verifier of the standard library alone: one file, without geodp."""
+
+import ast
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.io.folder.publication import sha256
+from geodp.io.read.hierarchy import read_regions
+from geodp.io.verify import verify_release
+from geodp.io.verify.verify import read_release_table
+from tests.io.verify.test_golden_releases import RELEASES, name_of
+from tests.io.verify.test_strangers import DOCUMENTS
+from tests.io.verify.test_verify import card_of, seal
+from tests.io.write.test_writers import GRIDS, released
+
+FILE = Path(verify_release.__file__)
+LAEA = (4_000_000, 3_000_000, 4_020_000, 3_020_000)
+BASIC = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.2, 35.1))
+MORE = {
+    "official": GRIDS["attributes"].with_official_order(),
+    "above": GRIDS["attributes"].with_official_order("above"),
+    "basic": BASIC.with_official_order(),
+    "2km": geodp.Grid.mesh("jis:2km", bounds=(139, 35, 139.25, 35.25)).with_official_order(),
+    "eighth": geodp.Grid.mesh("jis:eighth", bounds=(139, 35, 139.025, 35.025)),
+    "inspire": geodp.Grid.mesh("inspire:1km", bounds=LAEA).with_official_order(),
+}
+
+
+def failed(folder):
+    return [name for name, ok, _ in verify_release.verify(str(folder)) if not ok]
+
+
+def run(*arguments):
+    """In a Python that sees no other packages."""
+    command = [sys.executable, "-I", "-S", str(FILE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture
+def public(tmp_path):
+    released(MORE["official"]).write(tmp_path / "out")
+    return tmp_path / "out" / "public"
+
+
+def test_it_needs_the_standard_library_only():
+    tree = ast.parse(FILE.read_text(encoding="utf-8"), feature_version=(3, 8))
+    imported = {
+        (node.module if isinstance(node, ast.ImportFrom) else alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", [*GRIDS, *MORE])
+def test_every_release_is_verified(tmp_path, name):
+    released({**GRIDS, **MORE}[name]).write(tmp_path / "out", name="人口")
+    found = list(verify_release.verify(str(tmp_path / "out")))
+    assert [question for question, _, _ in found] == list(verify_release.QUESTIONS)
+    assert all(ok for _, ok, _ in found), found
+    table, card = read_release_table(tmp_path / "out")
+    assert found[4][2] == f"{table.key.size} cells, {table.total} in all"
+    levels = {entry["level"] for entry in card["files"] if "level" in entry}
+    assert all(level in found[5][2] for level in levels)
+
+
+def test_real_and_negative_counts_are_verified(tmp_path):
+    table = geodp.CountTable.from_dense([[5, 0, 9], [0, 0, 1]], geodp.Grid.regular((2, 3)))
+    for method in ("hay", "geometric", "laplace-nonnegative"):
+        release = geodp.publish(table, epsilon=1, method=method, key=geodp.NoiseKey(bytes(32)))
+        release.write(tmp_path / method)
+        assert failed(tmp_path / method) == []
+
+
+def test_regions_are_verified(tmp_path):
+    table = tmp_path / "regions.csv"
+    row, col = (axis.ravel() for axis in np.indices((4, 4)))
+    with table.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["cell", "town", "county"])
+        rows.writerows(
+            [f"{r}_{c}", f"town {r // 2}{c // 2}", f"c{r // 2}"]
+            for r, c in zip(row, col, strict=True)
+        )
+    grid = geodp.Grid.regular((4, 4))
+    grid = grid.with_regions(read_regions(table, grid, source="a test"))
+    released(grid).write(tmp_path / "out")
+    found = {
+        name: detail for name, ok, detail in verify_release.verify(str(tmp_path / "out")) if ok
+    }
+    assert set(found) == set(verify_release.QUESTIONS)
+    assert "town" in found["areas"]
+    assert "county" in found["areas"]
+
+
+@pytest.mark.parametrize("folder", RELEASES, ids=name_of)
+def test_earlier_releases_are_verified(folder):
+    done = run(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("ok      ") == len(verify_release.QUESTIONS)
+
+
+def test_how_it_is_called(tmp_path):
+    assert run().returncode == 2
+    assert run(tmp_path / "absent").returncode == 2
+    assert run(tmp_path).returncode == 3
+
+
+def rewritten(public, name, change):
+    """A CSV with other rows, listed as a forger would."""
+    path = public / name
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(change(rows))
+    seal(public)
+
+
+def cell(row, column, text):
+    def change(rows):
+        rows[row][column] = text
+        return rows
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (cell(1, 3, "7"), ["areas"]),
+        (cell(1, 3, "0"), ["counts", "areas"]),
+        (cell(1, 3, "-7"), ["counts", "areas"]),
+        (cell(1, 3, "7.5"), ["counts", "areas"]),
+        (cell(1, 3, "1e3"), ["counts", "areas"]),
+        (cell(1, 3, "9" * 30), ["counts", "areas"]),
+        (cell(1, 1, "else"), ["counts"]),
+        (cell(1, 0, "533940001"), ["counts", "areas"]),
+        (cell(1, 0, "52394000x"), ["counts", "areas"]),
+        (cell(1, 0, "523940005"), ["counts", "areas"]),
+        (cell(1, 4, "99"), ["counts"]),
+        (cell(1, 4, "nan"), ["counts"]),
+        (cell(0, 3, "people"), ["counts", "areas"]),
+        (lambda rows: [rows[0], rows[2], rows[1], *rows[3:]], ["counts"]),
+        (lambda rows: [rows[0], rows[1], *rows[1:]], ["counts", "areas"]),
+        (lambda rows: [*rows[:-1], rows[-1][:3]], ["counts", "areas"]),
+        (lambda rows: rows[:1], ["areas"]),
+    ],
+)
+def test_a_forged_table_is_found(public, change, found):
+    rewritten(public, "population.csv", change)
+    assert failed(public) == found
+
+
+@pytest.mark.parametrize("level", ["secondary", "5km", "basic", "half"])
+def test_a_forged_sum_is_found(public, level):
+    rewritten(public, f"population-{level}.csv", cell(1, 1, "7"))
+    assert failed(public) == ["areas"]
+
+
+def resealed(public, change):
+    card = card_of(public)
+    change(card)
+    seal(public, card)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda card: card.update(private=True),
+        lambda card: card["guarantee"].update(epsilon="2"),
+        lambda card: card["guarantee"].update(epsilon="1e999999999"),
+        lambda card: card["guarantee"].update(epsilon="1/0"),
+        lambda card: card["guarantee"].update(epsilon=None, epsilon_decimal=None),
+        lambda card: card["domain"].update(cells=4607),
+        lambda card: card["domain"]["axes"].update(row=-24),
+        lambda card: card["domain"]["attributes"][0]["labels"].append("more"),
+    ],
+)
+def test_a_card_that_contradicts_itself_is_found(public, change):
+    resealed(public, change)
+    assert "card" in failed(public)
+
+
+def test_changed_missing_and_unlisted_files_are_found(public):
+    file = public / "population.tif"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    assert failed(public) == ["checksums"]
+    file.unlink()
+    assert failed(public) == ["files"]
+    seal_of = public / "SHA256SUMS"
+    before = seal_of.read_text()
+    seal_of.write_text(before.replace(sha256(public / "population.csv"), "0" * 64))
+    assert failed(public) == ["files"]
+
+
+def test_another_release_id_is_found(public):
+    card = card_of(public)
+    seal(public, card)
+    text = (public / "release.json").read_text()
+    (public / "release.json").write_text(text.replace(card_of(public)["release_id"], "0" * 16))
+    assert failed(public) == ["checksums", "release id"]
+
+
+@pytest.mark.parametrize("data", DOCUMENTS, ids=lambda data: data[:12])
+def test_a_hostile_card_is_refused(public, data):
+    (public / "release.json").write_bytes(data)
+    assert failed(public) == ["card"]
+
+
+@pytest.mark.parametrize("name", ["population.csv", "release.json", "extra"])
+def test_a_link_is_not_opened(public, tmp_path, name):
+    (tmp_path / "secret").write_text("my secret\n")
+    (public / name).unlink(missing_ok=True)
+    (public / name).symlink_to(tmp_path / "secret")
+    done = run(public)
+    assert (done.returncode, "my secret" in done.stdout) == (3, False)
+    assert failed(public) == ["card"]
+    (public / name).unlink()
+    os.mkfifo(public / name)
+    assert failed(public) == ["card"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", "/etc/passwd", "population.parquet/a"])
+def test_a_name_that_leaves_the_folder_is_refused(public, name):
+    card = card_of(public)
+    card["files"][0]["name"] = name
+    (public / "release.json").write_text(json.dumps(card))
+    assert failed(public) == ["files"]
+    (public / "release.json").write_text(json.dumps({**card, "name": name}))
+    assert failed(public) == ["files"]
+
+
+def test_messages_do_not_steer_the_terminal(public):
+    (public / "\x1b[2J").write_text("")
+    done = run(public)
+    assert (done.returncode, "\x1b" in done.stdout) == (3, False)

@@ -1,0 +1,195 @@
+import json
+import warnings
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import rasterio
+from rio_cogeo import cog_validate
+
+import geodp
+from geodp.io.write import frame, geotiff, picture, pixels, qgis_style, tables
+from geodp.io.write.frame import Frame, cell_size
+from geodp.io.write.uncertainty import BESIDE
+from geodp.release.release import Release
+from geodp.table.counts import CountTable, ReleasedTable
+from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
+
+
+def north_up(release):
+    dense = release.table.to_dense()
+    return dense[::-1] if release.grid.places[0].northwards else dense
+
+
+@pytest.mark.parametrize("name", ["mesh", "masked", "south", "nowhere", "unnamed", "one"])
+def test_raster_is_the_table(tmp_path, name):
+    grid = GRIDS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release, folder = written(tmp_path / "out", grid)
+    with geotiff.quiet():
+        valid, errors, notes = cog_validate(folder / "population.tif", strict=True)
+    assert valid, (errors, notes)
+    place = grid.places[0]
+    inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
+    with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
+        count, error, low, high = raster.read()
+        assert raster.descriptions == ("population", *BESIDE)
+        assert raster.units == ("persons",) * 4
+        assert np.isnan(raster.nodata)
+        assert raster.dtypes == ("float32",) * 4
+        tags = raster.tags()
+        event = release.event
+        assert tags["GEODP_UNIT"] == event.unit == "person"
+        assert tags["GEODP_NEIGHBOURS"] == event.neighbours
+        assert tags["GEODP_CONTRIBUTION"] == "1"
+        assert tags["GEODP_BUDGET"] == "epsilon = 1"
+        assert tags["GEODP_PRIVATE"] == "NO"
+        assert tags["TIFFTAG_SOFTWARE"] == f"geodp {geodp.__version__}"
+        if place.transform is not None:
+            assert raster.bounds == pytest.approx(place.bounds, abs=1e-12, rel=1e-15)
+            assert raster.crs == place.crs
+    assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
+    assert (np.isnan(error) == ~inside).all()
+    largest = release.card()["expected_error"]["blocks"][0]["largest"]
+    assert error[inside] == pytest.approx(largest, rel=1e-5)
+    assert (np.isnan(low) == ~inside).all()
+    assert (np.isnan(high) == ~inside).all()
+    assert (low[inside] <= count[inside]).all()
+    assert (count[inside] < high[inside]).all()
+
+
+def test_raster_has_a_band_for_every_combination(tmp_path):
+    release, folder = written(tmp_path / "out", GRIDS["attributes"])
+    dense = release.table.to_dense()[::-1]
+    with rasterio.open(folder / "population.tif") as raster:
+        assert raster.descriptions[:2] == (
+            "population sex=male age=0-14",
+            "population sex=male age=15-64",
+        )
+        bands = raster.read()
+    assert (bands[:6] == dense.reshape(*dense.shape[:2], 6).transpose(2, 0, 1)).all()
+
+
+def test_large_rasters_keep_everybody(tmp_path):
+    """More than one window, and overviews: averages over all of their cells."""
+    grid = geodp.Grid.regular((1100, 700), crs="EPSG:3035", transform=LAEA)
+    rng = np.random.default_rng(1)
+    key = np.unique(grid.encode(rng.integers(0, 700, (2, 9000))))
+    event = released(KANTO).event
+    table = ReleasedTable(grid, key, rng.integers(1, 50, key.size), event)
+    Release(table).write(tmp_path / "out")
+    file = tmp_path / "out" / "public" / "population.tif"
+    valid, errors, notes = cog_validate(file, strict=True)
+    assert valid, (errors, notes)
+    with rasterio.open(file) as raster:
+        assert (raster.read(1) == table.to_dense()).all()
+        assert raster.overviews(1) == [2, 4]
+    with rasterio.open(file, overview_level=0) as smaller:
+        assert smaller.read(1).sum(dtype=np.float64) * 4 == table.total
+
+
+def test_counts_above_2_to_the_24_stay_exact(tmp_path):
+    counts = np.zeros((24, 32), int)
+    counts[3, 4] = 2**31 + 1
+    release = geodp.publish(CountTable.from_dense(counts, KANTO), epsilon=1)
+    release.write(tmp_path / "out")
+    with rasterio.open(tmp_path / "out" / "public" / "population.tif") as raster:
+        assert raster.dtypes[0] == "float64"
+        assert (raster.read(1) == north_up(release)).all()
+
+
+@pytest.mark.parametrize(
+    ("grid", "count", "reason"),
+    [
+        (KANTO.with_attribute("hour", [str(hour) for hour in range(65)]), 1, "64 combinations"),
+        (geodp.Grid.regular((1 << 16, 1 << 16)), 1, "at most"),
+        (GRIDS["one"], 2**53 + 1, "too large"),
+    ],
+)
+def test_rasters_that_would_be_wrong_or_huge_are_left_out(tmp_path, grid, count, reason):
+    event = released(KANTO).event
+    table = ReleasedTable(grid, np.zeros(1, np.uint64), np.array([count]), event)
+    Release(table).write(tmp_path / "out")
+    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert card["left_out"][0]["name"] == "population.tif"
+    assert reason in card["left_out"][0]["why"]
+
+
+def test_style_has_fixed_classes():
+    document = ET.fromstring(qgis_style.qml().split("\n", 1)[1])
+    items = document.findall(".//item")
+    assert [float(item.get("value")) for item in items[1:-1]] == [
+        first - 0.5 for first in qgis_style.CLASSES[1:]
+    ]
+    assert items[0].get("alpha") == "0"
+    assert items[-1].get("value") == "inf"
+    assert len({item.get("color") for item in items}) == len(qgis_style.CLASSES) + 1
+    entry = document.find(".//pixelListEntry")
+    assert entry.attrib == {"min": "0", "max": "0", "percentTransparent": "100"}
+
+
+@pytest.mark.parametrize("system", ["jis:primary", "inspire:100km"])
+def test_density_divides_by_the_true_area(system):
+    from pyproj import Geod
+
+    grid = geodp.Grid.mesh(system)
+    place = grid.places[0]
+    areas = Frame.of(grid, 0).areas()
+    assert areas.shape == (place.rows, place.cols)
+    if system == "inspire:100km":
+        assert (areas == 10_000).all()
+        return
+    x, y = place.edges()
+    xs = np.linspace(x[0], x[1], 2001)  # a parallel is no geodesic: short steps
+    lon = np.concatenate([xs, xs[::-1]])
+    lat = np.concatenate([np.full(2001, y[4]), np.full(2001, y[5])])
+    area, _ = Geod(ellps="GRS80").polygon_area_perimeter(lon, lat)
+    assert areas[4, 0] == pytest.approx(area / 1e6, rel=1e-7)
+    width, height = cell_size(place)
+    assert areas[place.rows // 2].mean() == pytest.approx(float(width * height), rel=0.01)
+
+
+def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
+    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
+    release = released(KANTO)
+    panel = picture.Panel.of(release.table, 0)
+    assert panel.frame.block == 4
+    total = (panel.value * panel.frame.areas()).sum()
+    assert total == pytest.approx(release.table.total)
+
+
+def test_colours_do_not_depend_on_the_data():
+    few, many = (released(KANTO, most=most).table for most in (5, 100_000))
+    norms = [picture._colours(picture.Panel.of(table, 0))[1] for table in (few, many)]
+    assert {(norm.vmin, norm.vmax) for norm in norms} == {picture.DENSITY_LIMITS}
+
+
+def test_the_picture_says_where_its_margin_holds(tmp_path, monkeypatch):
+    words = []
+    monkeypatch.setattr(picture._Sheet, "text", lambda *given, **_: words.append(given[3]))
+    released(KANTO).write(tmp_path / "out")
+    said = " ".join(words)
+    assert "where counts are well above the noise" in said
+    assert "Isolated cells are pulled down" in said
+
+
+def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
+    """Each cell is decoded a few times, and only a window's are held."""
+    monkeypatch.setattr(tables, "CHUNK", 1 << 12)
+    monkeypatch.setattr(pixels, "BLOCK", 128)
+    grid = geodp.Grid.regular((512, 512), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0))
+    key = np.arange(0, 1 << 18, 2, dtype=np.uint64)
+    event = geodp.publish(CountTable.from_dense(np.eye(512, dtype=int), grid), epsilon=1).event
+    table = ReleasedTable(grid, key, np.ones(key.size, np.int64), event)
+    drawn = pixels.Pixels(table)
+    whole = np.zeros((512, 512))
+    for window in range(4):
+        part = np.zeros((128, 512))
+        drawn.dense(window, 0, part)
+        drawn.dense(window, 1, part)  # of no cell
+        whole[window * 128 : window * 128 + 128] = part
+        held = sum(row.size for row, *_ in drawn._held)
+        assert held == key.size // 4
+    assert np.array_equal(whole, table.to_dense()[::-1])
+    assert drawn.decoded <= 2 * key.size

@@ -1,0 +1,165 @@
+"""Levels of a pyramid and their shares of the budget, as written down by hand."""
+
+from fractions import Fraction as F
+from itertools import pairwise
+from math import prod
+
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
+from geodp.privacy.event import event
+from geodp.privacy.noise.gaussian import DiscreteGaussian
+from geodp.privacy.noise.laplace import DiscreteLaplace
+
+BITS = {  # digits of each level by setting and number of binary digits
+    "R": {0: [], 1: [1], 3: [3], 4: [4], 5: [1, 4], 8: [4, 4], 18: [2, 4, 4, 4, 4]},
+    "flat": {0: [], 1: [1], 2: [2], 3: [1, 2], 6: [2, 2, 2]},
+    "fine": {
+        **{0: [], 1: [1], 3: [1, 2], 4: [4], 5: [1, 4], 6: [2, 4], 7: [3, 4], 8: [1, 3, 4]},
+        **{10: [3, 3, 4], 11: [1, 3, 3, 4], 18: [2, 2, 2, 2, 3, 3, 4]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("setting", "bits", "steps"),
+    [(s, bits, steps) for s, rows in BITS.items() for bits, steps in rows.items()],
+)
+def test_levels_of_binary_digits(setting, bits, steps):
+    assert preset(setting, (2,) * bits)[0] == steps
+
+
+@pytest.mark.parametrize(
+    ("setting", "radices", "steps"),
+    [
+        ("R", (10, 10), [1, 1]),
+        ("R", (3, 5, 3), [1, 2]),  # 5 * 3 = 15 children fit, 45 do not
+        ("R", (2, 2, 2, 2, 3), [2, 3]),  # 2 * 2 * 3
+        ("R", (4, 4, 3), [1, 2]),
+        ("R", (16, 4, 4), [1, 2]),  # 16 children are allowed
+        ("R", (17, 2), [1, 1]),
+        ("flat", (2, 2, 3), [2, 1]),
+        ("flat", (3, 4, 5), [1, 1, 1]),
+        ("fine", (2, 2, 3), [2, 1]),
+        ("fine", (3,) * 5, [1, 1, 1, 1, 1]),
+    ],
+)
+def test_levels_of_other_digits(setting, radices, steps):
+    assert preset(setting, radices)[0] == steps
+
+
+@pytest.mark.parametrize("radices", [(2,) * 7, (10, 3)])
+def test_weights_of_the_presets(radices):
+    assert preset("R", radices)[1] == []
+    top = len(preset("flat", radices)[0])
+    assert preset("flat", radices)[1] == [1] * (top + 1)
+
+
+def test_weights_of_fine_are_the_table_s():
+    # 2 for the root and 3 for each upper level share 0.350; the others have 0.115, 0.110, 0.425.
+    assert preset("fine", (2,) * 12)[1] == [350 * F(2, 5), 350 * F(3, 5), 115, 110, 425]
+    # A level that is not there gives its share back to all.
+    assert preset("fine", (2,) * 7)[1] == [350, 110, 425]
+    assert preset("fine", (2,) * 4)[1] == [350, 425]
+    assert preset("fine", (3,) * 5)[1] == [
+        *(350 * F(w, 8) for w in (2, 3, 3)),
+        *(115, 110, 425),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fanouts", "strides"), [((), (1,)), ((4,), (4, 1)), ((2, 3, 5), (30, 15, 5, 1))]
+)
+def test_a_node_covers_the_keys_of_all_below_it(fanouts, strides):
+    assert Chain(fanouts, ()).strides == strides
+
+
+@pytest.mark.parametrize(("text", "steps"), [("", []), ("1", [1]), ("2-4-10", [2, 4, 10])])
+def test_an_own_chain_is_read(text, steps):
+    assert steps_of(text) == steps
+    assert weights_of(text) == steps
+
+
+@pytest.mark.parametrize("text", ["0", "2-0", "x", "-", "2--4", "-1"])
+def test_a_chain_that_is_none_is_refused(text):
+    with pytest.raises(UsageError, match="pyramid:chain is written"):
+        steps_of(text)
+    with pytest.raises(UsageError, match="pyramid:shares is written"):
+        weights_of(text)
+
+
+def test_weights_may_be_fractions_and_steps_may_not():
+    assert weights_of("1/2-0.25") == [F(1, 2), F(1, 4)]
+    for text in ("1/2", "1.5"):
+        with pytest.raises(UsageError, match="pyramid:chain"):
+            steps_of(text)
+    for text in ("1/0", "0/1", "0.0"):
+        with pytest.raises(UsageError, match="pyramid:shares"):
+            weights_of(text)
+
+
+# -- on a grid
+
+
+def line(bits):
+    return geodp.Grid.regular((1 << bits,))
+
+
+@pytest.mark.parametrize(("bits", "root"), [(7, 1), (8, 1), (9, 1), (10, 2), (11, 2), (18, 2)])
+def test_the_default_gives_a_level_the_bits_that_it_splits(bits, root):
+    chain = Pyramid().levels(line(bits))
+    steps = [bits % 4] * bool(bits % 4) + [4] * (bits // 4)
+    assert chain.fanouts == tuple(2**step for step in steps)
+    assert chain.shares == tuple(F(w, root + bits) for w in (root, *steps))
+
+
+@pytest.mark.parametrize("setting", ["auto", "R", "flat", "fine"])
+def test_gaussian_noise_is_flat_by_default_only(setting):
+    grid = line(8)
+    named = "flat" if setting == "auto" else setting
+    assert Pyramid(setting=setting).levels(grid, gaussian=True) == (
+        Pyramid(setting=named).levels(grid)
+    )
+    assert Pyramid().levels(grid) == Pyramid(setting="R").levels(grid)
+
+
+def test_an_own_chain_goes_before_the_setting():
+    own = Pyramid(chain="1-4-3", shares="1-2-3-1/2")
+    for gaussian in (False, True):
+        chain = own.levels(line(8), gaussian=gaussian)
+        assert chain.fanouts == (2, 16, 8)
+        assert chain.shares == (F(2, 13), F(4, 13), F(6, 13), F(1, 13))
+
+
+def test_official_areas_are_levels_of_laplace_noise_and_where_they_are_asked_for():
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 35 + 2 / 3)).with_official_order()
+    radices, steps = grid.order.radices, [step for _, step in grid.official_steps()]
+    assert sum(steps) == len(radices)
+    ends = [sum(steps[:i]) for i in range(len(steps) + 1)]
+    fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
+    for method, gaussian in (("auto", False), ("official", False), ("official", True)):
+        chain = Pyramid(setting=method).levels(grid, gaussian=gaussian)
+        assert chain.fanouts == fanouts
+        weights = [2 if prod(fanouts) >= 2**10 else 1, *(f.bit_length() - 1 for f in fanouts)]
+        assert chain.shares == tuple(F(w, sum(weights)) for w in weights)
+    assert Pyramid().levels(grid, gaussian=True) == Pyramid(setting="flat").levels(grid)
+    assert Pyramid(setting="R").levels(grid).fanouts != fanouts
+
+
+@pytest.mark.parametrize("rho", [None, F(1, 8)])
+def test_every_level_has_the_noise_of_its_share(rho):
+    epsilon = F(1, 3) if rho is None else None
+    spent = event("pyramid", epsilon, "replace-one", 5, False, 1, "person", "entropy", rho)
+    method = Pyramid(prune=F(3, 2), passes=1, chain="3-5", shares="1-3-4")
+    steps = method.descent(line(8), spent)
+    if rho is None:
+        wanted = [DiscreteLaplace.of_scale(30 / share) for share in (F(1, 8), F(3, 8), F(1, 2))]
+    else:
+        wanted = [DiscreteGaussian.of_sigma2(400 / share) for share in (F(1, 8), F(3, 8), F(1, 2))]
+    assert list(steps.laws) == wanted
+    widths = [spent.width(share) for share in (F(1, 8), F(3, 8), F(1, 2))]
+    assert list(steps.least) == [1.5 * width for width in widths]
+    assert (steps.fanouts, steps.strides, steps.passes) == ((8, 32), (256, 32, 1), 1)

@@ -1,0 +1,316 @@
+import json
+import os
+import subprocess
+import sys
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodp.errors import UsageError
+from geodp.kernels import noise as kernels
+from geodp.kernels.workspace import Workspace
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks
+from geodp.privacy.noise import node
+from geodp.privacy.noise.gaussian import DiscreteGaussian
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import LARGEST_SCALE, exp_interval
+from geodp.privacy.noise.node import NodeNoise
+from tests.reference import additive
+from tests.reference import noise as reference
+from tests.strategies import secrets
+
+SCALES = [
+    Fraction(1, 40),
+    Fraction(3, 10),
+    Fraction(1),
+    Fraction(19),
+    Fraction(190),
+    Fraction(4000),
+]
+LAWS = [("laplace", scale) for scale in SCALES] + [("gaussian", sigma) for sigma in SCALES]
+SMALL = [(name, scale) for name, scale in LAWS if scale <= 19]
+any_law = pytest.mark.parametrize(("name", "scale"), LAWS)
+
+
+def law_of(name, scale):
+    if name == "laplace":
+        return DiscreteLaplace.of_scale(scale)
+    return DiscreteGaussian.of_sigma2(scale**2)
+
+
+def tail_of(name, scale):
+    if name == "laplace":
+        return partial(reference.tail, 1 / scale)
+    return partial(reference.gaussian_tail, scale**2)
+
+
+@given(secrets, st.integers(0, 62), st.sampled_from(SMALL), st.data())
+@settings(max_examples=120)
+def test_noise_of_a_node_equals_the_definition(secret, leaves, kind, data):
+    level = data.draw(st.integers(0, leaves))
+    nodes = data.draw(st.lists(st.integers(1 << level, (2 << level) - 1), min_size=1, max_size=5))
+    noise = NodeNoise(NoiseKey(secret), 7, law_of(*kind))
+    drawn, rounding = noise.at(np.array(nodes, np.uint64), level, leaves)
+    expected = [reference.draw_from(secret, 7, node, leaves, tail_of(*kind)) for node in nodes]
+    assert list(zip(drawn.tolist(), rounding.tolist(), strict=True)) == expected
+
+
+def test_a_change_of_the_noise_is_a_change_of_the_format():
+    """Whoever must change these values gives ``NOISE_FORMAT`` another name in the same commit."""
+    assert NOISE_FORMAT == "chacha20-inverse-2"
+    nodes = np.arange(32, 40, dtype=np.uint64)
+    expected = {
+        "laplace": [-13, -1, -18, -12, 53, -1, 31, 10],
+        "gaussian": [-12, -2, -16, -12, 36, -1, 25, 10],
+    }
+    for name, values in expected.items():
+        noise = NodeNoise(NoiseKey(bytes(range(32))), 2, law_of(name, Fraction(19)))
+        drawn, rounding = noise.at(nodes, 5, 6)
+        assert drawn.tolist() == values
+        assert rounding.tolist() == [0, 1, 1, 0, 1, 1, 0, 1]
+    listed = NodeNoise(NoiseKey(bytes(range(32))), Stream.STAGE, law_of("laplace", Fraction(19)))
+    assert listed.sequence(8).tolist() == [14, 6, 3, -59, -2, 15, 36, 4]
+
+
+@given(secrets, st.integers(0, 40), st.integers(0, 3), st.sampled_from(SCALES[:4]))
+@settings(max_examples=30)
+def test_noise_of_a_list_equals_the_definition(secret, n, stage, scale):
+    drawn = NodeNoise(NoiseKey(secret), Stream.STAGE + stage, law_of("laplace", scale)).sequence(n)
+    assert drawn.dtype == np.int64
+    expected = [additive.item(secret, (1 << 16) + stage, i, 1 / scale) for i in range(n)]
+    assert drawn.tolist() == expected
+
+
+def test_a_list_s_noise_does_not_depend_on_its_length_or_on_how_it_is_drawn(monkeypatch):
+    law = law_of("laplace", Fraction(19))
+    noise = NodeNoise(NoiseKey(bytes(range(32))), Stream.STAGE, law)
+    n = node.SEQUENCE + 10
+    long = noise.sequence(n)
+    for i in (node.SEQUENCE - 1, node.SEQUENCE, n - 1):
+        assert long[i] == additive.item(bytes(range(32)), 1 << 16, i, Fraction(1, 19))
+    assert (noise.sequence(100) == long[:100]).all()
+    monkeypatch.setattr(node, "SEQUENCE", 14)
+    assert (noise.sequence(100) == long[:100]).all()
+
+
+def test_a_tie_in_a_list_is_decided_by_the_item_s_own_further_digits(monkeypatch):
+    law = law_of("laplace", Fraction(5))
+    noise = NodeNoise(NoiseKey(bytes(32)), Stream.STAGE, law)
+
+    def ties(_self, address):
+        return np.full((8, address.size), law.threshold[3], np.uint64)
+
+    monkeypatch.setattr(NodeNoise, "blocks", ties)
+    drawn = noise.sequence(70)
+    assert set(drawn.tolist()) == {3, 4}
+    assert (noise.sequence(35) == drawn[:35]).all()
+    items = np.arange(70)
+    words = ties(noise, items)
+    again, _ = noise.draw(words, items, items % 7, items.astype(np.uint64))
+    assert (again == drawn).all()
+
+
+@given(st.fractions(0, 400, max_denominator=10**6), st.integers(1, 220))
+def test_exponentials_lie_in_their_intervals(x, bits):
+    low, high = exp_interval(x, bits)
+    with localcontext(prec=120):
+        exact = (-Decimal(x.numerator) / Decimal(x.denominator)).exp() * 2**bits
+    assert low <= exact <= high
+    assert 0 <= low < high <= low + 3
+
+
+@any_law
+def test_thresholds_are_the_exact_probabilities(name, scale):
+    law, tail = law_of(name, scale), tail_of(name, scale)
+    size = law.threshold.size
+    with localcontext(prec=80):
+        for g in {1, 2, 3, 511, 512, 513, 1024, 1025, size // 2, size - 1, size}:
+            if 1 <= g <= size:
+                assert int(law.threshold[g - 1]) == int(tail(g) * 2**63)
+    assert law.threshold[-1] < 1 << 39
+    assert size == 1 or law.threshold[-2] >= 1 << 39
+
+
+@any_law
+def test_tails_lie_in_their_intervals_at_any_precision(name, scale):
+    law, tail = law_of(name, scale), tail_of(name, scale)
+    for g in (1, 2, 511, 512, 513, int(3 * scale) + 1, int(30 * scale) + 1):
+        for bits in (1, 63, 127, 130, 191, 230):
+            low, high = law.tail(g, bits)
+            with localcontext(prec=80):
+                assert low - 1 <= tail(g) * 2**bits <= high + 1  # 80 digits are not all
+            assert high - low <= 4
+
+
+@any_law
+def test_the_exact_search_agrees_with_the_table(name, scale):
+    law = law_of(name, scale)
+    for uniform in np.random.default_rng(1).integers(1 << 40, 1 << 63, 20, dtype=np.uint64):
+        if uniform > law.threshold[-1]:
+            by_table = int((uniform < law.threshold).sum())
+            assert law.magnitude(int(uniform), 63, iter([])) == by_table
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_a_draw_that_ties_a_threshold_takes_further_digits(name):
+    law, tail = law_of(name, Fraction(5)), tail_of(name, Fraction(5))
+    tie = int(law.threshold[3])
+    with localcontext(prec=80):
+        rest = tail(4) * 2**63 - tie  # what 63 digits leave open
+        low, high = int(rest * 2**64) - 1, int(rest * 2**64) + 1
+    assert law.magnitude(tie, 63, iter([low])) == 4
+    assert law.magnitude(tie, 63, iter([high])) == 3
+    assert law.magnitude(tie, 63, iter([low + 1, 0])) == 4
+    assert law.magnitude(tie, 63, iter([low + 1, 2**64 - 1])) == 3
+    assert law.magnitude(tie - 1, 63, iter([])) == 4
+    assert law.magnitude(tie + 1, 63, iter([])) == 3
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_a_number_of_zeros_takes_as_many_digits_as_it_needs(name):
+    """U within [2**-200, 2**-199], far below anything that a table holds."""
+    law, tail = law_of(name, Fraction(5)), tail_of(name, Fraction(5))
+    magnitude = law.magnitude(0, 63, iter([0, 0, 1 << 55, 0, 0, 0]))
+    with localcontext(prec=80):
+        assert tail(magnitude) * 2**200 > 1 >= tail(magnitude + 1) * 2**200
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_the_table_leaves_ties_and_tails_undecided_and_the_node_decides_them(name):
+    law = law_of(name, Fraction(5))
+    last = int(law.threshold[-1])
+    words = np.zeros((8, 3), np.uint64)
+    words[0] = [int(law.threshold[3]), last - 1, (1 << 63) | (last - 1)]
+    group, slot = np.arange(3), np.zeros(3, np.int64)
+    noise = np.empty(3, np.int64)
+    assert kernels.draw(words[0], law.threshold, law.guide, noise) == 3
+    assert (noise == kernels.UNDECIDED).all()
+    source = NodeNoise(NoiseKey(bytes(32)), 7, law)
+    drawn, _ = source.draw(words, group, slot, np.array([8, 9, 10], np.uint64))
+    assert drawn[0] in (3, 4)
+    assert drawn[1] >= law.threshold.size
+    assert drawn[2] == -drawn[1]
+    again, _ = source.draw(words, group, slot, np.array([8, 9, 10], np.uint64))
+    assert drawn.tolist() == again.tolist()
+
+
+def test_a_tie_is_decided_by_the_node_s_own_further_digits():
+    law = law_of("laplace", Fraction(5))
+    words = np.zeros((8, 64), np.uint64)
+    words[0] = law.threshold[3]
+    group, slot = np.arange(64), np.zeros(64, np.int64)
+    nodes = np.arange(64, 128, dtype=np.uint64)
+    source = NodeNoise(NoiseKey(bytes(32)), 7, law)
+    drawn, _ = source.draw(words, group, slot, nodes)
+    assert set(drawn.tolist()) == {3, 4}
+    backwards, _ = source.draw(words, group, slot, nodes[::-1].copy())
+    assert backwards[::-1].tolist() == drawn.tolist()
+
+
+def test_further_digits_are_those_of_the_node_under_the_marked_stream():
+    key = NoiseKey(bytes(range(32)))
+    source = NodeNoise(key, 7, law_of("laplace", Fraction(5)))
+    found = list(islice(source._digits(np.uint64(9)), 24))
+    address = np.array([9], np.uint64)
+    expected = [blocks(key, 7 + 2**31, address, counter)[:, 0] for counter in range(3)]
+    assert found == np.concatenate(expected).tolist()
+    assert not {*found} & {*source.blocks(address)[:, 0].tolist()}  # none was taken before
+
+
+def test_ties_of_children_are_decided_by_the_children_s_own_further_digits(monkeypatch):
+    law, fanout = law_of("laplace", Fraction(5)), 5
+    source = NodeNoise(NoiseKey(bytes(32)), 7, law)
+    above = np.array([3, 4, 11, 12, 200, 201, 202, 999], np.uint64)
+
+    def ties(_key, _stream, _address, line):
+        line[:] = law.threshold[3]
+
+    monkeypatch.setattr(node, "lines", ties)
+    drawn, _ = source.children(above, fanout, Workspace())
+    assert set(drawn.tolist()) == {3, 4}
+    words = np.full((8, drawn.size), law.threshold[3], np.uint64)
+    child = (above[:, None] * np.uint64(fanout) + np.arange(fanout, dtype=np.uint64)).reshape(-1)
+    at = np.arange(drawn.size)
+    again, rounding = source.draw(words, at, at % 7, child)
+    assert (drawn == again).all()
+    assert drawn.dtype == again.dtype == rounding.dtype == np.int64
+
+
+@any_law
+def test_variances(name, scale):
+    tail = tail_of(name, scale)
+    if scale <= 190:
+        with localcontext(prec=80):
+            exact = sum((2 * g - 1) * tail(g) for g in range(1, int(60 * scale) + 30))
+        assert law_of(name, scale).variance == pytest.approx(float(exact), rel=1e-13)
+
+
+def test_a_law_s_table_cannot_be_changed():
+    law = law_of("laplace", Fraction(5))
+    for array in (law.threshold, law.guide):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(AttributeError):
+        law.scale = Fraction(6)
+
+
+def test_scales_beyond_the_table_are_refused():
+    for scale in (Fraction(0), Fraction(-1), Fraction(LARGEST_SCALE + 1)):
+        with pytest.raises(UsageError, match="larger epsilon"):
+            DiscreteLaplace.of_scale(scale)
+        with pytest.raises(UsageError, match="larger epsilon"):
+            DiscreteGaussian.of_sigma2(scale * LARGEST_SCALE)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10**9), Fraction(7, 10**4), Fraction(LARGEST_SCALE)])
+def test_the_ends_of_the_range(scale):
+    """Almost no noise, and the most; the sums of the largest Gaussian take seconds."""
+    laws = [DiscreteLaplace(scale)] + ([DiscreteGaussian(scale**2)] if scale < 1 else [])
+    for law in laws:
+        drawn, _ = NodeNoise(NoiseKey(bytes(32)), 7, law).at(
+            np.arange(8, 16, dtype=np.uint64), 3, 6
+        )
+        assert (drawn == 0).all() if scale < 1 else (np.abs(drawn) > 1).all()
+        assert law.variance < 1e-9 if scale < 1 else law.variance > 1e10
+
+
+DRAWS = """
+import json, sys
+from fractions import Fraction
+import numpy as np
+from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
+from geodp.privacy.key import NoiseKey
+result = []
+for law in (DiscreteLaplace(Fraction(19)), DiscreteGaussian(Fraction(361))):
+    noise = NodeNoise(NoiseKey(bytes(range(32))), 7, law)
+    for level in (0, 1, 5, 62):
+        node = np.uint64(1 << level) + np.arange(min(1 << level, 9), dtype=np.uint64)
+        result += [array.tolist() for array in noise.at(node, level, 62)]
+    words = np.full((8, 2), law.threshold[[3]], np.uint64)
+    place = np.arange(2)
+    result += [array.tolist() for array in noise.draw(words, place, place, place.astype("u8"))]
+print(json.dumps(result))
+"""
+
+
+def test_interpreted_code_draws_the_same_noise_without_a_warning():
+    root = Path(__file__).parents[3]
+    outputs = [
+        subprocess.run(
+            [sys.executable, *options, "-c", DRAWS],
+            env={**os.environ, "PYTHONPATH": str(root), "NUMBA_DISABLE_JIT": disabled},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for options, disabled in (([], "0"), (["-W", "error"], "1"))
+    ]
+    assert outputs[0] == outputs[1]
+    assert len(json.loads(outputs[0])) == 20

@@ -1,0 +1,230 @@
+"""Whatever the workers, the partitions and their fate: the release of one machine."""
+
+import os
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import BudgetError, InputError, UsageError
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.table.contribution import SUMS
+from geodp.table.reading import MET
+from tests.keys import keep
+from tests.release.cluster.tables import GRID, ONCE, kept, sha256, split, town
+
+distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+from geodp.release.cluster import Partitions, publish  # noqa: E402
+
+pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
+METHODS = ("pyramid", "topdown")
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """Digests of the releases of one machine."""
+    return {
+        method: sha256(geodp.publish(town(), method=method, epsilon=1, key=kept()).table)
+        for method in METHODS
+    }
+
+
+def rarely(*values):
+    """Parameters of a run that belongs to the matrix."""
+    return pytest.param(*values, marks=pytest.mark.matrix)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("partitions", [rarely(1), 7, 64])
+@pytest.mark.parametrize("workers", [rarely(1), 2, rarely(4)])
+def test_workers_and_partitions_do_not_show(
+    cluster, alone, tmp_path, monkeypatch, workers, partitions, method
+):
+    monkeypatch.setattr("geodp.release.cluster.run.MOST_PIECES", 40)  # 64 files are 13 groups
+    files = split(town(), tmp_path, partitions, seed=partitions)
+    parts = {1: 64, 7: 9, 64: 3}[partitions]
+    release = publish(cluster(workers), files, method=method, key=kept(), parts=parts, **ONCE)
+    assert sha256(release.table) == alone[method]
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "state"),
+    [
+        rarely("pyramid", "read", "memory"),
+        rarely("pyramid", "merged", "memory"),
+        rarely("pyramid", "begun", "executing"),
+        ("pyramid", "begun", "memory"),
+        rarely("pyramid", "finished", "executing"),
+        rarely("pyramid", "finished", "memory"),
+        rarely("topdown", "read", "executing"),
+        ("topdown", "begun", "executing"),
+        rarely("topdown", "finished", "memory"),
+    ],
+)
+def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, state):
+    client = cluster(2)
+    files = split(town(), tmp_path, 7)
+    cluster.kill(2, task, state)
+    release = publish(client, files, method=method, key=kept(), parts=8, **ONCE)
+    assert cluster.killed(2)
+    assert sha256(release.table) == alone[method]
+
+
+def test_without_a_kept_key_every_release_is_another(cluster, tmp_path):
+    files = split(town(), tmp_path, 3)
+    found = [publish(cluster(2), files, parts=4, **ONCE) for _ in range(2)]
+    assert sha256(found[0].table) != sha256(found[1].table)
+    assert found[0].event.key_origin == "entropy"
+
+
+def test_a_mask_and_gaussian_noise(cluster, tmp_path):
+    shape = (60, 90)
+    inside = np.add.outer(np.arange(60), np.arange(90)) % 50 < 30
+    grid = geodp.Grid.regular(shape)
+    grid = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "stripes"))
+    dense = np.where(inside, 20, 0)
+    dense[30:] = 0
+    table = geodp.CountTable.from_dense(dense, grid)
+    terms = {"rho": "1/2", "delta": "1e-6", "neighbours": "replace-one", "contribution": 3}
+    whole = geodp.publish(table, key=kept(), **terms)
+    files = split(table, tmp_path / "some", 3)
+    release = publish(cluster(2), files, key=kept(), parts=5, **terms)
+    assert sha256(release.table) == sha256(whole.table)
+    assert release.event == whole.event
+    assert release.card() == whole.card()
+
+
+def coded(folder: Path, twice: bool) -> list[Path]:
+    """Parquet and CSV with published codes; perhaps with a cell that is in both."""
+    codes = [GRID.places[0].format(np.arange(i, i + 9), np.arange(9)) for i in (20, 40)]
+    first = pa.table({"GRD_ID": codes[0], "T": np.arange(9)})
+    if twice:
+        codes[1][3] = codes[0][5]
+    rows = "\n".join(f"{code},7" for code in codes[1])
+    folder.mkdir(exist_ok=True)
+    paths = [folder / "first.parquet", folder / "second.csv"]
+    pq.write_table(first, paths[0])
+    paths[1].write_text(f"GRD_ID,T\n{rows}\n")
+    return paths
+
+
+def test_tables_with_codes(cluster, tmp_path):
+    options = {"grid": GRID, "value": "T", "code": "GRD_ID"}
+    paths = coded(tmp_path / "once", twice=False)
+    whole = geodp.publish(geodp.read_table(paths, **options), epsilon=1, key=kept())
+    files = Partitions.of_tables(paths, **options)
+    assert sha256(publish(cluster(2), files, epsilon=1, key=kept(), parts=5).table) == sha256(
+        whole.table
+    )
+    paths = coded(tmp_path / "twice", twice=True)
+    with pytest.raises(
+        InputError, match=r"second.csv, row \d+: The cell is there already"
+    ) as found:
+        geodp.read_table(paths, **options)
+    with pytest.raises(InputError, match="^" + re.escape(str(found.value)) + "$"):
+        publish(cluster(2), Partitions.of_tables(paths, **options), epsilon=1, parts=5)
+    options["duplicates"] = "sum"
+    whole = geodp.publish(geodp.read_table(paths, **options), key=kept(), **ONCE)
+    files = Partitions.of_tables(paths, **options)
+    with pytest.raises(UsageError, match="summed duplicates"):
+        publish(None, files, epsilon=1, key=kept(), parts=5)
+    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE)
+    assert sha256(found.table) == sha256(whole.table)
+    assert found.card() == whole.card()
+
+
+def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1)))
+    key = geodp.NoiseKey.from_file(keep(tmp_path / "key"))
+    spent = {"epsilon": "3/4", "contribution": 1, "ledger": ledger, "dataset": "census"}
+    whole = geodp.publish(town(), key=key, **spent)
+    files = split(town(), tmp_path / "files", 2)
+    release = publish(cluster(2), files, parts=4, key=key, **spent)
+    assert sha256(release.table) == sha256(whole.table)
+    with pytest.raises(BudgetError):
+        publish(cluster(2), files, parts=4, **spent)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "laplace"}, "pyramid or topdown"),
+        ({"parts": 0}, "parts must be"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"contribution": 0}, "contribution must be"),
+    ],
+)
+def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
+    files = split(town(100), tmp_path, 2)
+    with pytest.raises(UsageError, match=message):
+        publish(None, files, **{**ONCE, **change})
+    with pytest.raises(UsageError, match="Give Partitions"):
+        publish(None, files.paths, epsilon=1)
+
+
+def test_files_that_are_refused(cluster, tmp_path):
+    files = split(town(100), tmp_path, 2)
+    with pytest.raises(UsageError, match="twice"):
+        Partitions.of_keys([files.paths[0], files.paths[0]], grid=GRID)
+    with pytest.raises(InputError, match="No such file"):
+        Partitions.of_keys("/no/such/file", grid=GRID)
+    os.utime(files.paths[1], ns=(1, 1))
+    with pytest.raises(InputError, match=r"1.parquet: The file has changed since the run began"):
+        publish(cluster(2), files, **ONCE)
+    bad = tmp_path / "bad.parquet"
+    pq.write_table(pa.table({"key": [1, 2**40], "count": [1, 1]}), bad)
+    with pytest.raises(InputError, match=r"bad.parquet, row 2: The key is no cell"):
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE)
+    pq.write_table(pa.table({"key": [1, 2], "count": [1, None]}), bad)
+    with pytest.raises(InputError, match="missing"):
+        publish(cluster(2), Partitions.of_keys(bad, grid=GRID), **ONCE)
+
+
+def labelled(sizes, attributes):
+    grid = geodp.Grid.regular((30, 40)).with_attribute("sex", ["x", "y", "z"])
+    grid = grid.with_attribute_order(attributes)
+    dense = np.random.default_rng(4).integers(0, sizes, grid.shape)
+    dense[..., 0] = dense[..., 1] + dense[..., 2]
+    return grid, dense
+
+
+@pytest.mark.parametrize("attributes", ["below", "above"])
+def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attributes, recwarn):
+    grid, dense = labelled(9, attributes)
+    total = split(geodp.CountTable.from_dense(dense, grid), tmp_path / "total", 3)
+    with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum"):
+        publish(cluster(2), total, parts=5, **ONCE)
+    dense[0, 0, 0] += 1
+    dense[29, 39, 0] -= 1  # sums over all cells stay equal
+    assert dense.min() == 0
+    table = geodp.CountTable.from_dense(dense, grid)
+    release = publish(cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE)
+    assert release.card() == geodp.publish(table, key=kept(), **ONCE).card()
+    said = [w.filename for w in recwarn if "small labels" in str(w.message)]
+    assert said == ([__file__] * 3 if attributes == "below" else [])  # once for every call
+    assert SUMS in release.public_facts
+
+
+def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
+    paths = coded(tmp_path / "some", twice=False)
+    options = {"grid": GRID, "value": "T", "code": "GRD_ID", "where": {"T": 1000}}
+    files = Partitions.of_tables(paths, **options)
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1)))
+    spent = {"epsilon": 1, "ledger": ledger, "dataset": "census", "parts": 3}
+    with pytest.raises(UsageError, match="allow_empty"):
+        publish(cluster(2), files, **spent)
+    assert ledger.charges("census") == ()
+    release = publish(cluster(2), files, allow_empty=True, **spent)
+    assert MET not in release.public_facts
+    rows = Partitions.of_tables(paths, **{**options, "where": {"T": 0}})
+    counted = publish(cluster(2), rows, epsilon=1, parts=3)  # a row, of nobody
+    assert counted.public_facts == (MET,)
