@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
     from geodp.table.counts import CountTable as CountTable
-    from geodp.table.counts import ReleasedTable as ReleasedTable
+    from geodp.table.released import ReleasedTable as ReleasedTable
 
 __version__ = "0.1.0"
 

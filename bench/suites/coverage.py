@@ -16,7 +16,7 @@ from bench.inputs import public
 from bench.suites.methods import names
 from bench.tables import fill, markdown, table
 from geodp.accuracy.interval import Z
-from geodp.privacy.event import rational
+from geodp.privacy.budget import rational
 
 TITLE = """\
 Per cent of cells whose true count lies in the interval of the files (low to high), and, after the

@@ -13,7 +13,7 @@ from bench.measure import cost
 from bench.rivals import libraries
 from bench.tables import area, table
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import rational
+from geodp.privacy.budget import rational
 
 TITLE = """\
 Every method of geodp; seconds are of this machine, compare them within one table only.

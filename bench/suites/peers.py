@@ -18,7 +18,7 @@ from bench.measure import errors as accuracy
 from bench.rivals import libraries
 from bench.suites.methods import names
 from bench.tables import area, fill, markdown, table
-from geodp.privacy.event import rational
+from geodp.privacy.budget import rational
 
 TITLE = """\
 Releases of one table, by geodp and by others, in alternating rounds of one run.

@@ -25,7 +25,7 @@ from bench.rivals import libraries
 from bench.suites.methods import names
 from bench.tables import fill, markdown, table, text
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import rational
+from geodp.privacy.budget import rational
 
 TITLE = """\
 Scaled average per-query error of random rectangles, x 10^-9 (smaller is better).

@@ -14,7 +14,7 @@ from bench.inputs import synthetic
 from bench.measure import cost
 from bench.measure.refinement import METHODS, Refinement
 from bench.suites.speed_parts import Rows, Sizes
-from geodp.analysis.evaluate.figure import COLOURS, FAINT, INK
+from geodp.analysis.style import COLOURS, FAINT, INK
 
 EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(10))
 THREADS = (1, 2)

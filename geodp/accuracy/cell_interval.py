@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import Variances, cell_errors
+from geodp.accuracy.blocks import Variances, cell_errors
 from geodp.accuracy.interval import (
     CORE,
     HULL,
@@ -30,7 +30,7 @@ from geodp.accuracy.interval import (
 )
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 if TYPE_CHECKING:
     from geodp.mechanisms import Mechanism

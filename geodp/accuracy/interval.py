@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 PLAIN, HULL, CORE = range(3)
 

@@ -19,10 +19,15 @@ from geodp import __version__
 from geodp.cli.commands.budget import budget
 from geodp.cli.commands.doctor import doctor
 from geodp.cli.commands.evaluate import evaluate
-from geodp.cli.commands.look import inspect, key, map_, mesh, methods, verify
+from geodp.cli.commands.inspect import inspect
+from geodp.cli.commands.key import key
+from geodp.cli.commands.map import map_
+from geodp.cli.commands.mesh import mesh
+from geodp.cli.commands.methods import methods
 from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
 from geodp.cli.commands.report import report
+from geodp.cli.commands.verify import verify
 from geodp.cli.commands.warmup import warmup
 from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
 from geodp.errors import GeodpError, LettersWarning, printable

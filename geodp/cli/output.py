@@ -6,9 +6,13 @@ import os
 import shlex
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from geodp.errors import OutputError, UsageError, printable
 from geodp.io.folder.stopping import commits
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def require_free(
@@ -70,3 +74,21 @@ def pasted(text: str) -> str:
 def _octal(mark: str) -> str:
     """The bytes of a character, as every shell that knows ``$'...'`` takes them."""
     return "".join(f"\\{byte:03o}" for byte in mark.encode("utf-8", "surrogateescape"))
+
+
+def _table(title: str, columns: Any) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _area(cells: int) -> str:
+    return f"{cells:,}" if cells < 10**7 else f"2^{cells.bit_length() - 1}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}" if abs(value) < 10_000 else f"{value:,.0f}"

@@ -226,3 +226,18 @@ def six(transform: Sequence[float]) -> Transform:
         raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")
     a, b, c, d, e, f = (float(value) for value in values)
     return (a, b, c, d, e, f)
+
+
+def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Inverse of ``Lattice.format``: row and column (int64[n] each) of written codes."""
+    if place.system is not None:
+        return place.parse(codes)
+    texts = np.asarray(codes, dtype=np.str_)
+    if not texts.size:  # NumPy 2 does not partition an empty array
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    parts = np.strings.partition(texts, "_")
+    row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
+    different = np.flatnonzero(place.format(row, col) != texts)
+    if different.size:
+        raise CodeError(int(different[0]), "A code must read row_col, as this grid writes it.")
+    return row, col

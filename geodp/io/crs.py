@@ -11,9 +11,6 @@ from typing import Any
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
-from geodp.grid.grid import Grid
-from geodp.io.write.tables import geo_metadata
-
 
 def same_crs(written: Any, wanted: str | None) -> bool:
     """Whether a CRS in a file is one that the grid names.
@@ -36,17 +33,3 @@ def same_crs(written: Any, wanted: str | None) -> bool:
         return bool(CRS.from_wkt(written).equals(known, ignore_axis_order=True))
     except CRSError:
         return False
-
-
-def same_geo_metadata(written: Any, grid: Grid) -> bool:
-    """Whether GeoParquet's ``geo`` metadata are those of a grid, but for words of its CRS."""
-    found, found_crs = _apart(written)
-    expected, _ = _apart(geo_metadata(grid))
-    return found == expected and same_crs(found_crs, grid.places[0].crs)
-
-
-def _apart(metadata: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The metadata without the CRS of their one column, and this CRS."""
-    column = dict(metadata["columns"]["geometry"])
-    crs = column.pop("crs")
-    return {**metadata, "columns": {**metadata["columns"], "geometry": column}}, crs

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import (
+from geodp.accuracy.blocks import (
     BlockError,
     block_variances,
     errors_of_blocks,
@@ -26,7 +26,8 @@ from geodp.privacy.event import Event, Guarantee, event
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import Counts, CountTable, ReleasedTable
+from geodp.table.counts import Counts, CountTable
+from geodp.table.released import ReleasedTable
 
 MOST_CELLS = 1 << 26
 """Most keys of a domain that a dense method takes: its arrays have half a GiB each."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from geodp.errors import UsageError
 from geodp.privacy.loss import (
@@ -17,8 +14,6 @@ from geodp.privacy.loss import (
     Loss,
     PureDP,
     ZeroConcentratedDP,
-    epsilon_for,
-    rho_for,
 )
 from geodp.privacy.neighbours import ADD_REMOVE as ADD_REMOVE
 from geodp.privacy.neighbours import NEIGHBOURS as NEIGHBOURS
@@ -28,42 +23,8 @@ from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import LARGEST_SCALE, Law, checked
 
-LONGEST = 200
-"""Most characters, and largest exponent, of a budget."""
-
-Budget = str | int | float | Decimal | Rational
-"""What is read exactly: ``0.1``, ``"1/10"``."""
-
 PURE = "pure epsilon-differential privacy"
 CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
-
-
-def rational(value: Budget, name: str = "epsilon") -> Fraction:
-    """A positive budget, read exactly.
-
-    A string is a decimal or a ratio; a float is the decimal that it prints as, so ``0.1`` is
-    1/10 and not the binary number next to it.
-
-    Examples
-    --------
-    >>> rational(0.1), rational("1/5"), rational("0.25")
-    (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
-    """
-    if isinstance(value, np.generic):
-        value = str(value)  # the shortest decimal of its own precision
-    text = repr(value) if isinstance(value, float) else str(value)
-    try:
-        if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Rational):
-            raise ValueError
-        exponent = text.lower().partition("e")[2]
-        if len(text) > LONGEST or abs(int(exponent or "0")) > LONGEST:
-            raise ValueError  # a number of astronomical length
-        exact = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise UsageError(f"{name} must be a decimal such as 0.1 or a ratio such as 1/5.") from None
-    if exact <= 0:
-        raise UsageError(f"{name} must be above 0.")
-    return exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,37 +208,6 @@ class Event:
 
 def _text(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
-
-
-def budget(
-    epsilon: Budget | None = None, rho: Budget | None = None, delta: Budget | None = None
-) -> dict[str, Fraction | None]:
-    """Exact epsilon, rho and delta of a budget that is given in one of four ways.
-
-    epsilon alone is pure. rho alone is zero-concentrated; with a delta the epsilon that follows
-    is stated too. epsilon and delta give the largest rho that implies them (Canonne, Kamath and
-    Steinke 2020, Proposition 7, solved for rho and rounded to the safe side).
-
-    Raises
-    ------
-    UsageError
-        Neither or both of epsilon and rho, or a delta of 1 or more.
-    """
-    if (epsilon is None) == (rho is None):
-        raise UsageError("Give either epsilon or rho.")
-    chance = None if delta is None else rational(delta, "delta")
-    if chance is not None and chance >= 1:
-        raise UsageError("delta must be below 1; the inverse of ten times the people is usual.")
-    if epsilon is not None:
-        exact = rational(epsilon)
-        found = None if chance is None else rho_for(exact, chance)
-        if found == 0:
-            raise UsageError("No rho above 0 gives that epsilon and delta; choose larger ones.")
-        return {"epsilon": exact, "rho": found, "delta": chance}
-    assert rho is not None
-    exact = rational(rho, "rho")
-    stated = None if chance is None else epsilon_for(exact, chance)
-    return {"epsilon": stated, "rho": exact, "delta": chance}
 
 
 def event(

@@ -6,7 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from geodp import __version__
-from geodp.accuracy.areas import levels_above, resolution_floor
+from geodp.accuracy.areas import levels_above
+from geodp.accuracy.resolution import resolution_floor
 from geodp.grid.mask import vouched
 from geodp.io.folder.staging import SCHEMA
 from geodp.mechanisms.trees.attributes import described

@@ -15,7 +15,8 @@ came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import secrets
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from fractions import Fraction
 
@@ -26,7 +27,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
 from geodp.privacy.event import Event
-from geodp.privacy.key import NOISE_FORMAT, digest
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.table.counts import CountTable
 
 LABEL = b"geodp release identity 2"
@@ -123,3 +124,14 @@ def encode(value: Plain) -> bytes:
         case _:
             raise TypeError(f"A {type(value).__name__} has no exact encoding.")
     return b"%b%d:%b" % (kind, len(content), content)
+
+
+def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
+    """The key of one release, which the caller forgets, and its fingerprint in a ledger.
+
+    ``identity``: the digest of all that the release depends on, asked for where a key is kept.
+    """
+    if key is None:
+        return NoiseKey.generate(), secrets.token_hex(32)
+    found = identity()
+    return key.derive(found), key.fingerprint(found)

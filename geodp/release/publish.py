@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.areas import public_guess
+from geodp.accuracy.resolution import public_guess
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import ADD_REMOVE, Budget, Event, budget
+from geodp.privacy.budget import Budget, budget
+from geodp.privacy.event import ADD_REMOVE, Event
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
-from geodp.release.identity import release_digest
+from geodp.release.identity import release_digest, release_key
 from geodp.release.release import Release
 from geodp.table.contribution import agreed_bound, require_no_sums
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
+from geodp.table.released import ReleasedTable
 from geodp.table.totals import WholeTable
 
 
@@ -250,17 +250,6 @@ def agreed(
     if overload := chosen.overload(table.grid, spent):
         raise UsageError(overload)
     return chosen, spent
-
-
-def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
-    """The key of one release, which the caller forgets, and its fingerprint in a ledger.
-
-    ``identity``: the digest of all that the release depends on, asked for where a key is kept.
-    """
-    if key is None:
-        return NoiseKey.generate(), secrets.token_hex(32)
-    found = identity()
-    return key.derive(found), key.fingerprint(found)
 
 
 def charged(

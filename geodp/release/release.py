@@ -11,12 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import (
-    Areas,
-    BlockError,
-    areas_of,
-    cell_errors,
-)
+from geodp.accuracy.areas import Areas, areas_of
+from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, rounded_out, strength
 from geodp.accuracy.variance import TreeVariance
@@ -30,7 +26,7 @@ from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.event import Event
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True, eq=False)

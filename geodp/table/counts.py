@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
-from geodp.privacy.event import Event
 from geodp.table.reading import Reading
 
 MOST_PEOPLE = 1 << 60
@@ -232,37 +231,6 @@ class CountTable(Cells):
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedTable(Cells):
-    """Counts that a mechanism has made public: whole or real numbers, some perhaps negative.
-
-    Attributes
-    ----------
-    count : int64[m] or float64[m]
-        Finite and not 0; read-only.
-    event : Event
-        What was spent on it, and under which guarantee.
-    """
-
-    count: Counts = field(repr=False)
-    event: Event
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        kind = self.count.dtype
-        if (
-            kind not in (np.int64, np.float64)
-            or not (np.isfinite(self.count) & (self.count != 0)).all()
-        ):
-            raise UsageError("Released counts must be int64 or float64, finite and not 0.")
-
-    @property
-    def total(self) -> int | float:
-        """Sum of all released counts."""
-        total: int | float = self.count.sum().item()
-        return total
 
 
 WHOLE = "A count must be a whole number, not negative and below 2**60."

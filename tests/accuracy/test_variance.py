@@ -11,7 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
 from geodp.privacy.event import event
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 from tests.reference.blocks import largest_variances
 
 

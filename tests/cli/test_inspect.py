@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from geodp.cli.commands.look import inspect
+from geodp.cli.commands.inspect import inspect
 from geodp.cli.output import pasted
 from tests.io.files import tiff
 

@@ -18,7 +18,8 @@ from geodp.grid.hierarchy import Regions
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import Mechanism, mechanism
-from geodp.privacy.event import NEIGHBOURS, budget
+from geodp.privacy.budget import budget
+from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NOISE_FORMAT, digest
 from geodp.release.identity import encode
 from geodp.table.counts import CountTable

@@ -14,7 +14,7 @@ from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 from tests.laws.audit import audited
 
 pytestmark = pytest.mark.law

@@ -160,7 +160,7 @@ def test_an_interval_needs_the_release_alone():
     table = geodp.CountTable.from_dense(scenes(70)["coast 30"][0], GRID)
     release = geodp.publish(table, method="pyramid", epsilon=0.1, key=NoiseKey(bytes(32)))
     published = release.table
-    copy = geodp.table.counts.ReleasedTable(
+    copy = geodp.table.released.ReleasedTable(
         GRID, published.key.copy(), published.count.copy(), published.event
     )
     region = Region.of(GRID, np.argwhere(disc(30, 34, 12)).T)

@@ -13,7 +13,8 @@ from geodp.errors import GeodpError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
 from geodp.mechanisms.central import matrix
-from geodp.privacy.event import NEIGHBOURS, budget
+from geodp.privacy.budget import budget
+from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.noise import node as node_noise
 from geodp.privacy.noise.geometric import Geometric
 from geodp.privacy.noise.node import NodeNoise

@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 
 from geodp.errors import UsageError
-from geodp.privacy.event import (
-    ADD_REMOVE,
-    CONCENTRATED,
-    LONGEST,
-    NEIGHBOURS,
-    PURE,
-    REPLACE,
-    Event,
-    budget,
-    event,
-    rational,
-)
+from geodp.privacy.budget import LONGEST, budget, rational
+from geodp.privacy.event import ADD_REMOVE, CONCENTRATED, NEIGHBOURS, PURE, REPLACE, Event, event
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, epsilon_for, rho_for
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace

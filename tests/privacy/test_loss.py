@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from geodp.errors import UsageError
 from geodp.privacy import loss
-from geodp.privacy.event import REPLACE, rational
+from geodp.privacy.budget import rational
+from geodp.privacy.event import REPLACE
 from geodp.privacy.loss import (
     ApproximateDP,
     PureDP,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geodp.accuracy.areas import block_variances
+from geodp.accuracy.blocks import block_variances
 
 
 def largest_variances(tree, grid):

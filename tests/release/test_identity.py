@@ -15,7 +15,8 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.central import pyramid
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.event import NEIGHBOURS, Event, budget
+from geodp.privacy.budget import budget
+from geodp.privacy.event import NEIGHBOURS, Event
 from geodp.privacy.loss import PureDP
 from geodp.release.identity import components, encode, release_digest, streamed_digest
 from tests.keys import keep

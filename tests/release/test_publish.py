@@ -6,7 +6,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.privacy.event import rational
+from geodp.privacy.budget import rational
 from geodp.privacy.loss import epsilon_for
 from tests.keys import keep
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 Keys = NDArray[np.uint64] | None
 """Keys that go with values; None: the values of all keys, in key order."""

@@ -14,7 +14,8 @@ from geodp.analysis.evaluate.trials import Bench, Progress, Task, run_all
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, Mechanism, mechanism
-from geodp.privacy.event import ADD_REMOVE, Budget, budget
+from geodp.privacy.budget import Budget, budget
+from geodp.privacy.event import ADD_REMOVE
 from geodp.privacy.key import NoiseKey
 from geodp.table.contribution import agreed_bound
 from geodp.table.counts import CountTable

@@ -8,19 +8,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from geodp.analysis.style import COLOURS, INK, MARKERS, dress
+
 if TYPE_CHECKING:
     from geodp.analysis.evaluate.result import Evaluation
-
-COLOURS = (
-    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
-    *("#332288", "#999933", "#882255", "#117733", "#44AA99", "#CC6677"),
-)
-"""Okabe and Ito (2008), then Tol's muted ones: told apart by the colour-blind too."""
-
-MARKERS = "osD^vPX<>hp"
-"""As many as differ from the colours in number, so that both repeat together very late."""
-
-INK, FAINT = "#333333", "#E4E4E4"
 
 
 def plot_errors(
@@ -100,23 +91,6 @@ def _frame(axes: Any, evaluation: Evaluation, title: str) -> None:
     step = -(-len(evaluation.areas) // 10)
     axes.xaxis.set_major_locator(FixedLocator(list(evaluation.areas[::step])))
     dress(axes, title, "area of a block, in cells")
-
-
-def dress(axes: Any, title: str, label: str) -> None:
-    """Powers of two along the x axis, plain numbers along the y axis, a quiet grid."""
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"$2^{{{round(math.log2(x))}}}$"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
-    axes.set_xlabel(label)
-    axes.set_title(title, fontsize=10, loc="left", color=INK)
-    axes.grid(which="major", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=0, labelsize=8.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color("#999999")
 
 
 def _line(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
 
-from geodp.accuracy.areas import BlockError
+from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.interval import Z
 from geodp.grid.grid import Grid
 

@@ -6,7 +6,7 @@ import math
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from geodp.analysis.evaluate.figure import COLOURS, INK, MARKERS, dress
+from geodp.analysis.style import COLOURS, INK, MARKERS, dress
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Comparison

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import BlockError, public_guess, resolution_floor
+from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.interval import Z
+from geodp.accuracy.resolution import public_guess, resolution_floor
 from geodp.accuracy.variance import TreeVariance
 from geodp.analysis.plan.areas import Planned, nodes_of
 from geodp.analysis.plan.settings import Settings, digest_of
@@ -22,7 +23,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import ADD_REMOVE, Budget, Event, budget, rational
+from geodp.privacy.budget import Budget, budget, rational
+from geodp.privacy.event import ADD_REMOVE, Event
 
 PLACES = 16
 """Most places at which an official area is tried, where its error depends on the place."""
@@ -162,8 +164,7 @@ class Plan:
 
     @property
     def floor(self) -> int | None:
-        """See :func:`geodp.accuracy.areas.resolution_floor`; None without a guess of the people
-        too."""
+        """See :func:`geodp.accuracy.resolution.resolution_floor`; None without a guess too."""
         if self.people is None:
             return None
         return resolution_floor(self._errors, self.people, self.grid.size)

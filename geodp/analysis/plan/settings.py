@@ -14,7 +14,8 @@ from typing import Any
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.event import NEIGHBOURS, budget
+from geodp.privacy.budget import budget
+from geodp.privacy.event import NEIGHBOURS
 from geodp.table.counts import CountTable
 
 FORMAT = 1

@@ -134,7 +134,7 @@ def _open(file: Path) -> Ledger:
 
 
 def _cap(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
-    from geodp.privacy.event import rational
+    from geodp.privacy.budget import rational
     from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 
     if rho is not None and epsilon is None and delta is None:

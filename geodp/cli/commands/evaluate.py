@@ -14,12 +14,10 @@ import click
 
 from geodp.cli.inputs import grid_of, named, read, require_known
 from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
-from geodp.cli.output import require_free, write_file
+from geodp.cli.output import _area, _number, _table, require_free, write_file
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from geodp.analysis.evaluate.result import Evaluation
 
 WIDTH = 160
@@ -90,7 +88,7 @@ def evaluate(**options: Any) -> None:
 
     import geodp
     from geodp.analysis.evaluate.evaluate import chosen_methods
-    from geodp.privacy.event import budget
+    from geodp.privacy.budget import budget
 
     spent = budget(options["epsilon"], options["rho"], options["delta"])
     specs = split_specs(options["methods"])
@@ -232,21 +230,3 @@ def _show(found: Evaluation) -> None:
         console.print(table)
     for spec, reason in found.refused.items():
         console.print(f"\nnot run: {spec}: {reason}", markup=False)
-
-
-def _table(title: str, columns: Any) -> Table:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
-def _area(cells: int) -> str:
-    return f"{cells:,}" if cells < 10**7 else f"2^{cells.bit_length() - 1}"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.2f}" if abs(value) < 10_000 else f"{value:,.0f}"

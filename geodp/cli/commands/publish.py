@@ -138,7 +138,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         from geodp.io.folder.staging import require_uninterrupted
         from geodp.kernels.jit import compiling
         from geodp.mechanisms import mechanism
-        from geodp.privacy.event import budget
+        from geodp.privacy.budget import budget
 
         if sys.stderr.isatty():
             stack.enter_context(compiling(_once_said()))
@@ -230,7 +230,7 @@ def _resumed(
     place: StagedRelease, ledger: Ledger | None, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
-    from geodp.accuracy.areas import public_guess
+    from geodp.accuracy.resolution import public_guess
     from geodp.release.publish import charged
     from geodp.release.release import Release
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def report(release: Path, form: str, about: Path | None, output: Path | None) -> None:
     """Explain a written RELEASE from its public card."""
     from geodp.io.verify.readback import public_folder, read_card
-    from geodp.release.report.markdown import markdown, registry_record
+    from geodp.release.report.markdown import markdown
+    from geodp.release.report.registry import registry_record
 
     if (form == "registry") != (about is not None):
         raise UsageError("--format registry and --about FILE.toml go together.")

@@ -26,7 +26,7 @@ from geodp.io.folder.staging import KEPT
 from geodp.io.opening import parse_json
 from geodp.privacy.event import Event
 from geodp.privacy.key import NOISE_FORMAT, digest
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 CELL_BYTES = 16
 HEAD_BYTES = 1 << 16

@@ -16,21 +16,17 @@ from typing import Any
 
 from geodp.errors import OutputError
 from geodp.grid.grid import Grid
+from geodp.io.folder.digest import OWN
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
-from geodp.io.folder.publication import (
-    OWN,
-    RUN,
-    json_text,
-    said_of,
-    write_restricted,
-)
+from geodp.io.folder.publication import RUN, json_text, said_of, write_restricted
 from geodp.io.folder.staged_release import check_publication, listed_at_most, require_space
 from geodp.io.folder.staging import CARD, PARTS_SCHEMA, staged
-from geodp.io.read.hierarchy import regions_file, write_regions
 from geodp.io.write import tables
+from geodp.io.write.geometry import has_geometry
+from geodp.io.write.hierarchy import regions_file, write_regions
 from geodp.io.write.uncertainty import Errors, beside_of
 from geodp.privacy.event import Event
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 LAST_FILES = 5.0
 """Seconds in which a folder that is given up should be gone."""
@@ -144,7 +140,7 @@ class PartsFolder:
         return complete
 
     def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-        located = tables.has_geometry(self.grid)
+        located = has_geometry(self.grid)
         columns = [*tables.column_names(self.grid, self.name, beside_of(card))]
         listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
         return {

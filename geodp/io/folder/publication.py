@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -13,20 +12,19 @@ from typing import Any
 from geodp import progress
 from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
+from geodp.io.folder.digest import OWN, release_id
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.staging import CARD
-from geodp.io.read.hierarchy import regions_file, write_regions
 from geodp.io.write import geotiff, qgis_style, tables
 from geodp.io.write.areas import file_names, write_areas
-from geodp.io.write.csv import is_marked
+from geodp.io.write.csv import is_marked, write_csv
 from geodp.io.write.fonts import families
+from geodp.io.write.geometry import has_geometry
+from geodp.io.write.hierarchy import regions_file, write_regions
 from geodp.io.write.picture import why_no_picture, write_png
 from geodp.io.write.uncertainty import Errors, names_of, standard_error_of
 from geodp.privacy.event import Event
-from geodp.table.counts import ReleasedTable
-
-OWN = ("name", "release_id", "files", "left_out")
-"""What `write_public` adds to the card."""
+from geodp.table.released import ReleasedTable
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
 
@@ -53,22 +51,6 @@ class _Files:
             what += "; begins with the byte order mark of UTF-8"
         entry = {"name": name, "media_type": media_type, "what": what, **more, "sha256": digest}
         self.listed.append(entry)
-
-
-def release_id(csv_file: Path, card: dict[str, Any]) -> str:
-    """First 16 hexadecimal digits of the SHA-256 over the CSV file and the card as given.
-
-    Parameters
-    ----------
-    csv_file : Path
-    card : dict
-        With or without what `write_public` adds.
-    """
-    given = {key: value for key, value in card.items() if key not in OWN}
-    with csv_file.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    digest.update(json.dumps(given, sort_keys=True).encode())
-    return digest.hexdigest()[:16]
 
 
 def write_public(
@@ -113,7 +95,7 @@ def _write_tables(
     listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
     rows = f"one row for every cell {listed}; cells of the domain that are not listed are 0"
     said = {**_values_in_words(card), **_columns_in_words(grid)}
-    tables.write_csv(table, folder / f"{name}.csv", name=name, errors=errors)
+    write_csv(table, folder / f"{name}.csv", name=name, errors=errors)
     files.add(
         f"{name}.csv",
         "text/csv; charset=utf-8; header=present",
@@ -124,7 +106,7 @@ def _write_tables(
     )
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
     identity = release_id(folder / f"{name}.csv", card)
-    located = tables.has_geometry(grid)
+    located = has_geometry(grid)
     about = said_of(table.event, card, name, identity)
     tables.write_parquet(
         table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about

@@ -21,9 +21,10 @@ from geodp.io.folder.staging import KEPT, require_free, require_own, staged
 from geodp.io.write import tables
 from geodp.io.write.areas import file_names
 from geodp.io.write.fonts import families
+from geodp.io.write.geometry import projjson
 from geodp.io.write.picture import require_drawable, why_no_picture
 from geodp.io.write.uncertainty import Errors
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 LONGEST_NAME = 200
 """Bytes: file systems take 255, endings included."""
@@ -193,7 +194,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     tables.column_names(grid, name)
     file_names(grid, name)
     for place in grid.places:
-        tables.projjson(place.crs)
+        projjson(place.crs)
     require_free(path, overwrite=overwrite)
     require_own(path)
     if why_no_picture(grid) is None:

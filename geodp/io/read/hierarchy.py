@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,23 +13,21 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, Regions
-from geodp.grid.lattice import Lattice
+from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
 from geodp.io.read import fields
 from geodp.io.read.columns import Rows, Table, batches, find_column, open_tables
 from geodp.io.read.sources import FilePath
-from geodp.io.write.csv import encoding_for
-from geodp.io.write.tables import parse_codes
-
-MOST_CELLS = 1 << 26
-"""Most cells that the codes of a table may stand for."""
 
 BACKWARDS = (
     "Columns {finer} and {coarser}: every region of the second holds one of the first only, and "
     "the same ones come again and again. After the cell's code comes the finest level, the "
     "coarsest last; name the columns in this order (--regions-columns, columns=)."
 )
+
+MOST_CELLS = 1 << 26
+"""Most cells that the codes of a table may stand for."""
 
 
 def read_regions(
@@ -203,29 +199,3 @@ def _coarser(place: Lattice, texts: NDArray[Any]) -> Blocks:
         assert place.system is not None
         rule = f"the code is none of {place.system.name} or of a coarser level of its system."
         raise CodeError(error.position, rule) from None
-
-
-def regions_file(name: str) -> str:
-    """Name of the file in a release's public folder that holds its table of regions."""
-    return f"{name}.regions.csv"
-
-
-def write_regions(regions: Regions, grid: Grid, path: str | Path) -> None:
-    """Write a table of regions as :func:`read_regions` reads it: in key order, UTF-8.
-
-    Parameters
-    ----------
-    regions : Regions
-    grid : Grid
-        Of one map, whose cells they hold.
-    path : path
-
-    Raises OSError where the file cannot be written.
-    """
-    levels = regions.levels[::-1]
-    columns = [grid.places[0].format(*regions.cell), *(regions.labels(level) for level in levels)]
-    texts = "".join([*levels, *(code for codes in regions.codes for code in codes)])
-    with open(path, "w", encoding=encoding_for(texts), newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([CELL, *levels])
-        rows.writerows(zip(*(column.tolist() for column in columns), strict=True))

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system, infer_jis_level
 from geodp.io.read import fields
-from geodp.io.read.columns import ParquetTable, Table, open_tables
+from geodp.io.read.columns import Table, open_tables
 from geodp.io.read.delimited import TextTable, is_name
+from geodp.io.read.parquet import ParquetTable
 from geodp.io.read.raster import opened
 from geodp.io.read.sources import FilePath, kind_of
 

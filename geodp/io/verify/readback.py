@@ -23,17 +23,19 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import RegionOrder
-from geodp.grid.lattice import Lattice, crs_text
+from geodp.grid.lattice import Lattice, crs_text, parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.staging import CARD, PARTS_SCHEMA, SCHEMA
 from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
-from geodp.io.read.hierarchy import read_regions, regions_file
+from geodp.io.read.hierarchy import read_regions
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
+from geodp.io.write.hierarchy import regions_file
 from geodp.io.write.uncertainty import beside_of
 from geodp.privacy.event import Event
-from geodp.table.counts import Counts, ReleasedTable
+from geodp.table.counts import Counts
+from geodp.table.released import ReleasedTable
 
 BROKEN = (
     GeodpError,
@@ -272,7 +274,7 @@ def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
     for number, place in enumerate(grid.places):
-        yield from tables.parse_codes(place, texts_of(rows.column(number)))
+        yield from parse_codes(place, texts_of(rows.column(number)))
     for axis in range(len(grid.extents)):
         yield rows[f"axis{axis}"].to_numpy()
     for attribute in grid.attributes:

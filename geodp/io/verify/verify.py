@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import areas_of
 from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
-from geodp.io.crs import same_crs, same_geo_metadata
+from geodp.io.crs import same_crs
+from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.folder.parts import parts_id
-from geodp.io.folder.publication import release_id
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.readback import (
@@ -44,8 +44,9 @@ from geodp.io.verify.readback import (
 from geodp.io.verify.tileset import Tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
+from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW, Intervals, standard_error_of
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 __all__ = ["Check", "read_release_table", "verify"]
 
@@ -350,7 +351,7 @@ def _ask_coordinates(folder: Path, card: dict[str, Any]) -> str:
 
 def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
     grid = grid_of(card["domain"])
-    if not tables.has_geometry(grid):
+    if not has_geometry(grid):
         return "none: the grid lies nowhere on the Earth"
     for path in parquet_files(folder, card):
         file = open_parquet(path)
@@ -360,7 +361,7 @@ def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
         )
         for batch in file.iter_batches(tables.ROW_GROUP):
             index = index_of(pa.Table.from_batches([batch]), grid)
-            expected = tables.geometry(grid, index)
+            expected = geometry(grid, index)
             for name, column in zip(("geometry", "bbox"), expected, strict=True):
                 require(batch[name].equals(column), f"The column {name} differs from the codes.")
     return "GeoParquet 1.1, outlines equal to the codes' cells"

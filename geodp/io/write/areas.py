@@ -14,7 +14,8 @@ from geodp.accuracy.areas import Areas, levels_above
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write import tables
-from geodp.io.write.csv import write_rows
+from geodp.io.write.csv import write_csv, write_rows
+from geodp.io.write.geometry import has_geometry
 from geodp.io.write.uncertainty import ERROR, Errors, names_of, six_digits
 
 
@@ -60,10 +61,10 @@ def write_areas(
     errors = None if areas.standard_error is None else Errors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
-        tables.write_csv(table, csv, name=name, errors=errors)
+        write_csv(table, csv, name=name, errors=errors)
         tables.write_parquet(table, parquet, name=name, errors=errors, metadata=metadata)
         columns = tables.column_names(table.grid, name, names_of(errors))
-        return list(columns), tables.has_geometry(table.grid)
+        return list(columns), has_geometry(table.grid)
     rows = area_rows(areas, name)
     if areas.standard_error is not None:
         rows = rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))

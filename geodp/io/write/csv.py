@@ -12,6 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+import pyarrow.parquet
+
+from geodp.io.write.tables import _columns, _counted, _nothing, require_released
+from geodp.io.write.uncertainty import Errors
+from geodp.table.released import ReleasedTable
 
 
 def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> None:
@@ -68,3 +73,36 @@ def _csvt_type(field: Any, wide: set[str]) -> str:
     if pa.types.is_string(field.type):
         return "string"
     return "integer" if pa.types.is_integer(field.type) and field.name not in wide else "real"
+
+
+def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | None) -> None:
+    """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
+
+    The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
+    decimals that are read back as the same float64. `encoding_for` says when the file begins with
+    a byte order mark.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    path : Path
+        Ends in ``.csv``.
+    name : str
+        Of the count's column.
+    errors : Errors or None
+        None leaves their columns out.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
+    """
+    require_released(table)
+    grid = table.grid
+    labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
+    rows = (
+        _columns(table, part, index, name, errors)
+        for part, index, _ in _counted(table, "Writing the CSV")
+    )
+    empty = _columns(table, *_nothing(table), name, errors)
+    write_rows(rows, empty.schema, path, texts=labels)

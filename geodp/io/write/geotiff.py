@@ -25,7 +25,7 @@ from geodp.io.opening import open_raster
 from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
 from geodp.io.write.tables import counted, require_released
 from geodp.io.write.uncertainty import ERROR, Errors, names_of
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 CACHE = 128 << 20
 """Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""

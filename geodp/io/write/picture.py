@@ -18,7 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.fonts import OWN, families, without_notes
 from geodp.io.write.frame import Frame
 from geodp.io.write.tables import chunks, counted, require_released
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 DENSITY_LIMITS = (1.0, 20_000.0)
 """Ends of the colours, in counts per square kilometre: public, never taken from the data."""

@@ -14,7 +14,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.tables import chunks
 from geodp.io.write.uncertainty import Intervals
-from geodp.table.counts import Counts, ReleasedTable
+from geodp.table.counts import Counts
+from geodp.table.released import ReleasedTable
 
 BLOCK = 512
 """Side of a tile, and height of the window that is held in memory."""

@@ -13,24 +13,18 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.errors import CodeError, UsageError
+from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
-from geodp.io.write.csv import write_rows
+from geodp.io.write.geometry import SIDES, _sides, geo_metadata, geometry, has_geometry
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
-from geodp.table.counts import Counts, ReleasedTable
+from geodp.table.counts import Counts
+from geodp.table.released import ReleasedTable
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: in key order, a compact piece of the map."""
 
 CHUNK = 4 * ROW_GROUP
 """Rows that are held in memory at a time."""
-
-POINT = [("x", "<f8"), ("y", "<f8")]
-HEADER = [("order", "u1"), ("type", "<u4")]
-POLYGON = np.dtype([*HEADER, ("rings", "<u4"), ("points", "<u4"), ("at", POINT, 5)])
-LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
-"""Well-known binary (OGC 06-103r4) of a rectangle and of a line between two points."""
 
 
 def require_released(table: object) -> None:
@@ -121,39 +115,6 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
     return (*names, *beside)
 
 
-def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | None) -> None:
-    """Write ``path`` (UTF-8, LF, RFC 4180) and its GDAL sidecar ``.csvt`` with the types.
-
-    The sidecar keeps GDAL and QGIS from reading codes as numbers. Real numbers have the fewest
-    decimals that are read back as the same float64. `encoding_for` says when the file begins with
-    a byte order mark.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-    path : Path
-        Ends in ``.csv``.
-    name : str
-        Of the count's column.
-    errors : Errors or None
-        None leaves their columns out.
-
-    Raises
-    ------
-    UsageError
-        The table is no ReleasedTable.
-    """
-    require_released(table)
-    grid = table.grid
-    labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
-    rows = (
-        _columns(table, part, index, name, errors)
-        for part, index, _ in _counted(table, "Writing the CSV")
-    )
-    empty = _columns(table, *_nothing(table), name, errors)
-    write_rows(rows, empty.schema, path, texts=labels)
-
-
 def write_parquet(
     table: ReleasedTable,
     path: Path,
@@ -200,45 +161,6 @@ def write_parquet(
         for part, index, _ in _counted(table, "Writing the Parquet file"):
             rows = _with_geometry(table, part, index, name, errors)
             writer.write_table(rows, row_group_size=ROW_GROUP)
-
-
-def has_geometry(grid: Grid) -> bool:
-    """Whether the rows' places can be drawn: known transforms, and one CRS for all."""
-    places = grid.places
-    return (
-        bool(places)
-        and all(place.transform is not None for place in places)
-        and len({place.crs for place in places}) == 1
-    )
-
-
-def projjson(crs: str | None) -> Any:
-    """A CRS as PROJJSON, plain values; None stays None. UsageError for an unknown one."""
-    from pyproj import CRS
-    from pyproj.exceptions import CRSError
-
-    try:
-        return None if crs is None else CRS.from_user_input(crs).to_json_dict()
-    except CRSError:
-        raise UsageError(f"PROJ does not know the grid's CRS {crs!r}.") from None
-
-
-def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Inverse of ``Lattice.format``: row and column (int64[n] each) of written codes."""
-    if place.system is not None:
-        return place.parse(codes)
-    texts = np.asarray(codes, dtype=np.str_)
-    if not texts.size:  # NumPy 2 does not partition an empty array
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    parts = np.strings.partition(texts, "_")
-    row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
-    different = np.flatnonzero(place.format(row, col) != texts)
-    if different.size:
-        raise CodeError(int(different[0]), "A code must read row_col, as this grid writes it.")
-    return row, col
-
-
-SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
 def rows_of(table: ReleasedTable, name: str) -> Any:
@@ -288,61 +210,3 @@ def _with_geometry(
         return rows
     wkb, covering = geometry(grid, index)
     return rows.append_column("geometry", wkb).append_column("bbox", covering)
-
-
-def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Arrow arrays of the geometries, as WKB, and of their bounding boxes.
-
-    Parameters
-    ----------
-    grid : Grid
-        For which `has_geometry` is true.
-    index : int64[d, n]
-    """
-    boxes = [_sides(grid, index, number) for number in range(len(grid.places))]
-    n = index.shape[1]
-    if len(boxes) == 1:
-        box = boxes[0]
-        shapes = np.zeros(n, POLYGON)
-        shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
-        for corner, (x, y) in enumerate([(0, 1), (2, 1), (2, 3), (0, 3), (0, 1)]):
-            shapes["at"]["x"][:, corner] = box[x]  # counter-clockwise
-            shapes["at"]["y"][:, corner] = box[y]
-    else:
-        shapes = np.zeros(n, LINE)
-        shapes["type"], shapes["points"] = 2, 2
-        for end, (west, south, east, north) in enumerate(boxes):
-            shapes["at"]["x"][:, end] = (west + east) / 2
-            shapes["at"]["y"][:, end] = (south + north) / 2
-        xs, ys = shapes["at"]["x"], shapes["at"]["y"]
-        box = xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)
-    shapes["order"] = 1  # little-endian
-    offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
-    wkb = pa.Array.from_buffers(pa.binary(), n, buffers)
-    return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
-
-
-def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:
-    """West, south, east, north of cells at a place, in its CRS: float64[n] each."""
-    return grid.places[number].edges_at(*index[2 * number : 2 * number + 2])
-
-
-def geo_metadata(grid: Grid) -> dict[str, Any]:
-    """The ``geo`` metadata of GeoParquet 1.1; its bbox is the public domain's."""
-    bounds = np.array([place.bounds for place in grid.places])
-    return {
-        "version": "1.1.0",
-        "primary_column": "geometry",
-        "columns": {
-            "geometry": {
-                "encoding": "WKB",
-                "geometry_types": ["Polygon" if len(grid.places) == 1 else "LineString"],
-                "crs": projjson(grid.places[0].crs),
-                "orientation": "counterclockwise",
-                "edges": "planar",
-                "bbox": [*bounds[:, :2].min(axis=0).tolist(), *bounds[:, 2:].max(axis=0).tolist()],
-                "covering": {"bbox": {side: ["bbox", side] for side in SIDES}},
-            }
-        },
-    }

@@ -21,15 +21,11 @@ from geodp.mechanisms.base import (
     released_dense,
     stage_query,
 )
-from geodp.mechanisms.central.ugrid import (
-    LEAST,
-    counted,
-    noisy_total,
-    plane_refusal,
-)
+from geodp.mechanisms.trees.plane import LEAST, counted, noisy_total, plane_refusal
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 Reals = NDArray[np.float64]
 

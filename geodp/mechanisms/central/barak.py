@@ -25,7 +25,8 @@ from geodp.mechanisms.base import (
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 MOST_COEFFICIENTS = 1 << 16
 """Their number is the sensitivity; beyond, no budget below 1 has noise that geodp can draw."""

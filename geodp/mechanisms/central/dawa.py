@@ -24,7 +24,8 @@ from geodp.mechanisms.base import (
 )
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 MOST_KEYS = 1 << 20
 """Most keys of a domain that the method takes: the costs of its intervals have 176 MB then."""

@@ -20,7 +20,8 @@ from geodp.privacy.noise.geometric import LIMIT, Geometric, Interval
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import exp_interval
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 MOST_PASSING = 1 << 26
 """Most empty cells that may be expected to pass."""

@@ -26,7 +26,8 @@ from geodp.mechanisms.base import (
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 FINEST_SCALE = 4096
 """The lattice of real-valued noise is as fine as keeps the scale, in its steps, below this."""

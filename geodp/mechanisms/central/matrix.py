@@ -32,7 +32,8 @@ from geodp.mechanisms.trees.strategies import (
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 MOST_KEYS = 1024
 """Most keys of a domain: choosing a strategy for them takes seconds and 100 MiB."""

@@ -32,7 +32,8 @@ from geodp.mechanisms.trees.least_squares import (
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 LINEAR = (
     "None but the inverse transform: every value and every sum is unbiased, negative counts stay "

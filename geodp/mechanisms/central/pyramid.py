@@ -21,7 +21,8 @@ from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkag
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 SMALL = 1 << 10
 """On fewer keys a heavy total costs the blocks below it more than it gives them."""

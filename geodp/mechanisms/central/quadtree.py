@@ -31,7 +31,8 @@ from geodp.mechanisms.trees.least_squares import (
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 CUBE_ROOTS = (1_000_000, 1_259_921, 1_587_401)
 """``2**(j / 3)`` for j = 0, 1, 2, in millionths."""

@@ -17,7 +17,8 @@ from geodp.mechanisms.trees import attributes, made_up, refinement, shrinkage
 from geodp.mechanisms.trees.refinement import Noise, binary, refine
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, prod
+from math import isqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import (
-    MOST_CELLS,
     PUBLIC_DOMAIN,
     PURE,
     Mechanism,
@@ -22,51 +20,11 @@ from geodp.mechanisms.base import (
     released_dense,
     stage_query,
 )
+from geodp.mechanisms.trees.plane import LEAST, counted, noisy_total, plane_refusal, split
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
-from geodp.table.counts import CountTable, ReleasedTable
-
-LEAST = 10
-"""Fewest blocks per axis, unless the axis has fewer cells."""
-
-
-def split(size: int, parts: int) -> NDArray[np.int64]:
-    """Part of every index of an axis cut into parts as equal as can be: int64[size].
-
-    Part k starts at index ``floor(k * size / parts)``.
-
-    Examples
-    --------
-    >>> split(7, 3)
-    array([0, 0, 1, 1, 2, 2, 2])
-    """
-    return ((np.arange(size) + 1) * parts - 1) // size
-
-
-def counted(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """People of every block, exactly: int64[n]; ``block`` has the grid's shape."""
-    sums = np.zeros(n, np.int64)
-    np.add.at(sums, block[tuple(table.grid.decode(table.key))], table.count)
-    return sums
-
-
-def noisy_total(table: CountTable, event: Event, key: NoiseKey, share: Fraction) -> int:
-    """The number of people, from stage 0 and a share of the budget; at least 0."""
-    noisy = add_noise(table.count.sum(keepdims=True), key, 0, event.scale / share)
-    return max(int(noisy[0]), 0)
-
-
-def plane_refusal(name: str, grid: Grid) -> str | None:
-    """Why a method that works on the whole box of two axes cannot take a grid."""
-    if len(grid.shape) != 2:
-        axes = len(grid.shape)
-        return f"{name} cuts a map into blocks, and takes two axes; this grid has {axes}."
-    if (cells := prod(grid.shape)) > MOST_CELLS:
-        return (
-            f"{name} works on every cell of the rectangle around the domain, and takes at most "
-            f"{MOST_CELLS:,} cells; this one has {cells:,}."
-        )
-    return None
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from geodp.mechanisms.base import (
 )
 from geodp.privacy.event import Event, Guarantee
 from geodp.privacy.key import NoiseKey
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True)

@@ -304,3 +304,17 @@ def _squares(prefix: Reals, start: NDArray[np.int64], stop: NDArray[np.int64], w
     head = prefix[np.minimum(first * width, stop)] - prefix[start]
     tail = np.where(within, 0.0, prefix[stop] - prefix[last * width])
     return np.asarray((head**2 + middle + tail**2) / width**2, np.float64)
+
+
+CONSISTENT = (
+    "Consistency: noisy counts of all nodes are averaged by least squares; unbiased, and every "
+    "node's count is the sum of its children."
+)
+
+
+def without_negatives(levels: list[Reals], fanouts: tuple[int, ...]) -> Reals:
+    """Leaves, 0 wherever the leaf or a node above it is estimated at 0 or below."""
+    kept = levels[0] > 0
+    for level, fanout in zip(levels[1:], fanouts, strict=True):
+        kept = np.repeat(kept, fanout) & (level > 0)
+    return np.where(kept, levels[-1], 0.0)

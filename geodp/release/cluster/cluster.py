@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.areas import public_guess
+from geodp.accuracy.resolution import public_guess
 from geodp.errors import UsageError
 from geodp.io.folder.parts import about, check_parts, part_path, write_parts
 from geodp.io.write import tiles
@@ -28,7 +28,7 @@ from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
 from geodp.release.publish import agreed, outline, warn_of
 from geodp.release.release import Release
-from geodp.table.counts import ReleasedTable
+from geodp.table.released import ReleasedTable
 
 __all__ = ["Partitions", "join", "publish", "write"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.publication import OWN
+from geodp.io.folder.digest import OWN
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.folder.staging import SCHEMA
 from geodp.io.verify.verify import read_release_table, verify

@@ -20,8 +20,8 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.cluster import tasks
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile, key_file
-from geodp.release.identity import streamed_digest
-from geodp.release.publish import charged, release_key
+from geodp.release.identity import release_key, streamed_digest
+from geodp.release.publish import charged
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import require_rows

@@ -25,7 +25,8 @@ from geodp.mechanisms.central.partitioned import Cut, Roots, Subtrees
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile
 from geodp.release.release import Release
-from geodp.table.counts import Cells, ReleasedTable, coalesced
+from geodp.table.counts import Cells, coalesced
+from geodp.table.released import ReleasedTable
 from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
 

@@ -14,7 +14,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.privacy.event import event
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 from tests.grids import half, regions_of
 from tests.reference import evaluate as reference
 

@@ -13,8 +13,8 @@ from geodp.errors import UsageError, VerificationError
 from geodp.grid.codes import JISMesh
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.publication import release_id
 from geodp.io.verify.verify import Check, read_release_table, verify
 from geodp.io.write import picture
 from geodp.release.release import intervals_of

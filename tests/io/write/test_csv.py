@@ -18,7 +18,7 @@ from geodp.io.read.mask import read_mask
 from geodp.io.read.table import read_table
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table, verify
-from geodp.io.write.tables import write_csv
+from geodp.io.write.csv import write_csv
 from geodp.io.write.uncertainty import Errors
 from geodp.release.release import Release
 from tests.io.write.test_writers import GRIDS, KANTO, released

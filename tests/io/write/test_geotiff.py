@@ -12,7 +12,8 @@ from geodp.io.write import frame, geotiff, picture, pixels, qgis_style, tables
 from geodp.io.write.frame import Frame, cell_size
 from geodp.io.write.uncertainty import BESIDE
 from geodp.release.release import Release
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
 
 

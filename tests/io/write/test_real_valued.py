@@ -23,7 +23,8 @@ from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
 from geodp.release.report.about import About
-from geodp.release.report.markdown import markdown, registry_record
+from geodp.release.report.markdown import markdown
+from geodp.release.report.registry import registry_record
 from tests.io.verify.test_verify import card_of, failures, rewrite, seal, with_column
 from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO

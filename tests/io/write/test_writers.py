@@ -16,13 +16,15 @@ import shapely
 
 import geodp
 from geodp.errors import OutputError, UsageError
+from geodp.grid.lattice import parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder import publication
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import geotiff, picture, tables
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.release.release import Release
-from geodp.table.counts import Cells, CountTable, ReleasedTable
+from geodp.table.counts import Cells, CountTable
+from geodp.table.released import ReleasedTable
 
 KANTO = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
 LAEA = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
@@ -113,7 +115,7 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     source = released(KANTO).table
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: tables.write_csv(table, path, name="p", errors=None),
+        "csv": lambda: csv.write_csv(table, path, name="p", errors=None),
         "parquet": lambda: tables.write_parquet(table, path, name="p", errors=None, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
         "png": lambda: picture.write_png(table, path, name="p", card={}),
@@ -197,7 +199,7 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     centre = ["x", "y"] if name in ("south", "unnamed") else []
     labels = [a.name for a in grid.attributes]
     assert list(rows[0]) == ["code", *centre, *labels, "population", *BESIDE]
-    index = [tables.parse_codes(grid.places[0], [row["code"] for row in rows])]
+    index = [parse_codes(grid.places[0], [row["code"] for row in rows])]
     index += [[[a.labels.index(row[a.name]) for row in rows]] for a in grid.attributes]
     key = grid.encode(np.concatenate(index))
     assert (key == release.table.key).all()

@@ -13,7 +13,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.base import laplace_noise
-from geodp.mechanisms.central.hay import Branching, Hay, _average_error, _splits
+from geodp.mechanisms.central.hay import Hay
+from geodp.mechanisms.central.hb import Branching, _average_error, _splits
 from geodp.mechanisms.trees.least_squares import (
     MOST_UNALIGNED,
     Tree,

@@ -17,7 +17,8 @@ from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
 from tests.reference import topdown as reference
 from tests.strategies import binary_tables, secrets, shaped_tables
 

@@ -17,7 +17,8 @@ from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.report.about import About
-from geodp.release.report.markdown import markdown, registry_record
+from geodp.release.report.markdown import markdown
+from geodp.release.report.registry import registry_record
 
 TEXT = {"type": "string", "minLength": 1}
 

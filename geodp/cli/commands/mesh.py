@@ -1,0 +1,89 @@
+"""geodp mesh."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import click
+
+from geodp.errors import InputError, UsageError
+
+
+@click.group()
+def mesh() -> None:
+    """Cell codes of JIS X 0410 and INSPIRE grids to and from coordinates."""
+
+
+@mesh.command()
+@click.option("--grid", "spec", required=True, help="jis:half, inspire:1km ...")
+@click.argument("coordinates", nargs=-1, type=float)
+def encode(spec: str, coordinates: tuple[float, ...]) -> None:
+    """Print the code of the cell at every X Y (longitude latitude, or easting northing).
+
+    Without COORDINATES, reads lines of X Y or X,Y from standard input.
+    """
+    from geodp.errors import CodeError
+    from geodp.grid.codes import code_system
+
+    numbers = list(coordinates) or _numbers(sys.stdin.read())
+    if len(numbers) % 2:
+        raise UsageError("Coordinates come in pairs: X Y, longitude before latitude.")
+    system = code_system(spec)
+    try:
+        row, col = system.locate(numbers[::2], numbers[1::2])
+        codes = system.format(row, col)
+    except CodeError as error:
+        raise InputError(f"Pair {error.position + 1}: {error.rule}") from None
+    for code in codes:
+        click.echo(str(code))
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise InputError("Standard input must hold numbers: X Y, one pair a line.") from None
+
+
+@mesh.command()
+@click.option("--grid", "spec", help="Default: from the code, where it is unambiguous.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.argument("codes", nargs=-1)
+def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
+    """Print west, south, east, north of the cell of every CODE.
+
+    Without CODES, reads them from standard input.
+    """
+    from geodp.errors import CodeError
+    from geodp.grid.codes import code_system
+
+    rows = []
+    for position, code in enumerate(codes or sys.stdin.read().split()):
+        try:
+            system = code_system(spec or _grid_of_code(code))
+            row, col = system.parse([code])
+        except CodeError as error:
+            raise InputError(f"Code {position + 1}: {error.rule}") from None
+        south, west = (
+            system.origin[i] + int(at[0]) * system.step[i] for i, at in ((0, row), (1, col))
+        )
+        north, east = south + system.step[0], west + system.step[1]
+        box = [float(edge) for edge in (west, south, east, north)]
+        rows.append({"code": code, "grid": system.name, "crs": system.crs, "bounds": box})
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for entry in rows:
+        click.echo(f"{entry['code']}  " + " ".join(f"{edge:.10f}" for edge in entry["bounds"]))
+
+
+def _grid_of_code(code: str) -> str:
+    """Name of the code system of a code; CodeError where it is not certain."""
+    from geodp.grid.codes import infer_jis_level
+
+    inspire = re.match(r"CRS3035RES(\d+)mN|(\d+k?m)N", code)
+    if inspire:
+        return f"inspire:{inspire.group(1) or inspire.group(2)}"
+    return f"jis:{infer_jis_level(code)}"

@@ -1,0 +1,40 @@
+"""geodp methods."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def methods(as_json: bool) -> None:
+    """List the methods that publish and evaluate take, with their settings."""
+    from dataclasses import fields
+
+    from geodp.mechanisms import METHODS
+    from geodp.mechanisms.base import written
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": m.name,
+            "title": m.title,
+            "settings": {f.name: written(getattr(m, f.name)) for f in fields(m)},
+            "whole": m.whole,
+            "nonnegative": m.nonnegative,
+            "guarantee": m.guarantee.variant,
+            "citation": m.citation,
+        }
+        for m in METHODS.values()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return
+    width = max(map(len, METHODS))
+    for row in rows:
+        click.echo(f"{row['name']:<{width}}  {row['title']}")
+        if row["settings"]:
+            listed = ", ".join(f"{n}={v}" for n, v in row["settings"].items())
+            click.echo(f"{'':<{width}}  settings: {listed}")

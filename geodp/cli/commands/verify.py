@@ -1,0 +1,30 @@
+"""geodp verify."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from geodp.errors import VerificationError, printable
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def verify(release: Path, as_json: bool) -> None:
+    """Check that a written RELEASE agrees with itself; exit code 3 if not."""
+    from geodp.io.verify.verify import verify as run
+    from geodp.release.release import intervals_of
+
+    checks = run(release, intervals_of)
+    if as_json:
+        rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
+        click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
+    else:
+        for c in checks:
+            click.echo(f"{'ok    ' if c.ok else 'FAILED'}  {c.name}: {printable(c.detail)}")
+    failed = [c.name for c in checks if not c.ok]
+    if failed:
+        raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")

@@ -1,0 +1,122 @@
+"""Geometry of cells in GeoParquet: points, squares, and lines between two places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io.crs import same_crs
+
+POINT = [("x", "<f8"), ("y", "<f8")]
+
+
+HEADER = [("order", "u1"), ("type", "<u4")]
+
+
+POLYGON = np.dtype([*HEADER, ("rings", "<u4"), ("points", "<u4"), ("at", POINT, 5)])
+
+
+LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
+"""Well-known binary (OGC 06-103r4) of a rectangle and of a line between two points."""
+
+
+def has_geometry(grid: Grid) -> bool:
+    """Whether the rows' places can be drawn: known transforms, and one CRS for all."""
+    places = grid.places
+    return (
+        bool(places)
+        and all(place.transform is not None for place in places)
+        and len({place.crs for place in places}) == 1
+    )
+
+
+def projjson(crs: str | None) -> Any:
+    """A CRS as PROJJSON, plain values; None stays None. UsageError for an unknown one."""
+
+    try:
+        return None if crs is None else CRS.from_user_input(crs).to_json_dict()
+    except CRSError:
+        raise UsageError(f"PROJ does not know the grid's CRS {crs!r}.") from None
+
+
+SIDES = ("xmin", "ymin", "xmax", "ymax")
+
+
+def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
+    """Arrow arrays of the geometries, as WKB, and of their bounding boxes.
+
+    Parameters
+    ----------
+    grid : Grid
+        For which `has_geometry` is true.
+    index : int64[d, n]
+    """
+    boxes = [_sides(grid, index, number) for number in range(len(grid.places))]
+    n = index.shape[1]
+    if len(boxes) == 1:
+        box = boxes[0]
+        shapes = np.zeros(n, POLYGON)
+        shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
+        for corner, (x, y) in enumerate([(0, 1), (2, 1), (2, 3), (0, 3), (0, 1)]):
+            shapes["at"]["x"][:, corner] = box[x]  # counter-clockwise
+            shapes["at"]["y"][:, corner] = box[y]
+    else:
+        shapes = np.zeros(n, LINE)
+        shapes["type"], shapes["points"] = 2, 2
+        for end, (west, south, east, north) in enumerate(boxes):
+            shapes["at"]["x"][:, end] = (west + east) / 2
+            shapes["at"]["y"][:, end] = (south + north) / 2
+        xs, ys = shapes["at"]["x"], shapes["at"]["y"]
+        box = xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)
+    shapes["order"] = 1  # little-endian
+    offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
+    wkb = pa.Array.from_buffers(pa.binary(), n, buffers)
+    return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
+
+
+def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:
+    """West, south, east, north of cells at a place, in its CRS: float64[n] each."""
+    return grid.places[number].edges_at(*index[2 * number : 2 * number + 2])
+
+
+def geo_metadata(grid: Grid) -> dict[str, Any]:
+    """The ``geo`` metadata of GeoParquet 1.1; its bbox is the public domain's."""
+    bounds = np.array([place.bounds for place in grid.places])
+    return {
+        "version": "1.1.0",
+        "primary_column": "geometry",
+        "columns": {
+            "geometry": {
+                "encoding": "WKB",
+                "geometry_types": ["Polygon" if len(grid.places) == 1 else "LineString"],
+                "crs": projjson(grid.places[0].crs),
+                "orientation": "counterclockwise",
+                "edges": "planar",
+                "bbox": [*bounds[:, :2].min(axis=0).tolist(), *bounds[:, 2:].max(axis=0).tolist()],
+                "covering": {"bbox": {side: ["bbox", side] for side in SIDES}},
+            }
+        },
+    }
+
+
+def same_geo_metadata(written: Any, grid: Grid) -> bool:
+    """Whether GeoParquet's ``geo`` metadata are those of a grid, but for words of its CRS."""
+    found, found_crs = _apart(written)
+    expected, _ = _apart(geo_metadata(grid))
+    return found == expected and same_crs(found_crs, grid.places[0].crs)
+
+
+def _apart(metadata: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The metadata without the CRS of their one column, and this CRS."""
+    column = dict(metadata["columns"]["geometry"])
+    crs = column.pop("crs")
+    return {**metadata, "columns": {**metadata["columns"], "geometry": column}}, crs

@@ -1,0 +1,42 @@
+"""Counts after the noise: what writers take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.privacy.event import Event
+from geodp.table.counts import Cells, Counts
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable(Cells):
+    """Counts that a mechanism has made public: whole or real numbers, some perhaps negative.
+
+    Attributes
+    ----------
+    count : int64[m] or float64[m]
+        Finite and not 0; read-only.
+    event : Event
+        What was spent on it, and under which guarantee.
+    """
+
+    count: Counts = field(repr=False)
+    event: Event
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        kind = self.count.dtype
+        if (
+            kind not in (np.int64, np.float64)
+            or not (np.isfinite(self.count) & (self.count != 0)).all()
+        ):
+            raise UsageError("Released counts must be int64 or float64, finite and not 0.")
+
+    @property
+    def total(self) -> int | float:
+        """Sum of all released counts."""
+        total: int | float = self.count.sum().item()
+        return total
