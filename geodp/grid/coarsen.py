@@ -13,7 +13,6 @@ from geodp.grid.codes import CodeSystem, JISMesh, code_system
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import mask_of_blocks
-from geodp.table.counts import CountTable
 
 LARGEST_MASK = 1 << 26
 """Most cells of a mask that is made coarser, one by one."""
@@ -78,18 +77,6 @@ class Coarsening:
             for axis in (0, 1):
                 found[2 * number + axis] = (index[2 * number + axis] + first[axis]) // self.side
         return found
-
-    def table(self, table: CountTable) -> CountTable:
-        """Confidential counts summed to coarser cells; what bounds a person's part stays."""
-        key = self.grid.encode(self.index(self.fine.decode(table.key)))
-        return CountTable.from_keys(
-            self.grid,
-            key,
-            table.count,
-            bound=table.bound,
-            enforced=table.enforced,
-            reading=table.reading,
-        )
 
     def _mask(self, mask: Mask) -> Mask:
         """The coarser cells that hold a cell of the mask."""

@@ -1,150 +1,271 @@
-"""The house has floors, and imports go down only."""
+"""The house has floors, and imports go down only: one table, one test that lists what breaks it."""
 
 import ast
+import sys
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "geodp"
+import geodp
 
-FLOORS = [
-    ("ground", ("_jit", "errors", "kernels", "progress", "stopping", "workspace")),
-    (
-        "nouns",
-        (
-            "accounting",
-            "accounts",
-            "areas",
-            "axes",
-            "books",
-            "cell_interval",
-            "chain",
-            "coarser",
-            "contribution",
-            "domain",
-            "domains",
-            "edges",
-            "grid",
-            "gridcode",
-            "haar",
-            "interval",
-            "keyfile",
-            "lattice",
-            "ledger",
-            "loss",
-            "noise",
-            "office",
-            "optimise",
-            "neighbours",
-            "order",
-            "randomness",
-            "reading",
-            "region",
-            "regions",
-            "table",
-            "totals",
-            "tree",
-            "uneven",
-            "variance",
-        ),
+PACKAGE = Path(geodp.__file__).parent
+ROOT = Path(__file__).parents[2]
+
+GROUND = "errors progress"
+FLOORS = {
+    # What of geodp a place may import beside itself and the ground.
+    "errors": "",
+    "progress": "",
+    "kernels": "",
+    "grid": "kernels",
+    "privacy": "kernels",
+    "table": "grid privacy kernels",
+    "accuracy": "table grid privacy kernels",
+    "mechanisms/base": "accuracy table grid privacy kernels",
+    "mechanisms/measure": "mechanisms/base accuracy table grid privacy kernels",
+    "mechanisms/trees": "mechanisms/measure mechanisms/base accuracy table grid privacy kernels",
+    "mechanisms/central": (
+        "mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
     ),
-    ("rooms", ("io", "mechanisms")),
-    (
-        "sentence",
-        ("card", "distributed", "evaluation", "identity", "planning", "publisher", "release"),
+    "mechanisms": (
+        "mechanisms/central mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
     ),
-    ("doors", ("__init__", "__main__", "cli", "plot", "plot_plan", "report")),
-]
-FLOOR = {name: number for number, (_, names) in enumerate(FLOORS) for name in names}
+    "io": "",
+    "io/opening": "",
+    "io/crs": "grid",
+    "io/read": "io/opening io/crs accuracy table grid privacy kernels",
+    "io/write": "io/opening io/crs accuracy table grid privacy kernels",
+    "io/folder": "io/write io/opening accuracy table grid privacy kernels",
+    "io/verify": "io/folder io/read io/write io/opening io/crs accuracy table grid privacy kernels",
+    "release/report": "privacy table",
+    "release/cluster": "release mechanisms io accuracy table grid privacy kernels",
+    "release": "release/report mechanisms io accuracy table grid privacy kernels",
+    "analysis": "",
+    "analysis/style": "",
+    "analysis/plan": "analysis/style release mechanisms io accuracy table grid privacy kernels",
+    "analysis/evaluate": "analysis/style release mechanisms io accuracy table grid privacy kernels",
+    "cli": "cli/commands analysis release mechanisms io accuracy table grid privacy kernels",
+    "cli/commands": "cli analysis release mechanisms io accuracy table grid privacy kernels",
+    "__main__": "cli",
+    "": "",
+}
+"""A place is a package, or a file of one that stands alone; the longest name that fits counts.
+
+Whoever may import a package may import all places in it. The faces, which import their own
+package only, are the exception: ``geodp`` itself imports lazily, by text.
+"""
+
+OUTSIDE = {
+    # Where a library may be imported, and where inside functions only: it is slow or heavy there.
+    "numpy": ("kernels grid privacy table accuracy mechanisms io release analysis", "cli"),
+    "numba": ("kernels", "cli"),
+    "llvmlite": ("kernels", ""),
+    "platformdirs": ("kernels", ""),
+    "click": ("cli", ""),
+    "rich": ("", "cli progress"),
+    "pyarrow": ("io", ""),
+    "rasterio": ("io/read/raster io/write io/verify release/cluster", "io cli"),
+    "pyproj": ("io", "grid cli"),
+    "shapely": ("", "grid io/read analysis"),
+    "scipy": ("", "mechanisms analysis"),
+    "matplotlib": ("", "io/write analysis"),
+    "pyogrio": ("", "io/read"),
+    "distributed": ("", "release/cluster"),
+}
+
+FACES = {"__init__", "analysis/plan/__init__", "release/cluster/__init__"}
+"""Files that do nothing but offer names of other files."""
+
+MOST_LINES, MOST_ENTRIES, MOST_FILES = 400, 12, 18
 
 
-def room_of(module: str) -> str:
-    """The first name under ``geodp``."""
-    return module.split(".")[1] if "." in module else "__init__"
+@dataclass(frozen=True)
+class Import:
+    """One import of a source: the module, and whether it is made when a function is called."""
+
+    module: str
+    inside: bool
 
 
-def imports(source: str) -> list[str]:
-    """Every geodp module that a source imports, also inside functions; not for type checks."""
-    found = []
+def name_of(path: Path, package: Path = PACKAGE) -> str:
+    """``io/read/mesh`` of that file, ``io/read`` of its package's ``__init__``."""
+    parts = path.relative_to(package).with_suffix("").parts
+    return "/".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def place_of(name: str) -> str | None:
+    """The place of a module by its name: the longest that holds it; None on no floor."""
+    parts = name.split("/") if name else []
+    for n in range(len(parts), 0, -1):
+        if "/".join(parts[:n]) in FLOORS:
+            return "/".join(parts[:n])
+    return None if name else ""
+
+
+def imports(source: str, names: set[str]) -> list[Import]:
+    """All that a source imports, also inside functions and by text; not for type checks."""
     tree = ast.parse(source)
-    type_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
+    passed, inside = set(), set()
     for node in ast.walk(tree):
-        if id(node) in type_only:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            passed.update(id(inner) for inner in ast.walk(node))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside.update(id(inner) for inner in ast.walk(node))
+    found = []
+    for node in ast.walk(tree):
+        modules: list[str] = []
+        if id(node) in passed:
             continue
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-            found += [name for name in names if name == "geodp" or name.startswith("geodp.")]
+            modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
-            texts = [a.value for a in node.args if isinstance(a, ast.Constant)]
-            found += [text for text in texts if str(text).startswith("geodp")]
+            modules = [a.value for a in node.args if isinstance(a, ast.Constant)]
         elif isinstance(node, ast.ImportFrom) and node.level:
-            found.append("geodp.relative")
-        elif isinstance(node, ast.ImportFrom) and node.module == "geodp":
-            found += [f"geodp.{alias.name}" for alias in node.names if alias.name != "__version__"]
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("geodp."):
-            found.append(str(node.module))
+            modules = ["geodp.relative"]
+        elif isinstance(node, ast.ImportFrom):
+            own = str(node.module)
+            for alias in node.names:
+                full = f"{own}.{alias.name}"
+                is_module = full.removeprefix("geodp.").replace(".", "/") in names
+                if own == "geodp" and alias.name == "__version__":
+                    continue
+                modules.append(full if is_module or own == "geodp" else own)
+        found += [Import(module, id(node) in inside) for module in modules]
     return found
 
 
-def violations(room: str, source: str) -> list[str]:
-    """Imports of ``source``, which stands in ``room``, that do not go down."""
-    bad = []
-    for module in imports(source):
-        target = room_of(module)
-        if target not in FLOOR:
-            bad.append(f"{room} imports {module}, which stands on no floor")
-        elif FLOOR[target] > FLOOR[room]:
-            bad.append(f"{room} imports {module}, a floor above")
-        elif target != room and FLOORS[FLOOR[room]][0] == "rooms" and FLOOR[target] == FLOOR[room]:
-            bad.append(f"{room} imports {module}, another room")
+def may(place: str, target: str) -> bool:
+    """Whether one place may import another of geodp."""
+    allowed = [*FLOORS[place].split(), *GROUND.split()]
+    return target == place or any(target == one or target.startswith(f"{one}/") for one in allowed)
+
+
+def allows_outside(name: str, library: str, inside: bool) -> bool:
+    """Whether a file may import a library of others there."""
+    everywhere, within = OUTSIDE[library]
+    places = [*everywhere.split(), *(within.split() if inside else [])]
+    return any(name == place or name.startswith(f"{place}/") for place in places)
+
+
+def wrong_imports(name: str, source: str, names: set[str]) -> list[str]:
+    """Imports of the file ``name`` that the tables do not allow, as sentences."""
+    place, bad = place_of(name), []
+    if place is None:
+        return [f"{name} stands on no floor"]
+    for one in imports(source, names):
+        library = one.module.partition(".")[0]
+        if library == "geodp":
+            target = "/".join(one.module.split(".")[1:])
+            floor = place_of(target)
+            if not target or floor is None or target not in names:
+                bad.append(f"{name} imports {one.module}, which stands on no floor")
+            elif not may(place, floor) and not (name.removesuffix("/__init__") == place == floor):
+                bad.append(f"{name} imports {one.module}, which {place or 'geodp'} may not")
+        elif library not in sys.stdlib_module_names:
+            if library not in OUTSIDE:
+                bad.append(f"{name} imports {library}, which is in no table")
+            elif not allows_outside(name, library, one.inside):
+                bad.append(f"{name} may not import {library} there")
     return bad
 
 
-def sources():
-    return sorted(PACKAGE.rglob("*.py"))
+def only_offers(source: str) -> bool:
+    """Whether a source holds nothing but imports of geodp's own names, and their list."""
+    body = ast.parse(source).body
+    kinds = [n for n in body if not isinstance(n, ast.Expr)]
+    own = [n for n in kinds if isinstance(n, ast.ImportFrom) and str(n.module).startswith("geodp")]
+    rest = [n for n in kinds if not isinstance(n, ast.ImportFrom | ast.Import)]
+    return bool(own) and all(
+        isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__" for n in rest
+    )
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_down_only(path):
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    assert parts[0] in FLOOR, f"{path.name} stands on no floor"
-    assert violations(parts[0], path.read_text(encoding="utf-8")) == []
+def violations(package: Path) -> list[str]:
+    """All that breaks the plan of the house."""
+    paths = sorted(path for path in package.rglob("*.py") if "__pycache__" not in path.parts)
+    names = {name_of(path, package) for path in paths}
+    bad = []
+    entries = {name.partition("/")[0] for name in names} - {"", "__main__"}
+    if len(entries) > MOST_ENTRIES:
+        bad.append(f"geodp has {len(entries)} entries")
+    for folder in sorted({path.parent for path in paths}):
+        files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
+        if len(files) > MOST_FILES:
+            bad.append(f"{folder.name} has {len(files)} files")
+    for path in paths:
+        source, name = path.read_text(encoding="utf-8"), name_of(path, package)
+        file = path.relative_to(package).with_suffix("").as_posix()
+        if (lines := len(source.splitlines())) > MOST_LINES:
+            bad.append(f"{file} has {lines} lines")
+        if only_offers(source) and file not in FACES:
+            bad.append(f"{file} only offers names of other files")
+        bad += wrong_imports(name, source, names)
+    return bad
+
+
+def test_the_house_is_built_by_its_plan():
+    assert violations(PACKAGE) == []
 
 
 @pytest.mark.parametrize(
-    ("room", "planted"),
+    ("file", "planted"),
     [
-        ("grid", "from geodp.release.publish import publish"),
-        ("grid", "def f():\n    import geodp.mechanisms.central.topdown"),
-        ("kernels", "from geodp.table.counts import CountTable"),
-        ("io", "from geodp.mechanisms import METHODS"),
-        ("mechanisms", "from geodp import release"),
-        ("io", "from . import cog"),
-        ("table", "from geodp.cellar import anything"),
-        ("grid", "import geodp\ngeodp.publish"),
-        ("grid", "import importlib\nimportlib.import_module('geodp.release.publish')"),
+        ("grid/grid", "from geodp.release.publish import publish"),
+        ("grid/grid", "def f():\n    import geodp.mechanisms.central.topdown"),
+        ("grid/grid", "from geodp.privacy.key import NoiseKey"),
+        ("privacy/event", "from geodp.grid.grid import Grid"),
+        ("kernels/radix", "from geodp.table.counts import CountTable"),
+        ("io/write/csv", "from geodp.mechanisms import METHODS"),
+        ("io/read/mesh", "from geodp.io.write import tables"),
+        ("io/write/csv", "from geodp.io.verify.readback import card_of"),
+        ("mechanisms/trees/levels", "from geodp.mechanisms.central.pyramid import Pyramid"),
+        ("mechanisms/base", "from geodp.mechanisms.trees import levels"),
+        ("mechanisms/central/hay", "from geodp import release"),
+        ("release/publish", "from geodp.analysis.plan.plan import plan"),
+        ("release/publish", "from geodp.release.cluster.run import Run"),
+        ("analysis/plan/plan", "from geodp.analysis.evaluate import evaluate"),
+        ("io/write/csv", "from . import tables"),
+        ("table/counts", "from geodp.cellar import anything"),
+        ("grid/grid", "import geodp\ngeodp.publish"),
+        ("grid/grid", "import importlib\nimportlib.import_module('geodp.release.publish')"),
+        ("grid/grid", "import pandas"),
+        ("grid/grid", "def f():\n    import pandas"),
+        ("grid/grid", "import shapely"),
+        ("cli/output", "import numpy"),
+        ("mechanisms/central/hay", "def f():\n    import rasterio"),
     ],
 )
-def test_a_planted_upward_import_is_caught(room, planted):
-    assert violations(room, planted)
+def test_a_planted_import_is_caught(file, planted):
+    names = {name_of(path) for path in PACKAGE.rglob("*.py")}
+    assert wrong_imports(file, planted, names)
 
 
-def test_no_module_is_longer_than_400_lines():
-    long = {p.name: n for p in sources() if (n := len(p.read_text().splitlines())) > 400}
-    assert long == {}
+def test_other_faults_of_the_plan_are_caught(tmp_path):
+    for number in range(MOST_FILES + 1):
+        path = tmp_path / "grid" / f"file{number}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x = 1\n" * (MOST_LINES + (number == 3)))
+    for number in range(MOST_ENTRIES):
+        (tmp_path / f"entry{number}.py").write_text("")
+    (tmp_path / "errors.py").write_text("from geodp.grid.file1 import x\n__all__ = ['x']\n")
+    found = "\n".join(violations(tmp_path))
+    for said in (
+        "geodp has 14 entries",
+        "grid has 19 files",
+        "file3 has 401 lines",
+        "errors only offers names of other files",
+        "entry1 stands on no floor",
+        "errors imports geodp.grid.file1, which errors may not",
+    ):
+        assert said in found
 
 
 def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
-    root = PACKAGE.parent
-    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     allowed = dict(line.split(">=") for line in project["dependencies"])
-    lines = (root / ".ci" / "oldest.txt").read_text().splitlines()
+    lines = (ROOT / ".ci" / "oldest.txt").read_text().splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
     assert {*tested} == {*allowed}
     for name, least in allowed.items():
@@ -155,5 +276,5 @@ def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
 
 
 def test_no_cellar():
-    names = {path.stem for path in sources()}
+    names = {path.stem for path in PACKAGE.rglob("*.py")}
     assert not names & {"utils", "common", "core", "helper", "helpers", "manager"}

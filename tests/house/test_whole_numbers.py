@@ -35,12 +35,12 @@ MECHANISMS = Path(inspect.getfile(geodp)).parent / "mechanisms"
 KERNELS = MECHANISMS.parent / "kernels"
 
 DRAWING = {
-    "base.py",  # add_noise
+    "measure.py",  # add_noise
     "descent.py",  # into the kernel that adds counts
-    "densetwin.py",  # whole counts of all nodes
+    "dense.py",  # whole counts of all nodes
     "refinement.py",  # into a kernel, and a Python integer
-    "sparsefilter.py",  # to the table's counts
-    "isolated.py",  # of made-up counts
+    "filter.py",  # to the table's counts
+    "shrinkage.py",  # of made-up counts
     "made_up.py",  # the same
 }
 """Sources that draw noise themselves; every other method calls ``add_noise``."""
@@ -82,7 +82,7 @@ def test_the_list_of_those_that_draw_has_no_idle_entry():
     "planted",
     [
         "noisy = table.to_vector() + laplace_noise(key, 0, scale, n) * float(step)",
-        "noisy = table.to_vector() / 1.0 + base.laplace_noise(key, 0, scale, n)",
+        "noisy = table.to_vector() / 1.0 + measure.laplace_noise(key, 0, scale, n)",
         "drawn = NodeNoise(key, 5, law).sequence(n)",
     ],
 )

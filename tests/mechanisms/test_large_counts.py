@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.kernels import pyramid as kernels
-from geodp.mechanisms import base, mechanism
-from geodp.mechanisms.base import add_fractional_noise, add_noise, released_vector
+from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
+from geodp.mechanisms.measure import add_fractional_noise, add_noise, released_vector
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey
 from tests.laws.audit import audited
@@ -112,7 +112,7 @@ def test_every_method_keeps_its_claim_at_any_size(spec, name):
 def floating_laplace(table, event, key):
     """Counts that are float64 when noise is added."""
     digits = Laplace().digits(event.scale)
-    steps = base.laplace_noise(key, 0, event.scale * (1 << digits), 1 << table.grid.bits)
+    steps = measure.laplace_noise(key, 0, event.scale * (1 << digits), 1 << table.grid.bits)
     values = table.to_vector() + steps * 2.0**-digits
     return released_vector(values, table.grid, event)
 
@@ -172,7 +172,7 @@ def test_noise_is_added_to_whole_numbers_only(kind):
 def test_noise_is_added_in_any_shape_and_the_counts_stay():
     counts = np.arange(2**59, 2**59 + 12).reshape(3, 4)
     kept = counts.copy()
-    noise = base.laplace_noise(secret_of(0), 2, Fraction(9), 12).reshape(3, 4)
+    noise = measure.laplace_noise(secret_of(0), 2, Fraction(9), 12).reshape(3, 4)
     assert (add_noise(counts, secret_of(0), 2, Fraction(9)) - counts == noise).all()
     real = add_fractional_noise(counts, secret_of(0), 2, Fraction(9, 4), 2)
     assert real.shape == counts.shape
@@ -189,7 +189,7 @@ def test_a_fractional_release_is_a_function_of_the_exact_noisy_value(count, step
 
     def released(people, drawn):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(base, "laplace_noise", lambda *_: np.array([drawn]))
+            patch.setattr(measure, "laplace_noise", lambda *_: np.array([drawn]))
             return add_fractional_noise(
                 np.array([people]), secret_of(0), 0, Fraction(1), digits
             ).item()

@@ -86,15 +86,16 @@ def evaluate(**options: Any) -> None:
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
 
-    import geodp
     from geodp.analysis.evaluate.evaluate import chosen_methods
+    from geodp.analysis.evaluate.evaluate import evaluate as run
     from geodp.privacy.budget import budget
+    from geodp.privacy.key import NoiseKey
 
     spent = budget(options["epsilon"], options["rho"], options["delta"])
     specs = split_specs(options["methods"])
     key = None
     if options["key_file"] is not None:
-        key = geodp.NoiseKey.from_file(options["key_file"])
+        key = NoiseKey.from_file(options["key_file"])
     grid = grid_of(options)
     chosen_methods(specs, grid, gaussian=spent["rho"] is not None)
     polygons = None
@@ -104,7 +105,7 @@ def evaluate(**options: Any) -> None:
         polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
     table = read(options, grid, key)
     with _progress() as progress:
-        found = geodp.evaluate(
+        found = run(
             table,
             methods=specs,
             epsilon=options["epsilon"],

@@ -132,13 +132,14 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         raise UsageError("--unit says in words whom the guarantee protects.")
     complete_with_commit()
     with _phase("Starting", "imports", seconds):
-        import geodp
         from geodp.grid.coarsen import Coarsening
         from geodp.io.folder.staged_release import check_publication, stage_release
         from geodp.io.folder.staging import require_uninterrupted
         from geodp.kernels.jit import compiling
         from geodp.mechanisms import mechanism
         from geodp.privacy.budget import budget
+        from geodp.privacy.key import NoiseKey
+        from geodp.table.coarsen import coarsen
 
         if sys.stderr.isatty():
             stack.enter_context(compiling(_once_said()))
@@ -147,7 +148,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         method = mechanism(options["method"])
         key = None
         if options["key_file"] is not None:
-            key = geodp.NoiseKey.from_file(options["key_file"])
+            key = NoiseKey.from_file(options["key_file"])
         ledger = None
         if options["ledger"] is not None and not options["check"]:
             from geodp.privacy.ledger import Ledger
@@ -170,7 +171,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         with _phase("Reading", "reading", seconds):
             table = read(options, grid, key)
             if coarser is not None:
-                table = coarser.table(table)
+                table = coarsen(table, coarser)
             if options["check"]:
                 return checked(options, table)
             if plan is not None:

@@ -85,12 +85,14 @@ def _rehearsals() -> Iterator[Callable[[Path], None]]:
 
 def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     """Read, publish, write, verify and evaluate a few counts of nobody."""
-    import geodp
+    from geodp.analysis.evaluate.evaluate import evaluate
     from geodp.io.read.table import read_table
     from geodp.io.verify.verify import verify
+    from geodp.mechanisms import METHODS
+    from geodp.release.publish import publish
     from geodp.release.release import intervals_of
 
-    if geodp.METHODS[method].refusal(grid) is not None:
+    if METHODS[method].refusal(grid) is not None:
         return
     folder.mkdir()
     rows = [(x, y, 50 * x, "f") for x in reversed(range(SIDE - 1)) for y in range(SIDE - 1)]
@@ -111,7 +113,7 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
         outside="drop",
     )
     spent: dict[str, Any] = {noise: 1, "contribution": 1}
-    release = geodp.publish(table, method=method, **spent)
+    release = publish(table, method=method, **spent)
     release.write(folder / "release")
     verify(folder / "release", intervals_of)
-    geodp.evaluate(table, methods=method, **spent, trials=1, rectangles=2)
+    evaluate(table, methods=method, **spent, trials=1, rectangles=2)

@@ -12,17 +12,10 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_noise,
-    released_dense,
-    stage_query,
-)
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_noise, released_dense, stage_query
 from geodp.mechanisms.trees.plane import LEAST, counted, noisy_total, plane_refusal
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable

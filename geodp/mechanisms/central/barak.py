@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
-from geodp.mechanisms.base import (
-    MOST_CELLS,
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_noise,
-    released_vector,
-    stage_query,
-)
-from geodp.privacy.event import Event, Guarantee
+from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable

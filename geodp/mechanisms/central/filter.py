@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
-from geodp.privacy.event import Event, Guarantee
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.geometric import LIMIT, Geometric, Interval
 from geodp.privacy.noise.laplace import DiscreteLaplace

@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
-from geodp.mechanisms.base import (
-    MOST_CELLS,
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    released_dense,
-    stage_query,
-)
+from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import released_dense, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
     MOST_UNALIGNED,
@@ -33,7 +26,7 @@ from geodp.mechanisms.trees.least_squares import (
     unaligned_variances,
     widths_of,
 )
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable

@@ -13,17 +13,9 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_fractional_noise,
-    add_noise,
-    released_vector,
-    stage_query,
-)
-from geodp.privacy.event import Event, Guarantee
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_fractional_noise, add_noise, released_vector, stage_query
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable

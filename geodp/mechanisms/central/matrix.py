@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_noise,
-    released_vector,
-    stage_query,
-)
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_noise, released_vector, stage_query
 from geodp.mechanisms.trees.strategies import (
     QUANTUM,
     WORKLOADS,
@@ -29,7 +22,7 @@ from geodp.mechanisms.trees.strategies import (
     optimised,
     tree_rows,
 )
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable

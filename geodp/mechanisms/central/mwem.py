@@ -12,16 +12,9 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import multiplicative_weights
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_noise,
-    released_vector,
-    stage_query,
-)
-from geodp.privacy.event import Event, Guarantee
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable

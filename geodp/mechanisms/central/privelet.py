@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_noise,
-    released_vector,
-    stage_query,
-)
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_noise, released_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     axis_bits,
     block_variances,
@@ -29,7 +22,7 @@ from geodp.mechanisms.trees.least_squares import (
     inside,
     run_variances,
 )
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable

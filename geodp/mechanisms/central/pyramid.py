@@ -16,10 +16,10 @@ from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkage
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable

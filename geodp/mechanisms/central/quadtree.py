@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    released_vector,
-    stage_query,
-)
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import released_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     Tree,
     block_variances,
@@ -28,7 +22,7 @@ from geodp.mechanisms.trees.least_squares import (
     run_variances,
     sums_of_runs,
 )
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable

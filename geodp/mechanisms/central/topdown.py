@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import worst_paths
-from geodp.mechanisms.base import PUBLIC_DOMAIN, PURE, Mechanism, Query
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.trees import attributes, made_up, refinement, shrinkage
 from geodp.mechanisms.trees.refinement import Noise, binary, refine
-from geodp.privacy.event import Event, Guarantee
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable

@@ -8,16 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import (
-    PUBLIC_DOMAIN,
-    PURE,
-    Mechanism,
-    Query,
-    add_noise,
-    released_vector,
-    stage_query,
-)
-from geodp.privacy.event import Event, Guarantee
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable

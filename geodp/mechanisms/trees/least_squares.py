@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import add_noise
+from geodp.mechanisms.measure import add_noise
 from geodp.privacy.key import NoiseKey
 
 Reals = NDArray[np.float64]

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import (
-    MOST_CELLS,
-    add_noise,
-)
+from geodp.mechanisms.base import MOST_CELLS
+from geodp.mechanisms.measure import add_noise
 from geodp.privacy.event import Event
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.mechanisms.central import agrid as module
 from geodp.mechanisms.central import ugrid
 from geodp.mechanisms.central.agrid import (
@@ -20,6 +19,7 @@ from geodp.mechanisms.central.agrid import (
     squares,
     weights,
 )
+from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.central.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns

@@ -12,7 +12,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.base import laplace_noise
 from geodp.mechanisms.central.barak import (
     Barak,
     fit,
@@ -21,6 +20,7 @@ from geodp.mechanisms.central.barak import (
     measured,
     transform,
 )
+from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace

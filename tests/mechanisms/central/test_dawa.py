@@ -10,9 +10,9 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.order import Order
 from geodp.kernels import intervals
-from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.mechanisms.central import dawa as module
 from geodp.mechanisms.central.dawa import Dawa, consistent, deviations, hierarchy
+from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.central.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns

@@ -15,7 +15,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.base import laplace_noise
 from geodp.mechanisms.central import filter as sparsefilter
 from geodp.mechanisms.central.filter import (
     Filter,
@@ -23,6 +22,7 @@ from geodp.mechanisms.central.filter import (
     passing_probability,
     passing_ranks,
 )
+from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import geometric as module

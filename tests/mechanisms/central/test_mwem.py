@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.order import Order
-from geodp.mechanisms.base import add_noise, laplace_noise
 from geodp.mechanisms.central import mwem as module
 from geodp.mechanisms.central.mwem import Estimate, Mwem, sums
+from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.central.test_ugrid import maps, spent
 from tests.reference import mwem as reference

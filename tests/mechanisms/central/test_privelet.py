@@ -12,7 +12,6 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.read.mesh import read_mesh
-from geodp.mechanisms.base import laplace_noise
 from geodp.mechanisms.central.privelet import (
     Privelet,
     PriveletAxes,
@@ -22,6 +21,7 @@ from geodp.mechanisms.central.privelet import (
     inverse,
     order_to_box,
 )
+from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.least_squares import axis_bits
 from geodp.privacy.event import NEIGHBOURS, event
 from geodp.privacy.key import NoiseKey

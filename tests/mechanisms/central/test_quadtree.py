@@ -11,8 +11,8 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.mechanisms.base import laplace_noise
 from geodp.mechanisms.central.quadtree import Quadtree, spread
+from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import NEIGHBOURS, event
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace

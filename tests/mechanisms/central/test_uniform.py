@@ -6,8 +6,8 @@ from hypothesis import given
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.mechanisms.base import laplace_noise
 from geodp.mechanisms.central.uniform import Uniform
+from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
 from tests.strategies import secrets, shaped_tables

@@ -7,6 +7,7 @@ from geodp import CountTable, Grid
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.table.coarsen import coarsen
 
 # Neither begins nor ends at an edge of a 10 km or 5 km mesh.
 EDGES = (139.0125, 35.0125, 139.40625, 35.3)
@@ -41,7 +42,7 @@ def test_published_areas_hold_their_cells(level, official, sexes):
     if official:
         grid = grid.with_official_order("above" if sexes else "below")
     table = table_of(grid)
-    found = Coarsening.of(grid, level).table(table)
+    found = coarsen(table, Coarsening.of(grid, level))
     index = found.grid.decode(found.key)
     codes = found.grid.places[0].format(index[0], index[1])
     written = {
@@ -58,14 +59,14 @@ def test_squares_of_a_regular_grid_and_of_pairs():
     transform = (100, 0, 5000, 0, -100, 900)
     grid = Grid.regular((5, 7), crs="EPSG:3035", transform=transform)
     table = table_of(grid)
-    found = Coarsening.of(grid, 2).table(table)
+    found = coarsen(table, Coarsening.of(grid, 2))
     padded = np.zeros((6, 8), np.int64)
     padded[:5, :7] = table.to_dense()
     assert (found.to_dense() == padded.reshape(3, 2, 4, 2).sum(axis=(1, 3))).all()
     assert found.grid.places[0].transform == (200, 0, 5000, 0, -200, 900)
     pairs = grid.pairs()
     table = table_of(pairs)
-    found = Coarsening.of(pairs, "2").table(table)
+    found = coarsen(table, Coarsening.of(pairs, "2"))
     assert found.grid.shape == (3, 4, 3, 4)
     padded = np.zeros((6, 8, 6, 8), np.int64)
     padded[:5, :7, :5, :7] = table.to_dense()
@@ -84,13 +85,13 @@ def test_a_mask_becomes_the_coarser_cells_that_it_touches(attribute):
     codes = {code[:6] for code in grid.places[0].format(row, col)}
     assert found.grid.size == len(codes) * (2 if attribute else 1)
     table = table_of(masked)
-    assert found.table(table).count.sum() == table.count.sum()
+    assert coarsen(table, found).count.sum() == table.count.sum()
 
 
 def test_what_bounds_a_person_stays():
     grid = Grid.regular((4, 4))
     table = CountTable.from_keys(grid, [0, 1], [3, 4], bound=2, enforced=True)
-    found = Coarsening.of(grid, 4).table(table)
+    found = coarsen(table, Coarsening.of(grid, 4))
     assert (found.bound, found.enforced, found.count.tolist()) == (2, True, [7])
 
 
