@@ -36,7 +36,7 @@ _HOME = {
     "NoiseKey": "geodp.privacy.key",
     "Plan": "geodp.analysis.plan.plan",
     "Release": "geodp.release.release",
-    "ReleasedTable": "geodp.table.counts",
+    "ReleasedTable": "geodp.table.released",
     "evaluate": "geodp.analysis.evaluate.evaluate",
     "plan": "geodp.analysis.plan.plan",
     "publish": "geodp.release.publish",

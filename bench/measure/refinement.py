@@ -153,7 +153,7 @@ def answer(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (task["limit"], task["limit"]))
-    print(json.dumps(node_counts(task)))
+    print(json.dumps(work(task)))
 
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def measure(
 ) -> dict[str, Any]:
     """Settings, a row for each data set, size and method, and what was refused."""
     specs = [mechanism(spec).spec for spec in methods or geodp.METHODS]
-    sets = named or ["clusters"]
+    sets = data or ["clusters"]
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for name in _expanded(sets):

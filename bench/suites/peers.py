@@ -67,7 +67,7 @@ def measure(
     """Settings, versions, a row for each contender, and who was not measured and why."""
     if readme:
         return fill_document()
-    source = load(named, size)
+    source = load(data, size)
     specs, refused = libraries.accepted(methods or list(geodp.METHODS), source)
     missing = [{"contender": f"geodp {spec}", "reason": why} for spec, why in refused.items()]
     wanted = [libraries.of_method(spec) for spec in dict.fromkeys(["topdown", *specs])]
@@ -78,7 +78,7 @@ def measure(
         if libraries.version(one.package) is None:
             missing.append({"contender": one.name, "reason": "not installed"})
             continue
-        memory[one.name] = cost.alone(one.name, named, size, epsilon, patience)
+        memory[one.name] = cost.alone(one.name, data, size, epsilon, patience)
         if problem := memory[one.name].get("problem"):
             missing.append({"contender": label(one), "reason": problem})
             continue
@@ -105,7 +105,7 @@ def measure(
             )
     return {
         "settings": {
-            "data": named,
+            "data": data,
             "size": size,
             "cells": source.grid.size,
             "occupied": int(source.key.size),

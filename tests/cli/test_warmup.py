@@ -14,11 +14,11 @@ SMALL = [
 CODE = """
 import json, sys
 from geodp.cli import geodp
-from geodp import _jit
+from geodp.kernels import jit
 
 def called():
     found = set()
-    for kernel in _jit._kernels:
+    for kernel in jit._kernels:
         for known in (kernel.stats.cache_hits, kernel.stats.cache_misses):
             found |= {f"{kernel.__module__}.{kernel.__name__}{signature}" for signature in known}
     return found

@@ -20,8 +20,8 @@ WHOLE = (
     "@kernel\ndef whole(n):\n    return 10 * part(n)\n"
 )
 CALL = (
-    "from geodp import _jit\nfrom geodp.kernels.planted_whole import whole\n"
-    "print(whole(1), *_jit.compiled_kernels())"
+    "from geodp.kernels import jit\nfrom geodp.kernels.planted_whole import whole\n"
+    "print(whole(1), *jit.compiled_kernels())"
 )
 
 
@@ -90,7 +90,7 @@ def test_two_copies_of_the_same_sources_do_not_mix(copy, tmp_path_factory):
     assert run(other, **cache).split() == ["20", "0", "1"]
 
 
-TOLD = "from geodp import _jit; print(_jit.CACHE.wrong); import geodp.kernels.tree"
+TOLD = "from geodp.kernels import jit; print(jit.CACHE.wrong); import geodp.kernels.tree"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 
 
@@ -189,5 +189,5 @@ def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
             assert found <= {"geodp.kernels.jit", "geodp.kernels"} | {
                 f"geodp.kernels.{other.stem}" for other in path.parent.glob("*.py")
             }
-        elif path.name != "_jit.py":
+        elif path.name != "jit.py":
             assert not re.search(r"\b(njit|import (kernel|inlined))\b", text), path

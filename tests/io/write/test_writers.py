@@ -174,7 +174,7 @@ def test_a_file_size_limit_leaves_nothing(tmp_path):
         "grid = geodp.Grid.mesh('jis:half', bounds=(139, 35, 142, 37))\n"
         "counts = np.random.default_rng(0).integers(0, 5000, grid.shape)\n"
         "release = geodp.publish(geodp.CountTable.from_dense(counts, grid), epsilon=1)\n"
-        "from geodp.io import publication\n"
+        "from geodp.io.folder import publication\n"
         "def no_tables(table, card, files, name, error):\n"
         "    (files.folder / f'{name}.csv').touch()\n"
         "publication._write_tables = no_tables\n"

@@ -285,7 +285,9 @@ DRAWS = """
 import json, sys
 from fractions import Fraction
 import numpy as np
-from geodp.privacy.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
+from geodp.privacy.noise.gaussian import DiscreteGaussian
+from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.key import NoiseKey
 result = []
 for law in (DiscreteLaplace(Fraction(19)), DiscreteGaussian(Fraction(361))):
