@@ -410,3 +410,15 @@ def test_agreement_with_dp_accounting(rho, delta):
     halves.compose(dp_accounting.GaussianDpEvent(sigma * math.sqrt(2)), 2)
     assert halves.get_epsilon(float(delta)) == pytest.approx(renyi, rel=1e-9)
     assert compose([ZeroConcentratedDP(rho / 2)] * 2) == ZeroConcentratedDP(rho)
+
+
+@pytest.mark.parametrize(
+    ("rho", "epsilon"), [("1/200", "1/2"), ("1/8", "2"), ("1", "3"), ("2", "20")]
+)
+def test_delta_is_the_infimum_over_all_orders(rho, epsilon):
+    """Canonne, Kamath, Steinke 2020, corollary 13: the least over fine steps of alpha."""
+    r, e = float(F(rho)), float(F(epsilon))
+    orders = [1 + 10 ** (k / 2000) for k in range(-8000, 6001)]
+    logs = [(a - 1) * (a * r - e) + a * math.log1p(-1 / a) - math.log(a - 1) for a in orders]
+    least = math.exp(min(logs))
+    assert float(loss.delta_for(F(rho), F(epsilon))) == pytest.approx(least, rel=1e-4)

@@ -7,8 +7,10 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.privacy.budget import rational
+from geodp.privacy.event import ADD_REMOVE
 from geodp.privacy.loss import epsilon_for
 from tests.keys import keep
+from tests.ledgers import small_ledger
 
 GRID = geodp.Grid.regular((32, 32))
 TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
@@ -183,3 +185,22 @@ def test_what_a_method_does_not_take_is_refused_in_its_own_words():
     with pytest.raises(UsageError) as refused:
         geodp.publish(line, method="ugrid", epsilon=1)
     assert str(refused.value) == geodp.METHODS["ugrid"].refusal(line.grid)
+
+
+def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_path, monkeypatch):
+    """The whole budget's noise could be drawn; that of the pyramid's least share could not."""
+    for module in ("privacy.noise.laplace", "privacy.event"):
+        monkeypatch.setattr(f"geodp.{module}.LARGEST_SCALE", 5000)
+    row = geodp.METHODS["pyramid"]
+    whole = row.event(GRID, {"epsilon": Fraction(1), "rho": None, "delta": None}, ADD_REMOVE, 1)
+    least = row.least_share(GRID, whole)
+    epsilon = row.sensitivity(GRID) / least / 5000 * Fraction(99, 100)
+    assert row.sensitivity(GRID) / epsilon < 5000 * Fraction(99, 100)
+    ledger = small_ledger(tmp_path)
+    with pytest.raises(UsageError, match="choose a larger epsilon"):
+        geodp.publish(TABLE, epsilon=epsilon, ledger=ledger, dataset="census")
+    assert not ledger.charges("census")
+
+
+def test_whom_a_release_protects_unless_told_otherwise():
+    assert geodp.publish(TABLE, epsilon=1).event.unit == "person"

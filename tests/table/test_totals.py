@@ -176,8 +176,11 @@ def test_every_total_beside_its_parts_doubles_what_is_asked_for() -> None:
     table = geodp.CountTable.from_index(grid, np.array([[0], [0], [1], [1], [1]]), [5])
     with pytest.raises(UsageError) as refused:
         geodp.publish(table, epsilon=1, contribution=7)
-    assert str(refused.value).startswith("T (a0), 総数 (a1), Total (a2): the total stands beside")
-    assert "8 or more" in str(refused.value)
+    assert str(refused.value) == (
+        "T (a0), 総数 (a1), Total (a2): the total stands beside its parts, and a person is counted "
+        "in both. Leave the total out, as it is the sum of the parts anyway; or vouch for 8 or "
+        "more (--contribution, contribution=)."
+    )
     assert geodp.publish(table, epsilon=1, contribution=8).event.contribution == 8
 
 
@@ -195,7 +198,8 @@ def test_every_sum_in_all_cells_does_so_too() -> None:
         with pytest.raises(UsageError) as refused:
             geodp.publish(table, epsilon=1, contribution=2**number - 1)
         listed = ", ".join(f"x (a{i})" for i in range(number))
-        assert str(refused.value).startswith(f"{listed}: in every cell the sum of other labels")
+        why = "in every cell the sum of other labels, so that the total stands beside its parts"
+        assert str(refused.value).startswith(f"{listed}: {why}, and a person")
         assert f"vouch for {2**number} or more" in str(refused.value)
         assert geodp.publish(table, epsilon=1, contribution=2**number).event is not None
 
@@ -263,3 +267,10 @@ def test_what_is_summed_has_no_bound(tmp_path: Path) -> None:
     one.write_text("code,sex,n\n533946113,f,30\n", encoding="utf-8")
     by_sex = geodp.read_table(one, **{**given, "grid": sexes}, columns={"sex": "sex"})
     assert by_sex.bound is None
+
+
+def test_all_totals_of_an_attribute_are_listed() -> None:
+    grid = in_attributes(["T", "Total", "M"])
+    table = geodp.CountTable.from_index(grid, np.array([[0], [0], [0]]), [5])
+    with pytest.raises(UsageError, match=r"^T, Total \(a0\): the total stands"):
+        geodp.publish(table, epsilon=1, contribution=1)
