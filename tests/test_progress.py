@@ -163,10 +163,10 @@ main()
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        ("tables", "write_csv"),
-        ("staging", "_flush"),
-        ("cog", "rasterio.shutil.copy"),
-        ("tally", "place"),
+        ("folder.publication", "write_csv"),
+        ("folder.staging", "_flush"),
+        ("write.geotiff", "rasterio.shutil.copy"),
+        ("read.tally", "place"),
     ],
 )
 def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp_path):

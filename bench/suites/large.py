@@ -112,7 +112,7 @@ def stream(records: int, cells: int, memory: str, scratch: Path | None) -> Rows:
         write(path, records, cells)
         made = {"records": records, "cells": cells, "made_seconds": time.perf_counter() - start}
         task = {"path": str(path), "memory": memory, "scratch": folder}
-        found = refinement.child("bench.suites.large", task)
+        found = refining.child("bench.suites.large", task)
         return [{**made, "file_bytes": path.stat().st_size, "memory": memory, **found}]
 
 

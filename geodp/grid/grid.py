@@ -295,7 +295,7 @@ class Grid:
         """Which keys are cells that can hold people."""
         return domain_of(self.order, self.shape, self.mask)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Cells of the domain; padding and cells outside mask or regions do not count."""
         return self.domain.cells
@@ -365,7 +365,7 @@ class Grid:
             else {"source": self.mask.source, "sha256": self.mask.sha256},
         }
 
-    @property
+    @cached_property
     def identity(self) -> bytes:
         """The description as canonical JSON: equal exactly for equal grids."""
         return json.dumps(self.describe(), sort_keys=True, ensure_ascii=True).encode()

@@ -136,7 +136,7 @@ class Order:
         ):
             raise UsageError("The order has too few digits for the sizes of the grid's axes.")
 
-    @property
+    @cached_property
     def is_binary(self) -> bool:
         """Whether every digit is a bit, as the binary tree of `topdown` needs."""
         return all(radix == 2 for radix in self.radices) and not any(self.offset)

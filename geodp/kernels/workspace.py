@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-Item = TypeVar("Item", bound=np.generic)
 
 
 class Workspace(threading.local):
@@ -20,17 +18,24 @@ class Workspace(threading.local):
     Examples
     --------
     >>> workspace = Workspace()
-    >>> first = workspace.array("words", 5, np.int64)
-    >>> np.shares_memory(first, workspace.array("words", 3, np.int64))
-    True
+    >>> first, other = workspace.arrays(("words", 5, np.int64), ("places", 2, np.uint64))
+    >>> (again,) = workspace.arrays(("words", 3, np.int64))
+    >>> np.shares_memory(first, again), np.shares_memory(other, again)
+    (True, False)
     """
 
     def __init__(self) -> None:
         self._held: dict[object, NDArray[Any]] = {}
 
-    def array(self, name: object, size: int, kind: type[Item]) -> NDArray[Item]:
-        """Of some length, with anything in it; it holds until the same name is asked for again."""
-        held = self._held.get(name)
-        if held is None or held.size < size:
-            held = self._held[name] = np.empty(size, kind)
-        return held[:size]
+    def arrays(self, *wanted: tuple[object, int, type[np.generic]]) -> list[NDArray[Any]]:
+        """Return arrays by name, length and type, with anything in them.
+
+        Each holds until its name is asked for again.
+        """
+        found = []
+        for name, size, kind in wanted:
+            held = self._held.get(name)
+            if held is None or held.size < size:
+                held = self._held[name] = np.empty(size, kind)
+            found.append(held[:size])
+        return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import prod
 from sys import getsizeof
 
@@ -175,7 +174,7 @@ class PyramidCut(Cut):
     @property
     def descent(self) -> Descent:
         """The method's levels and noise."""
-        return _descent(self.method, self.grid, self.event)
+        return self.method.descent(self.grid, self.event)
 
     @property
     def two_passes(self) -> bool:
@@ -203,7 +202,8 @@ class PyramidCut(Cut):
         walk = Walk.of(cells, self.descent, key, 1, 1)
         start = Frontier(roots.prefix, spans(cells, roots, self.stride), roots.count)
         z, variance = roots.z.copy(), roots.variance.copy()  # a task may run again
-        own = Level(1, np.empty(0, np.int64), z, variance, np.empty(0))
+        nothing = np.empty(0, np.int64)
+        own = Level(1, nothing, z, variance, np.empty(0), nothing, nothing)
         most = max(CHILDREN // self.descent.fanouts[self.level], 1)
         runs = [slice(i, i + most) for i in range(0, roots.prefix.size, most)]
         at = np.arange(roots.prefix.size)
@@ -253,7 +253,7 @@ class PyramidCut(Cut):
         if self.stride == 1:
             return prefix[count > 0], count[count > 0]
         empty = Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
-        walk = Walk(empty, np.zeros(1, np.int64), self.descent, (), 1, 1)
+        walk = Walk(empty, None, np.zeros(1, np.int64), self.descent, (), 1, 1)
         under = self.level + 1
         cells = [(prefix[:0], count[:0])]
         for run, opened in found.opened:
@@ -313,8 +313,3 @@ def spans(cells: Cells, roots: Roots, stride: int) -> tuple[NDArray[np.int64], N
     first = roots.prefix * np.uint64(stride)
     last = first + np.uint64(stride - 1)
     return np.searchsorted(cells.key, first), np.searchsorted(cells.key, last, "right")
-
-
-@lru_cache(maxsize=8)
-def _descent(method: Pyramid, grid: Grid, event: Event) -> Descent:
-    return method.descent(grid, event)

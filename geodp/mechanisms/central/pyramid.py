@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import prod
 from typing import Any, ClassVar
@@ -120,21 +121,7 @@ class Pyramid(Mechanism):
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
         """The chain on a grid, with Laplace or Gaussian noise."""
-        radices = grid.order.radices
-        areas = grid.official_steps() if self.setting in ("auto", "official") else None
-        if self.chain:
-            steps, weights = steps_of(self.chain), weights_of(self.shares)
-        elif self.setting == "official" or (areas is not None and not gaussian):
-            steps, weights = [step for _, step in areas or ()], []
-        else:
-            auto = "flat" if gaussian else "R"
-            steps, weights = preset(auto if self.setting == "auto" else self.setting, radices)
-        ends = [0, *accumulate(steps)]
-        fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
-        if not weights:
-            root = 1 if prod(fanouts) < SMALL else 2
-            weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
-        return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
+        return _levels(self, grid, gaussian)
 
     def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
         """Why it is 1 for each level, and what each level's noise is."""
@@ -156,14 +143,7 @@ class Pyramid(Mechanism):
 
     def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
         """The levels and the variances of their estimates."""
-        chain = self.levels(grid, gaussian=event.rho is not None)
-        fanouts = chain.fanouts
-        own = tuple(descent.variance_of(event.law(share)) for share in chain.shares)
-        best = from_below(fanouts, own) if self.passes == 2 else own
-        fourths = fourths_from_below(fanouts, own, best) if event.rho is None else ()
-        if self.passes == 1:
-            return TreeVariance(fanouts, own, fourths)
-        return UnevenTree(fanouts, best, fourths, own)
+        return _tree_variance(self, grid, event)
 
     def least_share(self, grid: Grid, event: Event) -> Fraction:
         """That of a level."""
@@ -221,8 +201,7 @@ class Pyramid(Mechanism):
 
     def descent(self, grid: Grid, event: Event) -> descent.Descent:
         """How to descend on a grid, with the noise of an event."""
-        chain = self.levels(grid, gaussian=event.rho is not None)
-        return descent.Descent.of(chain, event, float(self.prune), self.passes)
+        return _descent(self, grid, event)
 
     def visited(self, released: ReleasedTable) -> int:
         """Nodes measured at least, as the output tells: all children of its cells' ancestors."""
@@ -232,6 +211,42 @@ class Pyramid(Mechanism):
             node = released.key // np.uint64(stride)
             measured += fanout * (int((node[1:] != node[:-1]).sum()) + min(node.size, 1))
         return measured
+
+
+@lru_cache(maxsize=8)
+def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
+    radices = grid.order.radices
+    areas = grid.official_steps() if method.setting in ("auto", "official") else None
+    if method.chain:
+        steps, weights = steps_of(method.chain), weights_of(method.shares)
+    elif method.setting == "official" or (areas is not None and not gaussian):
+        steps, weights = [step for _, step in areas or ()], []
+    else:
+        auto = "flat" if gaussian else "R"
+        steps, weights = preset(auto if method.setting == "auto" else method.setting, radices)
+    ends = [0, *accumulate(steps)]
+    fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
+    if not weights:
+        root = 1 if prod(fanouts) < SMALL else 2
+        weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
+    return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
+
+
+@lru_cache(maxsize=8)
+def _descent(method: Pyramid, grid: Grid, event: Event) -> descent.Descent:
+    chain = method.levels(grid, gaussian=event.rho is not None)
+    return descent.Descent.of(chain, event, float(method.prune), method.passes)
+
+
+@lru_cache(maxsize=8)
+def _tree_variance(method: Pyramid, grid: Grid, event: Event) -> TreeVariance:
+    steps = method.descent(grid, event)
+    fanouts, own = steps.fanouts, steps.variances
+    best = from_below(fanouts, own) if method.passes == 2 else own
+    fourths = fourths_from_below(fanouts, own, best) if event.rho is None else ()
+    if method.passes == 1:
+        return TreeVariance(fanouts, own, fourths)
+    return UnevenTree(fanouts, best, fourths, own)
 
 
 def refine(

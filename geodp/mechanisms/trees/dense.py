@@ -9,7 +9,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import pyramid as kernels
 from geodp.kernels.workspace import Workspace
-from geodp.mechanisms.trees.descent import Descent, Level
+from geodp.mechanisms.trees.descent import Descent, Level, with_edges
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
@@ -72,6 +72,8 @@ def _every(
     """All nodes of level i."""
     fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
     above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
-    level = Level.of(grid, above, fanout, stride, noise, descent.variances[i], Workspace())
+    level = Level.of(
+        with_edges(grid), above, fanout, stride, noise, descent.variances[i], Workspace()
+    )
     level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noisy
     return level

@@ -39,7 +39,7 @@ def variance_of(law: Law) -> float:
     return max(law.variance, LEAST_VARIANCE)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Descent:
     """How to descend: the levels, their noise, and what is dropped.
 
@@ -89,6 +89,8 @@ class Level:
         Of z; 0 where the domain ends.
     uniform : float64[n]
         The parents' random numbers.
+    start, count : int64[n * fanout]
+        Where each child's data begin, and what is shared out to it, once they are written.
     """
 
     fanout: int
@@ -96,11 +98,13 @@ class Level:
     z: NDArray[np.float64]
     variance: NDArray[np.float64]
     uniform: NDArray[np.float64]
+    start: NDArray[np.int64]
+    count: NDArray[np.int64]
 
     @classmethod
     def of(
         cls,
-        grid: Grid,
+        grid: Grid | None,
         above: NDArray[np.uint64],
         fanout: int,
         stride: int,
@@ -110,20 +114,30 @@ class Level:
     ) -> Level:
         """Not yet counted, below the nodes ``above``; a child covers ``stride`` keys.
 
-        Its arrays lie in the workspace, for one level of each stream of noise.
+        Its arrays lie in the workspace, for one level of each stream of noise. ``grid``: whose
+        domain leaves some nodes no cell, see :func:`with_edges`.
         """
         drawn, uniform = noise.children(above, fanout, workspace)
-        z = workspace.array(("z", noise.stream), drawn.size, np.float64)
-        variance = workspace.array(("variance", noise.stream), drawn.size, np.float64)
+        z, variance, start, count = workspace.arrays(
+            (("z", noise.stream), drawn.size, np.float64),
+            (("variance", noise.stream), drawn.size, np.float64),
+            ("start", drawn.size, np.int64),
+            ("count", drawn.size, np.int64),
+        )
         variance.fill(own)
-        if grid.size < prod(grid.order.radices):
+        if grid is not None:
             variance[~overlaps(grid, numbered(above, fanout), stride)] = 0
-        return cls(fanout, drawn, z, variance, uniform)
+        return cls(fanout, drawn, z, variance, uniform, start, count)
 
     def shared(self, total: NDArray[np.int64], least: float, out: NDArray[np.int64]) -> None:
         """Write the counts of the children, which add up to their parents' totals."""
         members = np.full(self.uniform.size, self.fanout)
         kernels.share(self.z, self.variance, members, total, self.uniform, least, out)
+
+
+def with_edges(grid: Grid) -> Grid | None:
+    """Return the grid if some of its keys are no cells; None if all are."""
+    return grid if grid.size < prod(grid.order.radices) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +227,7 @@ class Walk:
     """
 
     table: Cells
+    edges: Grid | None  # whose domain leaves some nodes no cell, if any
     cumulative: NDArray[np.int64]
     descent: Descent
     noise: tuple[NodeNoise, ...]
@@ -226,7 +241,8 @@ class Walk:
         """Over counts of cells, or of nodes at the first key of each."""
         cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.count)])
         noise = [NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws)]
-        return cls(table, cumulative, descent, tuple(noise), parts, threads)
+        edges = with_edges(table.grid)
+        return cls(table, edges, cumulative, descent, tuple(noise), parts, threads)
 
     @property
     def forgets(self) -> bool:
@@ -242,10 +258,7 @@ class Walk:
         ``split``: runs of subtrees have still to be made.
         """
         descent = self.descent
-        noise = self.noise[i]
-        level, members, opened, frontier = _below(
-            self.table, descent, i, self.cumulative, frontier, noise, self.workspace
-        )
+        level, members, opened, frontier = self._below(i, frontier)
         last, two = i == len(descent.laws) - 1, descent.passes == 2
         below: list[tuple[slice, Callable[[], Opened]]] = []
         nodes = level.z.size
@@ -267,7 +280,7 @@ class Walk:
                     done.append((p, kept, found.nodes))
                 return done
 
-            done = parallel.each(work, runs, self.threads if many else 1)
+            done = parallel.each(work, runs, self.threads) if many else [work(runs[0])]
             below = [(p, found) for part in done for p, found, _ in part]
             nodes += sum(count for part in done for _, _, count in part)
         elif last and self.beneath is not None:
@@ -288,6 +301,27 @@ class Walk:
             frontier.count[cells],
             nodes,
         )
+
+    def _below(
+        self, i: int, frontier: Frontier
+    ) -> tuple[Level, NDArray[np.int64], NDArray[np.int64], Frontier]:
+        """Measure level i under a frontier; its open nodes, by node and all, are the next one."""
+        descent, noise, prefix = self.descent, self.noise[i], frontier.prefix
+        fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
+        own = descent.variances[i]
+        level = Level.of(self.edges, prefix, fanout, stride, noise, own, self.workspace)
+        data = frontier.span, self.table.key, self.cumulative
+        kernels.measure(prefix, np.uint64(stride), fanout, *data, level.start, level.noisy)
+        level.z[:] = level.noisy
+        if i:
+            level.shared(frontier.count, descent.least[i], level.count)
+        else:
+            level.count[:] = np.maximum(level.z, 0)
+        members = np.empty(prefix.size, np.int64)
+        place, open_, first, after, count = kernels.opened(
+            prefix, fanout, frontier.span[1], level.start, level.count, members
+        )
+        return level, members, place, Frontier(open_, (first, after), count)
 
     def _pieces(self, i: int, run: slice) -> list[slice]:
         """A run of nodes in blocks of which the children of each fit."""
@@ -318,7 +352,7 @@ class Walk:
             run, below = piece
             return self.shared(i + 1, below(), count[run], split and not many)
 
-        done = parallel.each(work, block.below, self.threads if many else 1)
+        done = parallel.each(work, block.below, self.threads) if many else map(work, block.below)
         return [cells for part in done for cells in part]
 
     def cells(self, roots: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
@@ -358,33 +392,3 @@ def descended(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """The same under several roots side by side: each has ``strides[0]`` keys."""
     return Walk.of(table, descent, key, parts, threads).cells(roots)
-
-
-def _below(
-    table: Cells,
-    descent: Descent,
-    i: int,
-    cumulative: NDArray[np.int64],
-    frontier: Frontier,
-    noise: NodeNoise,
-    workspace: Workspace,
-) -> tuple[Level, NDArray[np.int64], NDArray[np.int64], Frontier]:
-    """Level i, measured under a frontier; its open nodes, by node and all, as the next frontier."""
-    fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
-    own = descent.variances[i]
-    level = Level.of(table.grid, frontier.prefix, fanout, stride, noise, own, workspace)
-    start = workspace.array("start", level.z.size, np.int64)
-    span, step = frontier.span, np.uint64(stride)
-    data = span, table.key, cumulative
-    kernels.measure(frontier.prefix, step, fanout, *data, start, level.noisy)
-    level.z[:] = level.noisy
-    shared = workspace.array("shared", level.z.size, np.int64)
-    if i:
-        level.shared(frontier.count, descent.least[i], shared)
-    else:
-        shared = np.maximum(level.z, 0).astype(np.int64)
-    members = np.empty(frontier.prefix.size, np.int64)
-    place, prefix, first, after, count = kernels.opened(
-        frontier.prefix, fanout, span[1], start, shared, members
-    )
-    return level, members, place, Frontier(prefix, (first, after), count)

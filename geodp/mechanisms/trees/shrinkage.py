@@ -28,18 +28,16 @@ from geodp.table.counts import CountTable
 PEOPLE = 1 << 32
 """In the cell: far more than the clamp can take away."""
 
-TREES = 1 << 7
-"""Side by side, where keys are long enough."""
+FIRST_TREES, MOST_TREES = 1 << 7, 1 << 10
+"""With one lone cell each: first some, and then as many more as ``MOST_NODES`` allow."""
 
 MOST_NODES = 1 << 18
-"""No further trees are tried beyond so many nodes."""
-
-MOST_TREES = 1 << 10
 
 SIDE = 4
 """Cells on a side of a lone settlement."""
 
 SETTLEMENTS = 1 << 9
+"""On trees of their own, side by side where keys are long enough."""
 
 MOST_ROUNDS = 1 << 5
 
@@ -49,40 +47,39 @@ SPLITS = 1 << 11
 
 def cell(descent: Descent) -> dict[str, float]:
     """``bias`` and ``rmse``, in counts."""
-    error = _errors(descent.fanouts, descent.strides, descent.laws, descent.least, descent.passes)
+    error = _errors(descent)
     bias, rmse = float(error.mean()), float(np.sqrt((error**2).mean()))
     return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
 
 
 @lru_cache(maxsize=256)
-def _errors(
-    fanouts: tuple[int, ...],
-    strides: tuple[int, ...],
-    laws: tuple[Law, ...],
-    least: tuple[float, ...],
-    passes: int,
-) -> NDArray[np.float64]:
+def _errors(descent: Descent) -> NDArray[np.float64]:
     """Released minus true counts of the cell, for every tree: float64[n]."""
-    descent = Descent(fanouts, strides, laws, least, passes)
-    keys = prod(fanouts)
-    trees = min(TREES, (1 << KEY_BITS - 1) // keys)
-    digits = (trees, *fanouts) if trees > 1 else fanouts
-    order = Order((0,) * len(digits), digits)
-    grid = Grid.regular((trees * keys,)).with_order(order)
+    room = (1 << KEY_BITS - 1) // prod(descent.fanouts)
+    found: list[NDArray[np.float64]] = []
+    trees, visited, more = 0, 0, min(FIRST_TREES, room)
+    while more:
+        error, nodes = _errors_of(descent, more, NoiseKey(len(found).to_bytes(32, "little")))
+        found.append(error)
+        trees, visited = trees + more, visited + nodes
+        more = min((MOST_NODES - visited) * trees // visited, MOST_TREES - trees, room)
+        more = max(more, 0)
+    return np.concatenate(found)
+
+
+def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[np.float64], int]:
+    """The same for so many trees side by side, and how many nodes were measured."""
+    keys = prod(descent.fanouts)
+    digits = (trees, *descent.fanouts) if trees > 1 else descent.fanouts
+    grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
     occupied = np.arange(trees, dtype=np.uint64) * np.uint64(keys) + np.uint64(keys // 3)
     table = CountTable.from_keys(grid, occupied, np.full(trees, PEOPLE))
     roots = np.arange(trees, dtype=np.uint64)
-    found: list[NDArray[np.float64]] = []
-    visited = 0
-    while visited < MOST_NODES and len(found) * trees < MOST_TREES:
-        public = NoiseKey(len(found).to_bytes(32, "little"))
-        key, count, nodes = descended(table, descent, public, roots, threads=1)
-        error = np.full(trees, -float(PEOPLE))
-        at = np.searchsorted(key, occupied)
-        error[: at.size] = count[at] - PEOPLE
-        found.append(error)
-        visited += nodes
-    return np.concatenate(found)
+    key, count, nodes = descended(table, descent, public, roots, threads=1)
+    error = np.full(trees, -float(PEOPLE))
+    at = np.searchsorted(key, occupied)
+    error[: at.size] = count[at] - PEOPLE
+    return error, nodes
 
 
 def block(run: Sharing | Halving, grid: Grid) -> dict[str, Any] | None:
@@ -112,7 +109,7 @@ def _sides(shape: tuple[int, ...]) -> list[int]:
 @lru_cache(maxsize=256)
 def _losses(run: Sharing | Halving, order: Order, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Released minus true sums of settlements at many places: float64[n]."""
-    bits = max(0, min(TREES.bit_length() - 1, KEY_BITS - 1 - order.bits))
+    bits = max(0, min(SETTLEMENTS.bit_length() - 1, KEY_BITS - 1 - order.bits))
     trees, keys = 1 << bits, prod(order.radices)
     digits = (*(2,) * bits, *order.radices)
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))

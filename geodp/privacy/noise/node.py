@@ -107,16 +107,19 @@ class NodeNoise:
         noise, uniform : int64[n * fanout], float64[n]
         """
         address, size = numbered(above, -(-fanout // SLOTS)), above.size * fanout
-        line = workspace.array("line", 8 * address.size, np.uint64)
+        line, word, noise, uniform = workspace.arrays(
+            ("line", 8 * address.size, np.uint64),
+            ("word", size, np.uint64),
+            ("noise", size, np.int64),
+            (("uniform", self.stream), above.size, np.float64),
+        )
         lines(self.key, self.stream, address, line)
-        word = workspace.array("word", size, np.uint64)
-        uniform = workspace.array(("uniform", self.stream), above.size, np.float64)
         kernels.children(line, fanout, word, uniform)
 
         def number(i: int) -> np.uint64:
             return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
 
-        return self._drawn(word, number, workspace.array("noise", size, np.int64)), uniform
+        return self._drawn(word, number, noise), uniform
 
     def _decided(self, word: int, node: np.uint64) -> int:
         """A draw that the table leaves open."""

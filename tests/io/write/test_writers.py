@@ -21,6 +21,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder import publication
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import geotiff, picture, tables
+from geodp.io.write.csv import write_csv
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.release.release import Release
 from geodp.table.counts import Cells, CountTable
@@ -115,7 +116,7 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     source = released(KANTO).table
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: csv.write_csv(table, path, name="p", errors=None),
+        "csv": lambda: write_csv(table, path, name="p", errors=None),
         "parquet": lambda: tables.write_parquet(table, path, name="p", errors=None, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
         "png": lambda: picture.write_png(table, path, name="p", card={}),
@@ -161,7 +162,7 @@ def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, writer, error,
     def breaks(*_, **__):
         raise error
 
-    home = {"write_cog": geotiff, "write_png": publication}.get(writer, tables)
+    home = {"write_cog": geotiff, "write_parquet": tables}.get(writer, publication)
     monkeypatch.setattr(home, writer, breaks)
     with pytest.raises(seen):
         released(KANTO).write(tmp_path / "out")

@@ -20,6 +20,7 @@ from geodp.mechanisms.central.agrid import (
     weights,
 )
 from geodp.mechanisms.measure import add_noise, laplace_noise
+from geodp.mechanisms.trees import plane
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.central.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns
@@ -150,7 +151,8 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
         drawn.append((stage, scale))
         return add_noise(counts, key, stage, scale)
 
-    monkeypatch.setattr(module, "add_noise", spy)
+    for one in (module, plane):
+        monkeypatch.setattr(one, "add_noise", spy)
     monkeypatch.setattr(ugrid, "add_noise", spy)
     AGrid().release(table, spent(Fraction(1, 7), neighbours, 3), NoiseKey(bytes(32)))
     assert [stage for stage, _ in drawn] == [0, 1, 2]

@@ -11,6 +11,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.central import ugrid as module
 from geodp.mechanisms.central.ugrid import UGrid
 from geodp.mechanisms.measure import add_noise, laplace_noise
+from geodp.mechanisms.trees import plane
 from geodp.mechanisms.trees.plane import split
 from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
@@ -100,7 +101,8 @@ def recorded(monkeypatch, method, table, shared):
         drawn.append((stage, scale, counts.size))
         return add_noise(counts, key, stage, scale)
 
-    monkeypatch.setattr(module, "add_noise", spy)
+    for one in (module, plane):
+        monkeypatch.setattr(one, "add_noise", spy)
     method.release(table, shared, NoiseKey(bytes(32)))
     return drawn
 
