@@ -33,7 +33,7 @@ docs: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@echo "Measuring every method on the embedded example; more: python -m bench --help ..."
-	$(BIN)/python -m bench methods
+	$(BIN)/python -m bench methods --data kanto-example --size 512 --patience 3
 
 release: $(INSTALLED)
 	@echo "Building the source distribution and from it the wheel, and trying the wheel ..."
