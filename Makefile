@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test check clean
+.PHONY: demo test fast laws docs bench release check clean
 
 demo: $(INSTALLED)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic) ..."
@@ -16,6 +16,36 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	@echo "Running all tests: units, laws of the noise, examples of docstrings and README ..."
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+fast: $(INSTALLED)
+	@echo "Running the tests but for laws, real data and clusters ..."
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law and not real" \
+	    --ignore tests/release/cluster
+
+laws: $(INSTALLED)
+	@echo "Running the laws of the noise, the errors that are stated, and the audits ..."
+	$(BIN)/python -m pytest -n auto --dist loadfile -m law
+
+docs: $(INSTALLED)
+	@echo "Running examples of docstrings and documents, and asking what holds their sentences ..."
+	$(BIN)/python -m pytest -n auto --dist loadfile geodp README.md docs tests/house/test_readme.py \
+	    tests/house/test_claims.py tests/house/test_new_method.py tests/house/test_notebooks.py
+
+bench: $(INSTALLED)
+	@echo "Measuring every method on the embedded example; more: python -m bench --help ..."
+	$(BIN)/python -m bench methods --data kanto-example --size 512 --patience 3
+
+release: $(INSTALLED)
+	@echo "Building the source distribution and from it the wheel, and trying the wheel ..."
+	rm -rf dist build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/geodp-*.whl
+	build/wheel/bin/geodp publish data/kanto/*.zip --grid jis:half --value '人口（総数）' \
+	    --bounds 138.0 35.0 141.2 37.1333333333 --epsilon 0.1 --output build/demo
+	build/wheel/bin/geodp verify build/demo
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

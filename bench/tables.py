@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,11 @@ def text(value: Any) -> str:
 def area(cells: int) -> str:
     """Name of the error of blocks of so many cells, a power of two."""
     return f"MAE {cells:,}" if cells < 4096 else f"MAE 2^{cells.bit_length() - 1}"
+
+
+def paragraph(words: str) -> str:
+    """Prose in lines of at most 100 characters, broken at blanks only."""
+    return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def fill(path: Path, marks: tuple[str, str], text: str) -> None:

@@ -17,7 +17,7 @@ from bench.measure import cost
 from bench.measure import errors as accuracy
 from bench.rivals import libraries
 from bench.suites.methods import names
-from bench.tables import area, fill, markdown, table
+from bench.tables import area, fill, markdown, paragraph, table
 from geodp.privacy.budget import rational
 
 TITLE = """\
@@ -29,8 +29,20 @@ Releases of one table, by geodp and by others, in alternating rounds of one run.
   MAE n                   mean absolute error of the sums of blocks of n cells"""
 
 SAVED = Path(__file__).parents[1] / "results" / "peers.json"
-DOCUMENT = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "comparison.md"
 MARKS = ("<!-- bench:peers -->", "<!-- /bench:peers -->")
+README = ROOT / "README.md"
+README_MARKS = ("<!-- bench:peers:readme -->", "<!-- /bench:peers:readme -->")
+SIX = (
+    "geodp pyramid",
+    "OpenDP consistent 16-ary tree",
+    "OpenDP laplace, each cell",
+    "PyDP laplace, each cell",
+    "diffprivlib histogramdd",
+    "NumPy laplace, each cell",
+)
+"""Whom the README shows: the default, and one of each kind of what else is used."""
 PACKAGES = ("opendp", "diffprivlib", "scikit-learn", "python-dp", "PyWavelets", "scipy")
 
 
@@ -49,7 +61,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--readme",
         action="store_true",
-        help=f"measure nothing; write the README's table from bench/results/{SAVED.name}",
+        help=f"measure nothing; write the documents' tables from bench/results/{SAVED.name}",
     )
 
 
@@ -186,14 +198,42 @@ def show(result: dict[str, Any]) -> str:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the README's table from the kept figures, and return those."""
+    """Write the tables of the page and of the README from the kept figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, section(result))
+    fill(README, README_MARKS, summary(result))
     return result
 
 
+def shares(row: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Cells below 0, per cent of all."""
+    return f"{100 * row['negative'] / settings['cells']:.0f} %"
+
+
+def summary(result: dict[str, Any]) -> str:
+    """The README's table: six contenders, and what they are compared by."""
+    settings = result["settings"]
+    rows = {row["contender"]: row for row in result["rows"]}
+    lines = [
+        {
+            "": name,
+            "ms": rows[name]["median_ms"],
+            "negative": shares(rows[name], settings),
+            **{area(1 << shift): rows[name]["mae"][shift] for shift in (0, 6, 12)},
+            "noise": rows[name]["noise"],
+        }
+        for name in SIX
+    ]
+    words = (
+        f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}: "
+        "median time of a release, cells below 0, and mean absolute error (MAE) of the sums of "
+        "blocks of so many cells. All contenders: [docs/comparison.md](docs/comparison.md)."
+    )
+    return f"{paragraph(words)}\n\n{markdown(lines)}"
+
+
 def section(result: dict[str, Any]) -> str:
-    """The README's table, with a sentence on how it was made."""
+    """The page's table, with a sentence on how it was made."""
     settings, versions = result["settings"], result["versions"]
     here = result["machine"]
     bits = len(result["rows"][0]["mae"]) - 1
@@ -204,7 +244,7 @@ def section(result: dict[str, Any]) -> str:
             "ms": row["median_ms"],
             "ratio": row["ratio"],
             "MB": row["peak_mb"],
-            "negative": f"{100 * row['negative'] / settings['cells']:.0f} %",
+            "negative": shares(row, settings),
             **{area(1 << shift): row["mae"][shift] for shift in shifts},
             "guarantee": row["guarantee"],
             "noise": row["noise"],
@@ -213,14 +253,13 @@ def section(result: dict[str, Any]) -> str:
     ]
     installed = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
     missing = [one["contender"] for one in result["missing"]]
-    lines = [
+    made = (
         f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}. "
         f"Median time of up to {settings['rounds']} alternating rounds and its ratio to topdown; "
         "memory above the input's; cells below 0; mean absolute error (MAE) of the sums of "
-        f"blocks of so many cells, over up to {settings['trials']} releases (the slowest: fewer).",
-        "",
-        markdown(rows),
-        "",
+        f"blocks of so many cells, over up to {settings['trials']} releases (the slowest: fewer)."
+    )
+    machine = (
         f"Python {here['python']}, NumPy {here['numpy']}, {installed}; {here['processor']}. "
         + (
             f"Not measured, for reasons that bench/results/{SAVED.name} tells: "
@@ -229,9 +268,10 @@ def section(result: dict[str, Any]) -> str:
             else ""
         )
         + 'Each takes its input in its own form, ready in memory. "On paper": the proof is for '
-        "real numbers, and floating-point noise does not keep it (Mironov 2012).",
-        "",
+        "real numbers, and floating-point noise does not keep it (Mironov 2012)."
+    )
+    again = (
         "Measure again: `pip install '.[bench]'`, then `python -m bench peers --update`. "
-        "What the methods do on random rectangles is in [docs/benchmark.md](docs/benchmark.md).",
-    ]
-    return "\n".join(lines)
+        "What the methods do on random rectangles is in [benchmark.md](benchmark.md)."
+    )
+    return "\n\n".join([paragraph(made), markdown(rows), paragraph(machine), paragraph(again)])

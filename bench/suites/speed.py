@@ -11,7 +11,7 @@ from typing import Any
 from bench.measure import instructions, refinement
 from bench.suites import speed_growth, speed_parts
 from bench.suites.speed_parts import FULL, QUICK, Rows, Sizes
-from bench.tables import fill, markdown, table, text
+from bench.tables import fill, markdown, paragraph, table, text
 from geodp.errors import UsageError
 
 TITLE = """\
@@ -21,7 +21,6 @@ compiled before. One thread, unless it says 2."""
 SAVED = Path(__file__).parents[1] / "results" / "speed.json"
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "speed.md"
-README = ROOT / "README.md"
 PLOT = ROOT / "docs" / "speed.png"
 
 PARTS: dict[str, Callable[[Sizes], Rows]] = {
@@ -136,11 +135,11 @@ def show(result: dict[str, Any]) -> str:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables, its plot and the README's lines from the kept figures."""
+    """Write the document's tables, its plot and its first lines from the kept figures."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     for part, words in sections(result).items():
         fill(DOCUMENT, marks(part), words)
-    fill(README, marks("readme"), summary(result))
+    fill(DOCUMENT, marks("summary"), summary(result))
     if result["growth"]:
         speed_growth.draw(result["growth"], PLOT)
     return result
@@ -176,7 +175,7 @@ def machine_words(result: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """The README's lines: the aims' table of both methods, and what was missed."""
+    """The document's first lines: the aims' table of both methods, and what was missed."""
     if not all(result[part] for part in ("refinement", "rivals", "exponents")):
         return "Not measured."
     by = {
@@ -202,21 +201,18 @@ def summary(result: dict[str, Any]) -> str:
         for method, row in by.items()
     ]
     missed = sum(not row["met"] for row in result["aims"])
-    return "\n".join(
-        [
-            f"A map of 2^{some['bits']} cells, {some['occupied']:,} of them occupied by "
-            f"{some['people']:,} people, at epsilon 1: seconds of the refinement on one thread, "
-            "and on two; how many times longer T2 takes in NumPy on a map of that size, and "
-            f"Laplace noise on every cell of one of 2^{rivals['Laplace, NumPy']['bits']}; the "
-            "fitted exponent of time against m+ log2 n.",
-            "",
-            markdown(rows),
-            "",
-            f"{machine_words(result)} Of {len(result['aims'])} figures that were aimed at, "
-            f"{missed} miss; they are all in [docs/speed.md](docs/speed.md). "
-            "Measure again: `python -m bench speed --update`.",
-        ]
+    asked = (
+        f"A map of 2^{some['bits']} cells, {some['occupied']:,} of them occupied by "
+        f"{some['people']:,} people, at epsilon 1: seconds of the refinement on one thread, "
+        "and on two; how many times longer T2 takes in NumPy on a map of that size, and "
+        f"Laplace noise on every cell of one of 2^{rivals['Laplace, NumPy']['bits']}; the "
+        "fitted exponent of time against m+ log2 n."
     )
+    found = (
+        f"{machine_words(result)} Of {len(result['aims'])} figures that were aimed at, "
+        f"{missed} miss; they are all below. Measure again: `python -m bench speed --update`."
+    )
+    return "\n\n".join([paragraph(asked), markdown(rows), paragraph(found)])
 
 
 def _aims(rows: Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""The benchmarks run, keep what they measured in one form, and the README shows what was kept."""
+"""The benchmarks run, keep what they measured in one form, and documents show what was kept."""
 
 import json
 import subprocess
@@ -238,11 +238,18 @@ def test_the_committed_figures_are_whole(name, schema):
         jsonschema.validate(row, schema)
 
 
-def test_the_readme_shows_the_committed_figures():
-    start, end = peers.MARKS
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("document", "marks", "words"),
+    [
+        (peers.DOCUMENT, peers.MARKS, peers.section),
+        (peers.README, peers.README_MARKS, peers.summary),
+    ],
+)
+def test_the_documents_show_the_committed_figures_of_peers(document, marks, words):
+    start, end = marks
+    text = document.read_text(encoding="utf-8")
     assert text.count(start) == text.count(end) == 1
-    assert text.split(start)[1].split(end)[0].strip() == peers.section(saved("peers")).strip()
+    assert text.split(start)[1].split(end)[0].strip() == words(saved("peers")).strip()
 
 
 def test_the_document_shows_the_committed_rectangles():

@@ -253,9 +253,9 @@ def test_the_document_shows_the_committed_figures(module):
         assert document.split(start)[1].split(end)[0].strip() == words.strip()
 
 
-def test_the_readme_shows_the_committed_figures_of_speed():
-    start, end = speed.marks("readme")
-    text = speed.README.read_text(encoding="utf-8")
+def test_the_document_shows_the_committed_summary():
+    start, end = speed.marks("summary")
+    text = speed.DOCUMENT.read_text(encoding="utf-8")
     found = saved("speed")
     assert text.split(start)[1].split(end)[0].strip() == speed.summary(found).strip()
     for kept, again in zip(found["aims"], speed.aims(found), strict=True):

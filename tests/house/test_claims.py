@@ -34,6 +34,8 @@ NAMES = re.compile(
 NEXT = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])")
 STATED = "stated"
 
+DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -195,9 +197,8 @@ def test_limits_in_the_documents_are_those_of_the_code(file, phrase, value):
     assert int(re.search(r"(?:2\^)?(\d[\d,]*)", phrase)[1].replace(",", "")) == value
 
 
-@pytest.mark.parametrize("file", ["README.md", *sorted(p.name for p in ROOT.glob("docs/*.md"))])
-def test_tests_that_documents_name_are_there(file):
-    path = ROOT / file if file == "README.md" else ROOT / "docs" / file
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_that_documents_name_are_there(path):
     named = re.findall(r"\btests/[\w/*]+\.py", path.read_text(encoding="utf-8"))
     assert [name for name in named if not [*ROOT.glob(name)]] == []
     modules = re.findall(r"python -m ((?:bench|tests)[\w.]*)", path.read_text(encoding="utf-8"))
@@ -207,8 +208,11 @@ def test_tests_that_documents_name_are_there(file):
 @pytest.mark.parametrize(
     ("method", "bias", "error"), [("pyramid", -181, 194), ("topdown", -385, 418)]
 )
-def test_errors_that_the_readme_tells(method, bias, error):
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+def test_errors_that_the_documents_tell(method, bias, error):
+    short, text = (
+        " ".join((ROOT / file).read_text(encoding="utf-8").split())
+        for file in ("README.md", "docs/guarantee.md")
+    )
     grid = geodp.Grid.regular((512, 512))
     nobody = geodp.CountTable.from_index(grid, np.empty((2, 0), np.int64), np.empty(0, np.int64))
     key = geodp.NoiseKey(bytes(range(32)))
@@ -219,5 +223,6 @@ def test_errors_that_the_readme_tells(method, bias, error):
     block = -round(release.card()["expected_error"]["isolated_block"]["bias"])
     assert f"loses {block} (" in text or f"(`topdown`: {block})" in text
     if method == "pyramid":
+        assert f"a bias of {bias} and an error of {error} people" in short
         errors = [round(release.standard_error(4**level), -1) for level in range(10)]
         assert f"({min(errors):.0f} to {max(errors):.0f} people for 512 x 512 cells" in text

@@ -1,5 +1,9 @@
-"""The README's command-line example runs as it stands (its Python example runs as a doctest)."""
+"""The README is short, its commands run as they stand, and its figures are those that are kept.
 
+Its Python example runs as a doctest.
+"""
+
+import json
 import os
 import re
 import shlex
@@ -7,17 +11,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import geodp
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+WORDS = " ".join(TEXT.split())
 
 
-def test_the_console_example_runs(tmp_path):
-    block = re.search(r"```console\n(.*?)```", TEXT, re.DOTALL)
+def run_console(document, folder):
+    """Run the commands of a document's first console block, and return what they printed."""
+    text = (ROOT / document).read_text(encoding="utf-8").replace("\\\n", "")
+    block = re.search(r"```console\n(.*?)```", text, re.DOTALL)
     commands = [line[2:] for line in block[1].splitlines() if line.startswith("$ ")]
-    assert len(commands) == 4
-    (tmp_path / "data").symlink_to(ROOT / "data")
+    (folder / "data").symlink_to(ROOT / "data")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     outputs = []
     for command in commands:
@@ -25,7 +33,7 @@ def test_the_console_example_runs(tmp_path):
         done = subprocess.run(
             command,
             shell=True,
-            cwd=tmp_path,
+            cwd=folder,
             env={**os.environ, "PATH": path},
             capture_output=True,
             text=True,
@@ -33,19 +41,71 @@ def test_the_console_example_runs(tmp_path):
         )
         assert done.returncode == 0, done.stderr
         outputs.append(done.stdout)
-    assert "人口（総数）" in outputs[0]
-    assert outputs[3].strip() == "533946113"
+    return outputs
+
+
+def kept(name):
+    """Figures that a benchmark kept; they are no part of the wheel."""
+    pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+    return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_it_has_at_most_90_lines_of_100_characters():
+    lines = TEXT.splitlines()
+    assert len(lines) <= 90
+    assert [line for line in lines if len(line) > 100] == []
+
+
+def test_its_commands_run(tmp_path):
+    plan, _, _ = run_console("README.md", tmp_path)
+    assert "69" in plan
     assert (tmp_path / "release" / "public" / "population.tif").exists()
+    assert (tmp_path / "release" / "restricted").exists()
 
 
-def test_every_file_the_readme_links_to_is_there():
-    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
+def test_the_commands_of_the_page_on_formats_run(tmp_path):
+    columns, code = run_console("docs/formats.md", tmp_path)
+    assert "人口（総数）" in columns
+    assert code.strip() == "533946113"
+
+
+@pytest.mark.parametrize("document", ["README.md", "SECURITY.md", "docs/README.md"])
+def test_every_file_a_document_links_to_is_there(document):
+    folder = (ROOT / document).parent
+    text = (ROOT / document).read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text)
+    for target in [t for t in targets if "://" not in t]:
         # Code is found where it is installed: a wheel is tested without the sources beside it.
-        home = Path(geodp.__file__).parents[1] if target.startswith("geodp/") else ROOT
+        home = Path(geodp.__file__).parents[1] if target.startswith("geodp/") else folder
         assert (home / target).exists(), target
 
 
 def test_every_method_is_in_the_table():
-    table = TEXT[TEXT.index("## Methods") : TEXT.index("Where ours differs")]
+    table = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8").partition("\nWhere ours")[0]
     named = {name for row in table.splitlines() for name in re.findall("`([a-z0-9-]+)`", row[:60])}
     assert set(geodp.METHODS) <= named
+
+
+def test_errors_beside_laplace_noise_are_those_that_were_kept():
+    found = kept("peers")
+    rows = {row["contender"]: row for row in found["rows"]}
+    ours, laplace = rows["geodp pyramid"], rows["geodp laplace"]
+    assert f"{ours['mae'][12]:.1f} people on average" in WORDS
+    assert f"it is off by {laplace['mae'][12]:.0f}." in WORDS
+    negative = 100 * laplace["negative"] / found["settings"]["cells"]
+    assert f"makes {negative:.0f} % of them negative" in WORDS
+    assert ours["negative"] == 0
+
+
+def test_seconds_and_ways_of_running_are_those_that_were_kept():
+    found = kept("speed")
+    (row,) = (
+        row
+        for row in found["refinement"]
+        if (row["table"], row["method"], row["bits"]) == ("towns", "pyramid", 37)
+        and row["occupied"] == 10_000_000
+    )
+    assert f"{row['seconds_1']:.1f} seconds on one thread and in {row['seconds_2']:.1f}" in WORDS
+    ways = [way for row in found["identical"] for way in row["ways"]]
+    assert all(row["identical"] for row in found["identical"])
+    assert f"the same bytes: {len(ways)} of {len(ways)} did" in WORDS

@@ -1,0 +1,81 @@
+"""What surrounds the code names what is there: workflow, make, decisions, citation."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import geodp
+
+pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+
+ROOT = Path(__file__).parents[2]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+PARTS = ["Context", "Decision", "Consequences", "What would change our mind"]
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["Makefile", ".github/workflows/ci.yml"])
+def test_the_paths_that_are_named_are_there(name):
+    found = re.findall(r"(?:tests|docs|data|\.ci)/[\w./*-]*\w", read(name))
+    assert found
+    assert [path for path in found if not [*ROOT.glob(path)]] == []
+
+
+def test_the_targets_that_are_named_are_there():
+    targets = re.findall(r"^(\w+):", read("Makefile"), re.MULTILINE)
+    named = re.search(r"^\.PHONY: (.*)$", read("Makefile"), re.MULTILINE)[1].split()
+    assert sorted(targets) == sorted(named)
+    documents = ("README.md", ".github/workflows/ci.yml", ".github/PULL_REQUEST_TEMPLATE.md")
+    called = {
+        one
+        for name in documents
+        for one in re.findall(r"(?m)(?:run: |^    |`)make (\w+)", read(name))
+    }
+    assert called <= {*targets}
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_a_decision_is_short_and_has_all_of_its_parts(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == PARTS
+    assert text.startswith(f"# {int(path.stem[:4])}. ")
+    assert 20 <= len(text.splitlines()) <= 40
+
+
+def test_all_decisions_are_listed_and_numbered():
+    text = read("docs/decisions/README.md")
+    listed = re.findall(r"^(\d+)\. \[.*\]\((\S+)\)$", text, re.MULTILINE)
+    assert [name for _, name in listed] == [path.name for path in DECISIONS]
+    assert [int(number) for number, _ in listed] == [*range(1, len(DECISIONS) + 1)]
+
+
+def test_documents_link_to_what_is_there():
+    broken = []
+    for path in ROOT.glob("docs/**/*.md"):
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            if "://" not in target and not (path.parent / target).exists():
+                broken.append(f"{path.name}: {target}")
+    assert broken == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*DECISIONS, *(ROOT / name for name in ("SECURITY.md", "docs/decisions/README.md"))],
+    ids=lambda path: path.stem,
+)
+def test_lines_are_at_most_100_characters(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 100 and not line.startswith("|")] == []
+
+
+def test_the_citation_is_of_this_version():
+    assert re.search(r"^version: (\S+)$", read("CITATION.cff"), re.MULTILINE)[1] == (
+        geodp.__version__
+    )
+    paper = geodp.METHODS["topdown"].citation
+    title = re.search(r"^    title: (.*)$", read("CITATION.cff"), re.MULTILINE)[1]
+    assert title in paper
