@@ -8,7 +8,7 @@ import sys
 import pytest
 
 MOVES = 366
-"""Most moves from one file of geodp to another in a small publish: 1,282 before, 442 in one form."""
+"""Most moves from one file of geodp to another in a small publish; they were 1,282."""
 
 FOLLOW = """
 import json, os, sys
