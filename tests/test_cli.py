@@ -4,10 +4,11 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from tests import signalled
 
 DATA = Path(__file__).parents[1] / "data" / "kanto"
 KANTO = [
@@ -115,19 +116,17 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("wait", [0.5, 1.0, 1.5, 2.0])
-def test_a_terminated_run_leaves_nothing(tmp_path, wait):
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("moment", list(signalled.MOMENTS)[::2] + [signalled.LAST])
+def test_a_terminated_run_leaves_nothing(tmp_path, moment):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "geodp", "publish", *KANTO, "--epsilon", "1"]
-    run = subprocess.Popen([*command, "--output", str(out)], stderr=subprocess.PIPE)
-    time.sleep(wait)
-    run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=60)
-    if run.returncode in (143, -signal.SIGTERM):  # the latter before Python could take it
-        assert list(tmp_path.iterdir()) == []
-    else:
-        assert run.returncode == 0
+    run = signalled.run(signal.SIGTERM, moment, "publish", *SMALL, "--output", out)
+    if moment == signalled.LAST:
+        assert run.returncode == 0, run.stderr
         assert geodp("verify", out).returncode == 0
+    else:
+        assert run.returncode == (-signal.SIGTERM if moment == signalled.BEFORE else 143)
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
