@@ -128,8 +128,6 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch):
 
 @pytest.mark.parametrize("other", contenders.OTHERS, ids=lambda other: other.name)
 def test_every_peer_releases_the_table(other):
-    if contenders.version(other.package) is None:
-        pytest.skip(f"{other.package} is not installed")
     table = data.load("clusters", 16)
     run, vector = other.prepare(table, Fraction(10))
     released, truth = vector(run(0)), table.to_vector()
@@ -141,8 +139,6 @@ def test_every_peer_releases_the_table(other):
 @pytest.mark.parametrize("name", ["NumPy topdown (T2)", "PyWavelets Privelet"])
 def test_the_numpy_twins_have_the_error_of_the_methods(name):
     method = {"NumPy topdown (T2)": "topdown", "PyWavelets Privelet": "privelet"}[name]
-    if contenders.version(contenders.by_name(name).package) is None:
-        pytest.skip("it is not installed")
     table = data.load("clusters", 32)
     truth = table.to_vector()
     errors = []

@@ -117,7 +117,7 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("moment", list(signalled.MOMENTS)[::2] + [signalled.LAST])
+@pytest.mark.parametrize("moment", [*list(signalled.MOMENTS)[::2], signalled.LAST])
 def test_a_terminated_run_leaves_nothing(tmp_path, moment):
     out = tmp_path / "out"
     run = signalled.run(signal.SIGTERM, moment, "publish", *SMALL, "--output", out)

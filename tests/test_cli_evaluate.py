@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import geopandas
 import pytest
 from click.testing import CliRunner
 
@@ -178,7 +179,6 @@ def test_polygons_that_are_none(content, words, areas):
 
 
 def test_polygons_of_gdal_are_in_the_crs_of_the_grid(areas):
-    geopandas = pytest.importorskip("geopandas")
     frame = geopandas.read_file(areas)
     there, elsewhere = areas.with_name("a.gpkg"), areas.with_name("b.gpkg")
     frame.to_crs("EPSG:6668").to_file(there)

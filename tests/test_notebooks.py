@@ -8,16 +8,11 @@ import shutil
 from pathlib import Path
 from types import ModuleType
 
+import nbformat
 import pytest
-
-nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
-pytest.importorskip("nbclient", reason="nbclient is not installed")
-pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-if not NOTEBOOKS:
-    pytest.skip("the notebooks are not here, only the tests", allow_module_level=True)
 
 CENSUS = ROOT.parent / "shared" / "data" / "estat-2020-500m"
 LARGEST = 700_000  # bytes

@@ -23,7 +23,6 @@ from geodp.io.uncertainty import Errors
 from geodp.io.verification import read_release_table, verify
 from tests.distributed.tables import GRID, ONCE, kept, split, town
 
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import geodp
 from geodp.contribution import SUMS
+from geodp.distributed import Partitions, publish
 from geodp.domain import blocks_of_array, mask_of_blocks
 from geodp.errors import BudgetError, InputError, UsageError
 from geodp.ledger import Ledger
@@ -19,9 +20,6 @@ from geodp.loss import PureDP
 from geodp.reading import MET
 from tests.distributed.tables import GRID, ONCE, kept, sha256, split, town
 from tests.keys import keep
-
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-from geodp.distributed import Partitions, publish  # noqa: E402
 
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 METHODS = ("pyramid", "topdown")

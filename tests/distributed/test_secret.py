@@ -16,6 +16,7 @@ from contextlib import contextmanager, nullcontext
 from operator import mul
 from pathlib import Path
 
+import distributed
 import numpy as np
 import pytest
 
@@ -26,8 +27,6 @@ from geodp.errors import UsageError
 from geodp.identity import release_digest
 from geodp.mechanisms.apart import Roots, Subtrees
 from tests.distributed.tables import KEY, ONCE, kept, split, town
-
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 

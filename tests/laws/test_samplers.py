@@ -11,7 +11,10 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+import opendp.prelude as dp
 import pytest
+from diffprivlib.mechanisms import Geometric
+from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 from scipy import special, stats
 
 from geodp.noise import DiscreteGaussian, DiscreteLaplace, NodeNoise
@@ -134,7 +137,6 @@ def test_the_rejection_sampler_follows_the_law(name, scale):
 @any_law
 def test_draws_agree_with_those_of_opendp(name, scale):
     """OpenDP's samplers of both laws on the integers, drawn by other code from other entropy."""
-    dp = pytest.importorskip("opendp.prelude", reason="needs opendp (the test extra)")
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T=int))
     if name == "laplace":
@@ -143,6 +145,26 @@ def test_draws_agree_with_those_of_opendp(name, scale):
         measure = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=float(scale))
     theirs = np.array(measure([0] * 100_000))
     assert agreement(theirs, million(name, scale)[0], tail_of(name, scale)) > SIGNIFICANCE
+
+
+def of_pydp(scale):
+    """Google's Laplace mechanism, on whole numbers: rounded, which a wide law does not show."""
+    mechanism = LaplaceMechanism(1 / float(scale), 1.0)
+    return [mechanism.add_noise(0) for _ in range(50_000)]
+
+
+def of_diffprivlib(scale):
+    mechanism = Geometric(epsilon=1 / float(scale), sensitivity=1)
+    return [mechanism.randomise(0) for _ in range(50_000)]
+
+
+@pytest.mark.parametrize("scale", [Fraction(190), Fraction(4000)])
+@pytest.mark.parametrize("of", [of_pydp, of_diffprivlib])
+def test_wide_draws_agree_with_those_of_other_libraries(of, scale):
+    """From other entropy, and in floating point, whose grain is below what 50,000 draws show."""
+    theirs, tail = np.array(of(scale)), tail_of("laplace", scale)
+    assert agreement(theirs, million("laplace", scale)[0], tail) > SIGNIFICANCE
+    assert agreement(theirs + scale // 8, million("laplace", scale)[0], tail) < SIGNIFICANCE
 
 
 def separate_draws(name):
