@@ -172,8 +172,15 @@ def test_what_would_change_a_raster_from_beside_is_refused(tmp_path, said):
         grid_like(given)
 
 
-@pytest.mark.parametrize("crs", ["{url}/crs", "/vsicurl/{url}/crs", "ESRI::{url}/crs"])
-@pytest.mark.parametrize("code", [None, "jis:half"])
+@pytest.mark.parametrize(
+    ("crs", "code"),
+    [
+        ("{url}/crs", None),
+        ("/vsicurl/{url}/crs", None),
+        ("ESRI::{url}/crs", None),
+        ("{url}/crs", "jis:half"),
+    ],
+)
 def test_a_crs_of_a_card_is_no_address(public, unheard, crs, code):
     card = json.loads((public / "release.json").read_text())
     card["domain"]["places"][0] |= {"crs": crs.format(url=unheard.url), "code": code}
