@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import signalled
+from tests.command import geodp
 
 DATA = Path(__file__).parents[1] / "data" / "kanto"
 KANTO = [
@@ -20,16 +21,6 @@ SMALL = [
     str(DATA / "tblT999999H5339.zip"),
     *["--grid", "jis:half", "--primary", "5339", "--value", "人口（総数）", "--epsilon", "1/2"],
 ]
-
-
-def geodp(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "geodp", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
 
 
 def publics(folder: Path) -> dict[str, bytes]:
@@ -154,6 +145,21 @@ def test_wrong_calls_get_one_sentence(tmp_path, arguments, code, words):
     assert words in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_says_what_the_command_says_in_this_one(tmp_path):
+    """The other tests are about what commands do, and start none."""
+    for call in (["mesh", "decode", "--json", "533946113"], ["verify", "absent"], ["publish"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "geodp", *call],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        here = geodp(*call, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (here.returncode, here.stdout)
+        assert done.stderr.replace("python -m geodp", "geodp") == here.stderr
 
 
 def test_mesh_codes_from_arguments_and_standard_input():

@@ -55,7 +55,13 @@ def _numbers(text: str) -> list[float]:
     return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
 
 
-@every
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.law] * (not path.stem.startswith("01")))
+        for path in NOTEBOOKS
+    ],
+)
 def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     execute = _execute()
@@ -76,6 +82,7 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert _numbers(old) == pytest.approx(_numbers(again), rel=0.02, abs=0.2)
 
 
+@pytest.mark.law
 @pytest.mark.real
 @pytest.mark.skipif(not CENSUS.is_dir(), reason="the census of 2020 is not beside the project")
 def test_the_paper_runs_on_the_census(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

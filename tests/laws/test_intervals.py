@@ -16,8 +16,6 @@ from geodp.randomness import NoiseKey
 from geodp.region import Region
 from geodp.release import Release
 
-pytestmark = pytest.mark.law
-
 SIDE = 64
 GRID = geodp.Grid.regular((SIDE, SIDE))
 METHODS = ["pyramid:setting=R", "pyramid:setting=fine", "pyramid:setting=flat", "topdown"]
