@@ -11,9 +11,9 @@ from tests.keys import keep
 SCRIPT = """
 import sys, numpy as np, geodp
 key = geodp.NoiseKey.from_file(sys.argv[1])
-grid = geodp.Grid.regular((9, 14))
-people = np.zeros((9, 14), int)
-people[2:5, 3:9] = np.arange(18).reshape(3, 6) * 40
+grid = geodp.Grid.regular((3, 5))
+people = np.zeros((3, 5), int)
+people[1:, 2:] = np.arange(6).reshape(2, 3) * 40
 release = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon="1/3", key=key)
 print(release.table.key.tolist(), release.table.count.tolist())
 """
@@ -31,9 +31,20 @@ def run(key_file, **variables):
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def key_file(tmp_path_factory):
+    return keep(tmp_path_factory.mktemp("keys") / "key")
+
+
+@pytest.fixture(scope="module")
+def first(key_file):
+    return run(key_file)
+
+
 @pytest.mark.parametrize("variables", [{}, {"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_NUM_THREADS": "1"}])
-def test_another_process_replays_bit_for_bit(tmp_path, variables):
-    key_file = keep(tmp_path / "key")
-    first = run(key_file)
+def test_another_process_replays_bit_for_bit(key_file, first, variables):
     assert run(key_file, **variables) == first
+
+
+def test_another_key_does_not(tmp_path, first):
     assert run(keep(tmp_path / "other", "other")) != first
