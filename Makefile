@@ -15,7 +15,7 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	@echo "Running all tests but the long ones (pytest -m law), and the examples of all documents ..."
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not law"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not law" $(addprefix --ignore=,$(IGNORED))
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
