@@ -14,8 +14,8 @@ demo: $(INSTALLED)
 	@echo "The map: demo/public/population.png; for QGIS: demo/public/population.tif"
 
 test: $(INSTALLED)
-	@echo "Running all tests: units, laws of the noise, examples of docstrings and README ..."
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	@echo "Running all tests but the long ones (pytest -m law), and the examples of all documents ..."
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not law" $(addprefix --ignore=,$(IGNORED))
 
 fast: $(INSTALLED)
 	@echo "Running the tests but for laws, real data and clusters ..."

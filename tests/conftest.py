@@ -1,7 +1,9 @@
 import os
 import signal
+from pathlib import Path
 
 import matplotlib
+import pytest
 from hypothesis import settings
 
 matplotlib.use("Agg")
@@ -12,3 +14,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+LINES = Path(__file__).with_name("skips.txt").read_text(encoding="utf-8").splitlines()
+REASONS = tuple(line for line in LINES if line and not line.startswith("#"))
+
+
+def fail_unless_listed(report):
+    """Turn a skip for a reason that ``skips.txt`` does not list into a failure."""
+    if report.skipped and not hasattr(report, "wasxfail"):
+        *_, text = report.longrepr
+        reason = text.removeprefix("Skipped: ")
+        if not reason.startswith(REASONS):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, and tests/skips.txt does not list why: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return fail_unless_listed((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return fail_unless_listed((yield))

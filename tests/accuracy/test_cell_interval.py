@@ -30,10 +30,18 @@ def table_of(grid, mean, seed):
     return geodp.CountTable.from_keys(grid, key[count > 0], count[count > 0])
 
 
-@pytest.mark.parametrize("mean", [0, 0.05, 200])
-@pytest.mark.parametrize("budget", [{"epsilon": "0.3"}, {"rho": "1/20"}], ids=["pure", "gaussian"])
-@pytest.mark.parametrize("method", ["pyramid", "pyramid:passes=1,setting=flat", "topdown"])
-@pytest.mark.parametrize("form", TINY | ODD)
+PLANS = ["pyramid", "pyramid:passes=1,setting=flat", "topdown"]
+BUDGETS = {"pure": {"epsilon": "0.3"}, "gaussian": {"rho": "1/20"}}
+MEANS = [0, 0.05, 200]
+CASES = [  # all pairs: the number of the form turns what it meets
+    pytest.param(form, PLANS[i], BUDGETS[budget], MEANS[(i + j + n) % 3], id=f"{form}-{i}-{budget}")
+    for n, form in enumerate(TINY | ODD)
+    for i in range(3)
+    for j, budget in enumerate(BUDGETS)
+]
+
+
+@pytest.mark.parametrize(("form", "method", "budget", "mean"), CASES)
 def test_every_cell_has_the_interval_of_its_region(form, method, budget, mean):
     grid = (TINY | ODD)[form]
     if method == "topdown" and not grid.order.is_binary:

@@ -12,7 +12,7 @@ from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
 from geodp.privacy.event import event
 from geodp.table.released import ReleasedTable
-from tests.reference.blocks import largest_variances
+from tests.reference.blocks import largest_variances, shared_out
 
 
 def covariance(fanouts, own):
@@ -90,9 +90,10 @@ def test_largest_of_a_box_is_that_of_its_blocks(shape, order):
     fanouts = (int(np.prod(radices[:half])), int(np.prod(radices[half:])))
     tree = TreeVariance(fanouts, (9.0, 4.0, 1.0))
     found = tree.largest(grid)
-    assert found == pytest.approx(largest_variances(tree, grid))
     key = np.arange(int(np.prod(radices)), dtype=np.uint64)
     key = key[grid.contains_keys(key)]
+    covariance = shared_out(key, tree.fanouts, tree.variances)
+    assert found == pytest.approx(largest_variances(covariance, key, radices))
     for digits, variance in enumerate(found):
         block = key // np.uint64(np.prod(radices[digits:], dtype=int))
         each = [tree.region(key[block == b], grid) for b in np.unique(block)]

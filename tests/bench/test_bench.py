@@ -120,8 +120,6 @@ def test_a_peer_that_is_not_installed_is_named(monkeypatch):
 
 @pytest.mark.parametrize("other", libraries.OTHERS, ids=lambda other: other.name)
 def test_every_peer_releases_the_table(other):
-    if libraries.version(other.package) is None:
-        pytest.skip(f"{other.package} is not installed")
     table = named.load("clusters", 16)
     run, vector = other.prepare(table, Fraction(10))
     released, truth = vector(run(0)), table.to_vector()
@@ -133,8 +131,6 @@ def test_every_peer_releases_the_table(other):
 @pytest.mark.parametrize("name", ["NumPy topdown (T2)", "PyWavelets Privelet"])
 def test_the_numpy_twins_have_the_error_of_the_methods(name):
     method = {"NumPy topdown (T2)": "topdown", "PyWavelets Privelet": "privelet"}[name]
-    if libraries.version(libraries.by_name(name).package) is None:
-        pytest.skip("it is not installed")
     table = named.load("clusters", 32)
     truth = table.to_vector()
     errors = []

@@ -4,12 +4,14 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parents[2] / "data" / "kanto"
+from tests import signalled
+from tests.command import geodp
+
+DATA = Path(__file__).parents[1] / "data" / "kanto"
 KANTO = [
     *(str(path) for path in sorted(DATA.glob("*.zip"))),
     *["--grid", "jis:half", "--value", "人口（総数）"],
@@ -19,16 +21,6 @@ SMALL = [
     str(DATA / "tblT999999H5339.zip"),
     *["--grid", "jis:half", "--primary", "5339", "--value", "人口（総数）", "--epsilon", "1/2"],
 ]
-
-
-def geodp(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "geodp", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
 
 
 def publics(folder: Path) -> dict[str, bytes]:
@@ -115,19 +107,17 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("wait", [0.5, 1.0, 1.5, 2.0])
-def test_a_terminated_run_leaves_nothing(tmp_path, wait):
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("moment", [*list(signalled.MOMENTS)[::2], signalled.LAST])
+def test_a_terminated_run_leaves_nothing(tmp_path, moment):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "geodp", "publish", *KANTO, "--epsilon", "1"]
-    run = subprocess.Popen([*command, "--output", str(out)], stderr=subprocess.PIPE)
-    time.sleep(wait)
-    run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=60)
-    if run.returncode in (143, -signal.SIGTERM):  # the latter before Python could take it
-        assert list(tmp_path.iterdir()) == []
-    else:
-        assert run.returncode == 0
+    run = signalled.run(signal.SIGTERM, moment, "publish", *SMALL, "--output", out)
+    if moment == signalled.LAST:
+        assert run.returncode == 0, run.stderr
         assert geodp("verify", out).returncode == 0
+    else:
+        assert run.returncode == (-signal.SIGTERM if moment == signalled.BEFORE else 143)
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -155,6 +145,21 @@ def test_wrong_calls_get_one_sentence(tmp_path, arguments, code, words):
     assert words in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_says_what_the_command_says_in_this_one(tmp_path):
+    """The other tests are about what commands do, and start none."""
+    for call in (["mesh", "decode", "--json", "533946113"], ["verify", "absent"], ["publish"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "geodp", *call],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        here = geodp(*call, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (here.returncode, here.stdout)
+        assert done.stderr.replace("python -m geodp", "geodp") == here.stderr
 
 
 def test_mesh_codes_from_arguments_and_standard_input():

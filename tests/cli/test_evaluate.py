@@ -5,9 +5,9 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import geopandas
 import pytest
 from click.testing import CliRunner
 
@@ -179,7 +179,6 @@ def test_polygons_that_are_none(content, words, areas):
 
 
 def test_polygons_of_gdal_are_in_the_crs_of_the_grid(areas):
-    geopandas = pytest.importorskip("geopandas")
     frame = geopandas.read_file(areas)
     there, elsewhere = areas.with_name("a.gpkg"), areas.with_name("b.gpkg")
     frame.to_crs("EPSG:6668").to_file(there)
@@ -220,23 +219,45 @@ def test_help_imports_nothing_heavy():
     assert "--rectangles" in done.stdout
 
 
+TELLS = """
+import contextlib, os, sys
+import geodp.cli
+module = sys.modules["geodp.cli.evaluate"]
+told, sys.argv = int(sys.argv[1]), ["geodp", *sys.argv[2:]]
+@contextlib.contextmanager
+def progress():
+    yield lambda done, trials: os.write(told, b".")
+module._progress = progress
+geodp.cli.main()
+"""
+"""Writes a byte into a pipe after every trial."""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_an_interrupted_run_leaves_nothing(processes, tmp_path):
     call = ["evaluate", *SMALL, "--trials", "100000", "--processes", processes]
-    command = [sys.executable, "-m", "geodp", *call, "--output", str(tmp_path / "a.json")]
+    trial, told = os.pipe()
     child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", TELLS, str(told), *call, "--output", str(tmp_path / "a.json")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        pass_fds=[told],
     )
+    os.close(told)
     try:
-        time.sleep(4)
+        assert os.read(trial, 1) == b"."
         os.killpg(child.pid, signal.SIGINT)
         out, err = child.communicate(timeout=60)
     finally:
+        os.close(trial)
         with contextlib.suppress(ProcessLookupError):  # none is left
             os.killpg(child.pid, signal.SIGKILL)
-    assert child.returncode in (130, -signal.SIGINT), err  # the latter while modules are imported
-    assert "Traceback" not in err or "geodp/evaluation" not in err
+    assert child.returncode == 130, err
+    assert err.strip().splitlines()[-1] == "Interrupted; nothing was published."
+    assert "Traceback" not in err
     assert out == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parents[2] / "data" / "kanto"
+from tests import signalled
+
+DATA = Path(__file__).parents[1] / "data" / "kanto"
 SMALL = [
     *["publish", str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
     *["--value", "人口（総数）", "--epsilon", "1/2"],
@@ -106,27 +107,19 @@ def test_a_process_with_threads_ends_the_usual_way():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("wait", [0.3, 0.8, 1.3, 1.8])
-def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, wait):
-    run = subprocess.Popen(
-        [sys.executable, "-m", "geodp", *SMALL, "--output", str(tmp_path / "out")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    time.sleep(wait)
-    os.killpg(run.pid, signal.SIGINT)
-    out, err = run.communicate(timeout=60)
-    if "import_site" in err or "_get_module_details" in err:
-        pytest.skip("Python itself was still starting, or finding the package")
-    assert "Traceback" not in err
-    if run.returncode == 130:
-        assert err.strip().splitlines()[-1] == "Interrupted; nothing was published."
-    elif run.returncode != -signal.SIGINT:
-        assert run.returncode == 0, err
-        assert "Published" in out
+@pytest.mark.parametrize("moment", signalled.MOMENTS)
+def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, moment):
+    run = signalled.run(signal.SIGINT, moment, *SMALL, "--output", tmp_path / "out")
+    assert "Traceback" not in run.stderr
+    if moment == signalled.LAST:
+        assert run.returncode == 0, run.stderr
+        assert "Published" in run.stdout
         return
+    if moment == signalled.BEFORE:
+        assert run.returncode == -signal.SIGINT
+    else:
+        assert run.returncode == 130
+        assert run.stderr.strip().splitlines()[-1] == "Interrupted; nothing was published."
     assert list(tmp_path.iterdir()) == []
 
 

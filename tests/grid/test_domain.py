@@ -5,6 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,7 +141,6 @@ def test_a_cell_between_regions_is_refused_by_grid_and_order():
 
 
 def test_a_region_is_its_cells_of_the_domain():
-    shapely = pytest.importorskip("shapely")
     whole = shapely.box(0, 0, 11, 24)
     for part in (None, "mask", "regions"):
         grid = Grid.regular((24, 11), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))

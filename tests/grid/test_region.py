@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import shapely
 
 from geodp import CountTable, Grid, NoiseKey, publish
 from geodp.accuracy.variance import TreeVariance
@@ -56,7 +57,6 @@ def test_error_of_a_region_at_the_edges(fanouts, variances):
 
 
 def test_an_area_a_polygon_and_a_rectangle_are_the_same_cells():
-    shapely = pytest.importorskip("shapely")
     area = Region.of(GRID, "523960")
     west, south, east, north = 139, 35 + 1 / 6, 139 + 1 / 8, 35.25  # a 10 km mesh
     assert (Region.of(GRID, (west, south, east, north)).key == area.key).all()

@@ -13,8 +13,6 @@ HEAD = "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN," + ",".join(f"T999999{n:03d}" for n in
 LABELS = ",,,,　人口（総数）,　人口（総数）　男,　人口（総数）　女,　０～１４歳人口　総数"
 LABELS += ",　１５～６４歳人口　総数,　６５歳以上人口　総数"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the data folder is not there")
-
 
 def members(folder):
     texts = {}

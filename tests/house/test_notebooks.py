@@ -8,16 +8,11 @@ import shutil
 from pathlib import Path
 from types import ModuleType
 
+import nbformat
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
-pytest.importorskip("nbclient", reason="nbclient is not installed")
-pytest.importorskip("ipykernel", reason="ipykernel is not installed")
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-if not NOTEBOOKS:
-    pytest.skip("the notebooks are not here, only the tests", allow_module_level=True)
 
 CENSUS = ROOT.parent / "shared" / "data" / "estat-2020-500m"
 LARGEST = 700_000  # bytes
@@ -60,7 +55,13 @@ def _numbers(text: str) -> list[float]:
     return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
 
 
-@every
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.law] * (not path.stem.startswith("01")))
+        for path in NOTEBOOKS
+    ],
+)
 def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     execute = _execute()
@@ -81,6 +82,7 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert _numbers(old) == pytest.approx(_numbers(again), rel=0.02, abs=0.2)
 
 
+@pytest.mark.law
 @pytest.mark.real
 @pytest.mark.skipif(not CENSUS.is_dir(), reason="the census of 2020 is not beside the project")
 def test_the_paper_runs_on_the_census(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
 import numpy as np
+import pytest
+import pywt
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +53,18 @@ def test_haar_sparse_and_dense_equal_the_definition_and_invert(table):
     key, count = haar.inverse(root, levels)
     assert key.tolist() == table.key.tolist()
     assert count.tolist() == table.count.tolist()
+
+
+@pytest.mark.parametrize("bits", range(1, 11))
+def test_haar_is_that_of_pywavelets_but_for_its_scale(bits):
+    """Theirs is orthonormal: a node of ``2**i`` cells is divided by ``2**(i/2)``."""
+    leaves = np.random.default_rng(bits).integers(0, 1000, 1 << bits)
+    top, *levels = pywt.wavedec(leaves.astype(float), "haar", level=bits)
+    total, detail = haar.forward_dense(leaves)
+    assert top == pytest.approx([total / 2 ** (bits / 2)])
+    for level, theirs in enumerate(levels):
+        ours = detail[1 << level : 2 << level]
+        assert theirs * 2 ** ((bits - level) / 2) == pytest.approx(ours)
 
 
 @given(binary_tables(most_bits=62))

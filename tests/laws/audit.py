@@ -20,6 +20,9 @@ from geodp.privacy.key import NoiseKey
 RISK = 1e-6 / 20
 """Of each bound: two ways round, five projections, two bounds for each."""
 
+STEPS = (1 / 16, 1 / 4, 1)
+"""Parts of the trials after which an audit that is to catch something looks whether it has."""
+
 LARGEST = 40
 """Values beyond are as good as this."""
 
@@ -80,10 +83,10 @@ def counts_of(outcomes):
     return np.array(found)
 
 
-def shown(ones, twos, trials, delta=0.0):
+def shown(ones, twos, trials, delta=0.0, risk=RISK):
     """Largest epsilon that is sure where a set was seen so often: ``log((P1 - delta) / P2)``."""
-    low = stats.beta.ppf(RISK, ones, trials - ones + 1)
-    high = stats.beta.isf(RISK, twos + 1, np.maximum(trials - twos, 1e-9))
+    low = stats.beta.ppf(risk, ones, trials - ones + 1)
+    high = stats.beta.isf(risk, twos + 1, np.maximum(trials - twos, 1e-9))
     above = np.maximum(np.nan_to_num(low) - delta, 1e-300)
     return np.where(ones > 0, np.log(above / np.minimum(high, 1)), -np.inf)
 
@@ -105,6 +108,7 @@ def audited(
     rho=None,
     delta=Fraction(0),
     trials=1000,
+    risk=RISK,
 ):
     """Lower bound of the epsilon that the mechanism has; above ``epsilon``, it broke its claim.
 
@@ -120,6 +124,8 @@ def audited(
         Of Gaussian noise: the claim is then the epsilon that rho has at delta.
     trials : int
         Releases of each table in each half.
+    risk : float
+        Of each bound.
     """
     grid = tables[0].grid
     sensitivity = mechanism.sensitivity(grid)
@@ -137,5 +143,26 @@ def audited(
         for one, two in ((0, 1), (1, 0)):
             chosen = best_set(counts[one], counts[two], trials, float(delta))
             ones, twos = counts[one + 2, chosen].sum(), counts[two + 2, chosen].sum()
-            found = max(found, float(shown(ones, twos, trials, float(delta))))
+            found = max(found, float(shown(ones, twos, trials, float(delta), risk)))
     return found
+
+
+def caught(release, mechanism, tables, neighbours, claim, *, trials, **given):
+    """Whether an audit shows more than the claim; it stops as soon as it does.
+
+    It looks up to three times, each time at a third of the risk and at other releases, so a
+    mechanism that keeps its claim is still accused with probability below 1e-6.
+    """
+    for part in STEPS:
+        found = audited(
+            release,
+            mechanism,
+            tables,
+            neighbours,
+            trials=max(40, round(part * trials)),
+            risk=RISK / len(STEPS),
+            **given,
+        )
+        if found > claim:
+            return True
+    return False

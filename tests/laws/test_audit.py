@@ -15,7 +15,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.released import ReleasedTable
-from tests.laws.audit import audited
+from tests.laws.audit import audited, caught
 
 pytestmark = pytest.mark.law
 
@@ -105,8 +105,10 @@ def test_a_method_that_spends_too_much_is_caught(method, neighbours):
         return mechanism.release(table, replace(spent, epsilon=spent.epsilon * multiple), key)
 
     for pair in taken(mechanism, CONTROLS[neighbours]):
-        found = audited(overspent, mechanism, pair, neighbours, trials=CONTROL_TRIALS)
-        assert found > EPSILON, (method, multiple)
+        assert caught(overspent, mechanism, pair, neighbours, EPSILON, trials=CONTROL_TRIALS), (
+            method,
+            multiple,
+        )
 
 
 def released(table, spent, noise):
@@ -190,8 +192,7 @@ BROKEN = [
 )
 def test_broken_mechanisms_are_caught(broken, pair, neighbours, trials):
     claim = Fraction(2)
-    found = audited(broken, TopDown(), pair, neighbours, epsilon=claim, trials=trials)
-    assert found > claim
+    assert caught(broken, TopDown(), pair, neighbours, claim, epsilon=claim, trials=trials)
 
 
 EIGHT = geodp.Grid.regular((8,))
@@ -236,8 +237,7 @@ def test_a_pyramid_that_spends_too_much_is_caught(variant, noise):
         return mechanism.release(table, replace(spent, rho=spent.rho * 16), key)
 
     pair = tables(grid, one, two)
-    found = audited(overspent, mechanism, pair, ADD, trials=CONTROL_TRIALS, **budget)
-    assert found > claim
+    assert caught(overspent, mechanism, pair, ADD, claim, trials=CONTROL_TRIALS, **budget)
 
 
 def test_a_pyramid_whose_levels_have_the_whole_budget_each_is_caught():
@@ -248,7 +248,7 @@ def test_a_pyramid_whose_levels_have_the_whole_budget_each_is_caught():
         return mechanism.release(table, replace(spent, epsilon=spent.epsilon * levels), key)
 
     pair = tables(EIGHT, [40] * 8, [40] * 7 + [41])
-    assert audited(unshared, mechanism, pair, ADD, trials=2 * CONTROL_TRIALS) > EPSILON
+    assert caught(unshared, mechanism, pair, ADD, EPSILON, trials=2 * CONTROL_TRIALS)
 
 
 def test_a_pyramid_that_opens_by_the_data_is_caught():
@@ -259,7 +259,7 @@ def test_a_pyramid_that_opens_by_the_data_is_caught():
         occupied = np.isin(fair.key, table.key)
         return ReleasedTable(table.grid, fair.key[occupied], fair.count[occupied], spent)
 
-    assert audited(peeking, mechanism, NEW_CELL, ADD, trials=CONTROL_TRIALS) > EPSILON
+    assert caught(peeking, mechanism, NEW_CELL, ADD, EPSILON, trials=CONTROL_TRIALS)
 
 
 def test_the_guarantee_of_the_pyramid_says_why():

@@ -16,8 +16,6 @@ from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
 
-pytestmark = pytest.mark.law
-
 SIDE = 64
 GRID = geodp.Grid.regular((SIDE, SIDE))
 METHODS = ["pyramid:setting=R", "pyramid:setting=fine", "pyramid:setting=flat", "topdown"]

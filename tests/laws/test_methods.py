@@ -15,8 +15,6 @@ import geodp
 from geodp.privacy.event import NEIGHBOURS, event
 from geodp.privacy.key import NoiseKey
 
-pytestmark = pytest.mark.law
-
 METHODS = sorted(geodp.METHODS)
 GRIDS = {"square": geodp.Grid.regular((8, 8)), "line": geodp.Grid.regular((64,))}
 TRIALS = 1600

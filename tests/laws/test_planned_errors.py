@@ -13,8 +13,6 @@ from geodp.analysis.plan.plan import plan
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 
-pytestmark = pytest.mark.law
-
 GRID = geodp.Grid.regular((64, 64))
 PEOPLE = 1_000_000
 TRIALS = 200

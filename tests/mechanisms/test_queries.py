@@ -13,6 +13,7 @@ from geodp.errors import GeodpError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
 from geodp.mechanisms.central import matrix
+from geodp.mechanisms.trees import strategies
 from geodp.privacy.budget import budget
 from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.noise import node as node_noise
@@ -20,6 +21,7 @@ from geodp.privacy.noise.geometric import Geometric
 from geodp.privacy.noise.node import NodeNoise
 from geodp.release.identity import encode
 from tests.golden.releases import SETTINGS, grids
+from tests.mechanisms.kept import forget_levels, forget_strategies
 
 METHODS = sorted(geodp.METHODS)
 SPECS = [*METHODS, *(f"{name}:{text}" for name in METHODS for text in SETTINGS.get(name, ()))]
@@ -153,12 +155,21 @@ def test_no_constant_changes_what_is_drawn_without_changing_the_queries():
 def with_constant(constant, value, other, rows, grid):
     """What every method draws and asks where all modules of methods have another constant."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("geodp.mechanisms.") and vars(module).get(constant) == value:
-                patch.setattr(module, constant, other)
-        matrix._strategy.cache_clear()
+        changed = [
+            module
+            for name, module in list(sys.modules.items())
+            if name.startswith("geodp.mechanisms.") and vars(module).get(constant) == value
+        ]
+        for module in changed:
+            patch.setattr(module, constant, other)
+        forget = {matrix, strategies} & {*changed}  # what is kept, and takes long, is of these
+        forget_levels()
+        if forget:
+            forget_strategies()
         for row in rows:
             with suppress(GeodpError):
                 asked = row.queries(grid, use(row, grid))
                 yield row, (recorded(row, grid).signature, asked)
-    matrix._strategy.cache_clear()
+    forget_levels()
+    if forget:
+        forget_strategies()

@@ -6,7 +6,10 @@ from decimal import Decimal as D
 from fractions import Fraction as F
 from itertools import permutations
 
+import dp_accounting
+import opendp.prelude as dp
 import pytest
+from dp_accounting import rdp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -373,7 +376,6 @@ CASES += [(F(5, 2), F(1, 10**10)), (F(20), F(1, 1000))]
 
 @pytest.mark.parametrize(("rho", "delta"), CASES)
 def test_agreement_with_opendp(rho, delta):
-    dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
     dp.enable_features("contrib")
     scale = math.sqrt(1 / (2 * float(rho)))
     gaussian = dp.m.make_gaussian(
@@ -393,9 +395,6 @@ def test_agreement_with_dp_accounting(rho, delta):
     The accountant's Rényi bound uses the same formula over a fixed list of orders, so it is never
     below ours, and close where the list is fine.
     """
-    dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
-    from dp_accounting import rdp
-
     sigma = math.sqrt(1 / (2 * float(rho)))
     ours = float(epsilon_for(rho, delta))
     orders = [1 + math.exp(t / 500) for t in range(-2000, 5000)]

@@ -21,6 +21,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release.identity import components, encode, release_digest, streamed_digest
 from tests.keys import keep
 from tests.ledgers import small_ledger
+from tests.mechanisms.kept import forget_levels
 
 GRID = geodp.Grid.regular((8, 8))
 TABLE = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) * 100, GRID)
@@ -36,6 +37,13 @@ def key(tmp_path):
     return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
 
 
+@pytest.fixture(autouse=True)
+def forgetful():
+    """No test leaves levels of changed constants behind."""
+    yield
+    forget_levels()
+
+
 def test_changed_software_under_a_kept_key_draws_new_noise_and_is_charged(ledger, key, monkeypatch):
     """Shares of small grids, as a version of this project once changed them.
 
@@ -46,6 +54,7 @@ def test_changed_software_under_a_kept_key_draws_new_noise_and_is_charged(ledger
     one = geodp.publish(TABLE, **terms)
     assert geodp.publish(TABLE, **terms).charge.replay
     monkeypatch.setattr(pyramid, "SMALL", 1)
+    forget_levels()
     two = geodp.publish(TABLE, **terms)
     assert two.event == one.event, "the same call, as far as its parameters tell"
     assert not two.charge.replay
@@ -60,6 +69,7 @@ def test_two_releases_by_changed_software_do_not_tell_the_total(monkeypatch):
         key, totals, scales = geodp.NoiseKey(bytes([number] * 32)), [], []
         for small in (1 << 10, 1):
             monkeypatch.setattr(pyramid, "SMALL", small)
+            forget_levels()
             release = geodp.publish(TABLE, method=method.spec, epsilon="1/100", key=key)
             totals.append(int(release.table.count.sum()))
             scales.append(float(release.event.scale / method.levels(GRID).shares[0]))
@@ -116,6 +126,7 @@ def another_setting(patch):
 def other_queries(patch):
     patch.setattr(pyramid, "SMALL", 1)
     patch.setattr(pyramid, "preset", lambda *_: ([2, 4], [Fraction(1), Fraction(2), Fraction(3)]))
+    forget_levels()
     return BASE
 
 

@@ -94,7 +94,8 @@ def _publish(path, queue):
 
 
 def test_eight_publishers_at_once_against_a_cap_for_five(ledger):
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])  # all of them import it once
     queue = context.Queue()
     runs = [context.Process(target=_publish, args=(ledger.path, queue)) for _ in range(8)]
     for run in runs:

@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import shapely
 
 import geodp
 from geodp.analysis.evaluate import blocks
@@ -140,7 +141,6 @@ def test_rectangles_take_four_axes_at_most():
 @pytest.mark.parametrize("name", ["plain", "northwards", "attributes", "masked", "regions"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypatch):
-    shapely = pytest.importorskip("shapely")
     down = (10, 0, 100, 0, -10, 200) if name != "northwards" else (10, 0, 100, 0, 10, 80)
     grid = Grid.regular((12, 9), crs="EPSG:3035", transform=down)
     if name == "attributes":
@@ -188,7 +188,6 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
 
 
 def test_polygons_that_are_refused():
-    shapely = pytest.importorskip("shapely")
     box = shapely.box(0, 0, 1, 1)
     grid = Grid.regular((4, 4), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
     for wrong in (Grid.regular((4, 4)), Grid.regular((4,)), grid.pairs()):

@@ -48,6 +48,7 @@ def test_what_is_done_once_is_not_timed(monkeypatch, first, kernels, runs, secon
     assert clock.runs == runs
 
 
+@pytest.mark.law
 def test_what_a_process_compiles_is_counted_also_where_nothing_is_kept(tmp_path):
     code = (
         "import numpy as np, geodp\n"

@@ -225,7 +225,7 @@ def test_the_command_keeps_to_the_limit(tmp_path):
     points(path, 200_000)
     runner = CliRunner()
     assert runner.invoke(geodp, ["key", str(key)]).exit_code == 0
-    call = f"publish {path} --grid regular:2048x2048 --crs EPSG:3035 --origin 0 0 --cell 1 --points"
+    call = f"publish {path} --grid regular:512x512 --crs EPSG:3035 --origin 0 0 --cell 4 --points"
     call += f" --x x --y y --contribution 1 --epsilon 1 --method topdown --key-file {key} --output"
     found = []
     for name, more in (("a", []), ("b", ["--memory", "1MiB", "--scratch", str(scratch)])):

@@ -30,7 +30,7 @@ from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write.tiles import Tiling, mosaic_bands, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening
-from tests.io.verify.test_verify import failures, public, seal  # noqa: F401
+from tests.io.verify.test_verify import failures, seal
 from tests.io.write.test_writers import KANTO
 
 PLACE = "<SRS>EPSG:3035</SRS><GeoTransform>4000000,1000,0,3004000,0,-1000</GeoTransform>"
@@ -107,7 +107,7 @@ def test_a_raster_that_is_text_is_not_followed(tmp_path, unheard, what):
 
 
 @pytest.mark.parametrize("what", ["another file", "the network"])
-def test_a_downloaded_release_is_not_followed(public, unheard, what):  # noqa: F811
+def test_a_downloaded_release_is_not_followed(public, unheard, what):
     """The raster is a VRT of the right size and place; what it shows is elsewhere."""
     file = public / "population.tif"
     other = file.rename(public.parent.parent / "local.tif")
@@ -172,9 +172,16 @@ def test_what_would_change_a_raster_from_beside_is_refused(tmp_path, said):
         grid_like(given)
 
 
-@pytest.mark.parametrize("crs", ["{url}/crs", "/vsicurl/{url}/crs", "ESRI::{url}/crs"])
-@pytest.mark.parametrize("code", [None, "jis:half"])
-def test_a_crs_of_a_card_is_no_address(public, unheard, crs, code):  # noqa: F811
+@pytest.mark.parametrize(
+    ("crs", "code"),
+    [
+        ("{url}/crs", None),
+        ("/vsicurl/{url}/crs", None),
+        ("ESRI::{url}/crs", None),
+        ("{url}/crs", "jis:half"),
+    ],
+)
+def test_a_crs_of_a_card_is_no_address(public, unheard, crs, code):
     card = json.loads((public / "release.json").read_text())
     card["domain"]["places"][0] |= {"crs": crs.format(url=unheard.url), "code": code}
     seal(public, card)
@@ -310,13 +317,13 @@ def test_a_geopackage_computes_nothing(tmp_path, sql):
         read_polygons(path, KANTO)
 
 
-def linked(public: Path, name: str, target: Path) -> None:  # noqa: F811
+def linked(public: Path, name: str, target: Path) -> None:
     (public / name).unlink(missing_ok=True)
     (public / name).symlink_to(target)
 
 
 @pytest.mark.parametrize("name", ["population.csv", "population.parquet", "release.json", "extra"])
-def test_a_link_in_a_release_is_not_opened(public, tmp_path, name):  # noqa: F811
+def test_a_link_in_a_release_is_not_opened(public, tmp_path, name):
     secret = tmp_path / "secret.csv"
     secret.write_text("code,population,standard_error\nmy secret,1,1\n")
     if name == "release.json":
@@ -329,14 +336,14 @@ def test_a_link_in_a_release_is_not_opened(public, tmp_path, name):  # noqa: F81
         read_release_table(public)
 
 
-def test_a_pipe_in_a_release_is_not_waited_for(public):  # noqa: F811
+def test_a_pipe_in_a_release_is_not_waited_for(public):
     (public / "population.csv").unlink()
     os.mkfifo(public / "population.csv")
     assert failures(public) == ["card"]
 
 
 @pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "", "a/b", "..", 3, None])
-def test_a_name_that_is_a_path_is_refused(public, name):  # noqa: F811
+def test_a_name_that_is_a_path_is_refused(public, name):
     card = json.loads((public / "release.json").read_text())
     (public / "release.json").write_text(json.dumps({**card, "name": name}))
     assert failures(public) == ["card"]
@@ -359,7 +366,7 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize("data", DOCUMENTS, ids=lambda data: data[:12])
-def test_a_hostile_document_is_refused(public, data):  # noqa: F811
+def test_a_hostile_document_is_refused(public, data):
     with pytest.raises(ValueError):
         parse_json(data)
     (public / "release.json").write_bytes(data)
@@ -401,7 +408,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: ".".join(map(str, path)))
-def test_a_card_of_any_values_ends_in_checks(public, path):  # noqa: F811
+def test_a_card_of_any_values_ends_in_checks(public, path):
     good = (public / "release.json").read_text()
     for value in [*HUGE, "1e999999999", "1/0"]:
         card = part = json.loads(good)
@@ -414,7 +421,7 @@ def test_a_card_of_any_values_ends_in_checks(public, path):  # noqa: F811
         assert failures(public), value
 
 
-def test_attributes_beyond_number_are_refused_at_once(public):  # noqa: F811
+def test_attributes_beyond_number_are_refused_at_once(public):
     card = json.loads((public / "release.json").read_text())
     many = [{"attribute": f"a{n}", "labels": ["x", "y", "z", "w"]} for n in range(26)]
     card["domain"]["attributes"] = many
@@ -436,7 +443,7 @@ def test_columns_in_other_files_are_not_read(tmp_path):
         geodp.read_table(given, grid="jis:half", value="n", code="code")
 
 
-def test_messages_of_verify_do_not_steer_the_terminal(public):  # noqa: F811
+def test_messages_of_verify_do_not_steer_the_terminal(public):
     card = json.loads((public / "release.json").read_text())
     (public / "\x1b[2Jgone").write_text("")
     (public / "release.json").write_text(json.dumps({**card, "release_id": "\x1b]0;x\x07\u202e"}))

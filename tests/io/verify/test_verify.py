@@ -47,12 +47,6 @@ def failures(path):
     return [check.name for check in verify(path, intervals_of) if not check.ok]
 
 
-@pytest.fixture
-def public(tmp_path):
-    released(KANTO).write(tmp_path / "out")
-    return tmp_path / "out" / "public"
-
-
 def card_of(public):
     return json.loads((public / "release.json").read_text(encoding="utf-8"))
 
@@ -70,8 +64,8 @@ def seal(public, card=None, **changes):
 
 
 @pytest.mark.parametrize("name", GRIDS)
-def test_every_release_agrees_with_itself(tmp_path, name):
-    released(GRIDS[name]).write(tmp_path / "out", name="人口")
+def test_every_release_agrees_with_itself(tmp_path, write_copy, name):
+    write_copy(GRIDS[name], tmp_path / "out", name="人口")
     checks = verify(tmp_path / "out", intervals_of)
     assert [check.name for check in checks] == QUESTIONS
     assert all(check.ok for check in checks), checks
@@ -109,11 +103,11 @@ def test_an_empty_release_is_written_and_read_back(tmp_path, name):
     assert read_release_table(tmp_path / "out")[0].total == 0
 
 
-def test_the_map_is_drawn_again(tmp_path, public):
+def test_the_map_is_drawn_again(tmp_path, public, write_copy):
     table, card = read_release_table(public)
     picture.write_png(table, tmp_path / "again.png", name=card["name"], card=card)
     assert (tmp_path / "again.png").read_bytes() == (public / "population.png").read_bytes()
-    released(GRIDS["masked"]).write(tmp_path / "masked")
+    write_copy(GRIDS["masked"], tmp_path / "masked")
     table, card = read_release_table(tmp_path / "masked")
     picture.write_png(table, tmp_path / "grey.png", name=card["name"], card=card)
     drawn = tmp_path / "masked" / "public" / "population.png"
@@ -232,8 +226,8 @@ def test_forged_geo_metadata_are_found(public):
 
 @pytest.mark.parametrize("name", ["mesh", "masked"])
 @pytest.mark.parametrize(("band", "value"), [(1, 12345), (1, np.nan), (2, 1), (2, np.nan)])
-def test_a_forged_raster_is_found(tmp_path, name, band, value):
-    released(GRIDS[name]).write(tmp_path / "out")
+def test_a_forged_raster_is_found(tmp_path, write_copy, name, band, value):
+    write_copy(GRIDS[name], tmp_path / "out")
     public = tmp_path / "out" / "public"
     with rasterio.open(public / "population.tif", "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
         values = raster.read(band)
@@ -262,8 +256,8 @@ def test_the_mask_is_read_from_the_raster(tmp_path, side, southwards):
     assert read_release_table(tmp_path / "out")[0].grid == grid
 
 
-def test_another_mask_than_the_cards_is_found(tmp_path):
-    released(GRIDS["masked"]).write(tmp_path / "out")
+def test_another_mask_than_the_cards_is_found(tmp_path, write_copy):
+    write_copy(GRIDS["masked"], tmp_path / "out")
     public = tmp_path / "out" / "public"
     card = card_of(public)
     card["domain"]["mask"]["sha256"] = "0" * 64

@@ -198,6 +198,7 @@ def test_the_authors_design_is_biased_and_not_more_exact():
     assert standard_errors(totals) > 8
 
 
+@pytest.mark.law
 @pytest.mark.real
 def test_the_same_on_a_census():
     """Also beside the rounding of DPBench."""

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from diffprivlib.mechanisms import Geometric
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
 from geodp.errors import UsageError
 from geodp.kernels import noise as kernels
@@ -49,6 +51,23 @@ def tail_of(name, scale):
     if name == "laplace":
         return partial(reference.tail, 1 / scale)
     return partial(reference.gaussian_tail, scale**2)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_variance_is_that_of_the_geometric_mechanism_of_diffprivlib(scale):
+    theirs = Geometric(epsilon=1 / float(scale), sensitivity=1).variance(0)
+    assert theirs == pytest.approx(DiscreteLaplace.of_scale(scale).variance, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1000), Fraction(4000), Fraction(10**6)])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.999])
+def test_a_wide_law_has_the_intervals_of_pydp(scale, confidence):
+    """Google's is the continuous law, from which a wide one on whole numbers hardly differs."""
+    mechanism = LaplaceMechanism(1 / float(scale), 1.0)
+    theirs = mechanism.noise_confidence_interval(confidence, 0.0)
+    beyond = float(reference.tail(1 / scale, round(theirs.upper_bound)))
+    assert beyond == pytest.approx(1 - confidence, rel=2 / float(scale))
+    assert theirs.lower_bound == pytest.approx(-theirs.upper_bound)
 
 
 @given(secrets, st.integers(0, 62), st.sampled_from(SMALL), st.data())

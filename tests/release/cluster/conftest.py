@@ -18,7 +18,6 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
     """A client of a cluster with so many workers."""
-    pytest.importorskip("distributed", reason="needs the extra dask")
     from tests.release.cluster.clusters import Clusters
 
     clusters = Clusters(tmp_path_factory.mktemp("workers"))

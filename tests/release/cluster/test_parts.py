@@ -23,7 +23,6 @@ from geodp.io.write.uncertainty import Errors
 from geodp.release.cluster import join, publish, write
 from tests.release.cluster.tables import GRID, ONCE, kept, split, town
 
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 
 
@@ -131,7 +130,7 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("limited", [False, pytest.param(True, marks=pytest.mark.law)])
 def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     monkeypatch.setattr("geodp.io.write.tiles.SIDE", 512)
     grid = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 5_300_000, 3_100_000))

@@ -16,6 +16,7 @@ from contextlib import contextmanager, nullcontext
 from operator import mul
 from pathlib import Path
 
+import distributed
 import numpy as np
 import pytest
 
@@ -26,8 +27,6 @@ from geodp.release.cluster import publish
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
 from tests.release.cluster.tables import KEY, ONCE, kept, split, town
-
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
 
@@ -211,6 +210,7 @@ def files_under(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.law
 @pytest.mark.skipif(not Path("/proc/self/pagemap").exists(), reason="reads memory through /proc")
 def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     # Made here: the processes import this module, and what it holds.

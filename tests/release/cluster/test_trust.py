@@ -4,6 +4,7 @@ import asyncio
 import pickle
 from types import SimpleNamespace
 
+import distributed
 import numpy as np
 import pytest
 
@@ -15,7 +16,6 @@ from geodp.release.cluster.trust import require_trusted
 from geodp.table.counts import Cells
 from tests.release.cluster.tables import GRID, KEY, ONCE, kept, split, town
 
-distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.timeout(900)
 
 

@@ -1,0 +1,46 @@
+"""The command line, in this process: what a process of its own would say, without its start."""
+
+import contextlib
+import io
+import sys
+import warnings
+from typing import NamedTuple
+
+import pytest
+
+from geodp import cli
+from geodp.io.folder import stopping
+
+
+class Done(NamedTuple):
+    """What is left of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def geodp(*arguments, cwd=None, input=""):  # noqa: A002
+    """Run a command; ``input`` is what its standard input holds."""
+    out, err, given = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "oei")
+    given.write(input)
+    given.seek(0)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr(sys, "stdin", given)
+        stack.enter_context(contextlib.chdir(cwd or "."))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("default")
+        cli._as_sentences()
+        stopping.begin()
+        try:
+            code = cli.geodp.main([*map(str, arguments)], "geodp", standalone_mode=False)
+        except Exception as error:
+            code = cli._explained(error, 0)
+        except SystemExit as end:
+            code = end.code
+        finally:
+            stopping.begin()
+    said = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
+    return Done(code if isinstance(code, int) else 0, *said)
