@@ -11,7 +11,7 @@ import pytest
 from tests import signalled
 from tests.command import geodp
 
-DATA = Path(__file__).parents[1] / "data" / "kanto"
+DATA = Path(__file__).parents[2] / "data" / "kanto"
 KANTO = [
     *(str(path) for path in sorted(DATA.glob("*.zip"))),
     *["--grid", "jis:half", "--value", "人口（総数）"],

@@ -222,7 +222,7 @@ def test_help_imports_nothing_heavy():
 TELLS = """
 import contextlib, os, sys
 import geodp.cli
-module = sys.modules["geodp.cli.evaluate"]
+module = sys.modules["geodp.cli.commands.evaluate"]
 told, sys.argv = int(sys.argv[1]), ["geodp", *sys.argv[2:]]
 @contextlib.contextmanager
 def progress():

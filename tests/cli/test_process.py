@@ -10,7 +10,7 @@ import pytest
 
 from tests import signalled
 
-DATA = Path(__file__).parents[1] / "data" / "kanto"
+DATA = Path(__file__).parents[2] / "data" / "kanto"
 SMALL = [
     *["publish", str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
     *["--value", "人口（総数）", "--epsilon", "1/2"],

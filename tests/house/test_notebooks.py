@@ -11,7 +11,7 @@ from types import ModuleType
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 CENSUS = ROOT.parent / "shared" / "data" / "estat-2020-500m"
