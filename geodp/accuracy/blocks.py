@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.hierarchy import UnevenTree
+from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.interval import Z
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
@@ -46,7 +46,7 @@ def block_variances(
     if grid.regions is not None and stride not in nodes:
         return None
     uneven = None
-    if isinstance(tree, UnevenTree) and isinstance(grid.order, RegionOrder):
+    if isinstance(tree, IrregularTree) and isinstance(grid.order, RegionOrder):
         uneven = tree.nodes_of(grid.order)
     size = prod(tree.fanouts)
     root = tree.variances[0] if uneven is None else float(uneven[0].variance[0])

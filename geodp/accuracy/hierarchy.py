@@ -27,7 +27,7 @@ from geodp.grid.hierarchy import RegionOrder
 
 
 @dataclass(frozen=True)
-class UnevenTree(TreeVariance):
+class IrregularTree(TreeVariance):
     """The estimates of two passes over a tree; on regions with each node's own variance.
 
     Attributes

@@ -22,7 +22,7 @@ MARKERS = "osD^vPX<>hp"
 INK, FAINT = "#333333", "#E4E4E4"
 
 
-def dress(axes: Any, title: str, label: str) -> None:
+def style_axes(axes: Any, title: str, label: str) -> None:
     """Powers of two along the x axis, plain numbers along the y axis, a quiet grid."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 

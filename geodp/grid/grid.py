@@ -23,7 +23,7 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import CodeSystem, code_system
 from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import RegionOrder, Regions
-from geodp.grid.lattice import Lattice, crs_text, six
+from geodp.grid.lattice import Lattice, affine_coefficients, normalise_crs
 from geodp.grid.order import Order, bits_for, official_digits
 
 
@@ -95,8 +95,8 @@ class Grid:
         if not sizes or min(sizes) < 1:
             raise UsageError("A shape has at least one axis, and every axis at least one cell.")
         if len(sizes) == 2:
-            affine = None if transform is None else six(transform)
-            return cls((Lattice(*sizes, crs=crs_text(crs), transform=affine),))
+            affine = None if transform is None else affine_coefficients(transform)
+            return cls((Lattice(*sizes, crs=normalise_crs(crs), transform=affine),))
         if crs is not None or transform is not None:
             raise UsageError("Only a grid of two axes (rows, columns) takes a CRS and a transform.")
         return cls((), extents=sizes)

@@ -202,7 +202,7 @@ _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
 """Parameters of PROJ's strings whose values are files."""
 
 
-def crs_text(crs: Any) -> str | None:
+def normalise_crs(crs: Any) -> str | None:
     """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
     if crs is None:
         return None
@@ -219,7 +219,7 @@ def crs_text(crs: Any) -> str | None:
     return str(text)
 
 
-def six(transform: Sequence[float]) -> Transform:
+def affine_coefficients(transform: Sequence[float]) -> Transform:
     """The six coefficients of an affine transform (an ``Affine`` has nine)."""
     values = tuple(transform)[:6]
     if len(values) != 6:

@@ -47,7 +47,7 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
     edge = frozenset(range(len(grid.shape)))
     whole = np.ones(1, np.bool_)
     if grid.mask is not None:
-        kernels.covered(np.zeros(1, np.int64), grid.bits, domain, whole)
+        kernels.cover(np.zeros(1, np.int64), grid.bits, domain, whole)
     alike: dict[frozenset[int], float] = {edge: start} if whole[0] else {}
     prefix = np.zeros(0 if whole[0] else 1, np.int64)
     value = np.full(prefix.size, start)
@@ -67,7 +67,7 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
             prefix = np.concatenate([2 * prefix[goes[0]], 2 * prefix[goes[1]] + 1])
             value = np.concatenate([carried[goes[0]], carried[goes[1]]])
             inside = np.empty(prefix.size, np.bool_)
-            kernels.covered(prefix, height - 1, domain, inside)
+            kernels.cover(prefix, height - 1, domain, inside)
             if inside.any():  # from here on only the attributes have an edge
                 below = edge - frozenset(range(places))
                 alike[below] = max(alike.get(below, -np.inf), float(value[inside].max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel
+from geodp.kernels.jit import inlined, kernel
 
 
 @kernel
@@ -58,7 +58,7 @@ def measure(
 
 
 @kernel
-def opened(
+def open_children(
     prefix: NDArray[np.uint64],
     fanout: int,
     stop: NDArray[np.int64],
@@ -138,6 +138,34 @@ def combine(
         above_variance[i] = weight * own
 
 
+@inlined
+def could_be_above_zero(
+    z: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    children: tuple[np.uint64, np.uint64],
+    goal: float,
+    own: NDArray[np.float64],
+    at: NDArray[np.uint64],
+) -> np.uint64:
+    """List a node's children that are not below 0 for every tau that can be, and count them.
+
+    The largest child gets no more than the total ``goal``, which bounds tau from below.
+    """
+    first, after = children
+    best, widest, active = -np.inf, 0.0, np.uint64(0)
+    for j in range(first, after):
+        own[j - first] = z[j] if variance[j] > 0 else -np.inf
+    for j in range(first, after):
+        best = own[j - first] if own[j - first] > best else best
+        widest = variance[j] if variance[j] > widest else widest
+    free, least_tau = best <= goal, (best - goal) / widest
+    for j in range(first, after):  # kept ones move up; no branch on a random number
+        at[active] = j
+        some = free | (own[j - first] > least_tau * variance[j])
+        active += np.uint64(some & (variance[j] > 0))
+    return active
+
+
 @kernel
 def share(
     z: NDArray[np.float64],
@@ -184,17 +212,8 @@ def share(
             out[j] = 0
         if total[node] == 0:
             continue
-        goal, best, widest = float(total[node]), -np.inf, 0.0
-        for j in range(first, after):
-            own[j - first] = z[j] if variance[j] > 0 else -np.inf
-        for j in range(first, after):
-            best = own[j - first] if own[j - first] > best else best
-            widest = variance[j] if variance[j] > widest else widest
-        free, least_tau, active = best <= goal, (best - goal) / widest, np.uint64(0)
-        for j in range(first, after):  # kept ones move up; no branch on a random number
-            at[active] = j
-            some = free | (own[j - first] > least_tau * variance[j])
-            active += np.uint64(some & (variance[j] > 0))
+        goal = float(total[node])
+        active = could_be_above_zero(z, variance, (first, after), goal, own, at)
         if active == one:
             out[at[np.uint64(0)]] = total[node]
             continue

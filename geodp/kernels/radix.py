@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel
+from geodp.kernels.jit import inlined, kernel
 
 Keys = NDArray[np.uint64]
 Values = NDArray[np.int64]
@@ -103,6 +103,18 @@ def scatter(
         out_value[at] = value[i]
 
 
+@inlined
+def bits_between(differ: np.uint64) -> tuple[int, int]:
+    """Return the lowest bit that is set, and how many bits there are from it to the highest."""
+    low = 0
+    while low < 64 and not (differ >> np.uint64(low)) & np.uint64(1):
+        low += 1
+    bits = 0
+    while low + bits < 64 and differ >> np.uint64(low + bits):
+        bits += 1
+    return low, bits
+
+
 @kernel
 def sort_pairs(key: Keys, value: Values, spare_key: Keys, spare_value: Values) -> int:
     """Sort keys with their values in place; equal keys stay as they were.
@@ -137,13 +149,7 @@ def sort_pairs(key: Keys, value: Values, spare_key: Keys, spare_value: Values) -
             insert(from_key, from_value, key[start:end], value[start:end])
             moved += n
             continue
-        differ = differing(from_key)
-        low = 0
-        while low < 64 and not (differ >> np.uint64(low)) & np.uint64(1):
-            low += 1
-        bits = 0
-        while low + bits < 64 and differ >> np.uint64(low + bits):
-            bits += 1
+        low, bits = bits_between(differing(from_key))
         if n > CACHED and bits > DIGIT:
             shift = np.uint64(low + bits - DIGIT)
             places(from_key, shift, np.uint64(DIGIT), count[:1])

@@ -70,7 +70,7 @@ def _range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
 
 
 @kernel
-def covered(
+def cover(
     prefix: NDArray[np.int64], height: int, domain: NDArray[np.uint64], inside: NDArray[np.bool_]
 ) -> None:
     """Whether every key of a node lies in one range of ``domain``; ``inside`` is written."""

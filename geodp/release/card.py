@@ -10,7 +10,7 @@ from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_floor
 from geodp.grid.mask import vouched
 from geodp.io.folder.staging import SCHEMA
-from geodp.mechanisms.trees.attributes import described
+from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.key import NOISE_FORMAT
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _error(release: Release) -> dict[str, Any]:
         "floor": _floor(release),
         "isolated_cell": None if alone is None else {"meaning": about, **alone},
         "isolated_block": method.isolated_block(release.grid, release.event),
-        "attributes": described(method, release.grid, release.event, release.people),
+        "attributes": describe(method, release.grid, release.event, release.people),
     }
 
 

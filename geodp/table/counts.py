@@ -199,7 +199,7 @@ class CountTable(Cells):
         _require_cells(grid, keys)
         if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
-        keys, counts = coalesced(keys, counts)
+        keys, counts = coalesce(keys, counts)
         return cls.of_cells(grid, keys, counts, bound=bound, enforced=enforced, reading=reading)
 
     @classmethod
@@ -253,7 +253,7 @@ def exact_sum(count: NDArray[np.int64]) -> int:
 TOO_MANY = "The counts add up to more than 2**60, which no population does; check the unit."
 
 
-def coalesced(
+def coalesce(
     key: NDArray[np.uint64], count: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Keys in order, with the sums of their counts, but for those whose sum is 0.

@@ -25,7 +25,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 NOT_RUN = {
     'with Client("tls://scheduler:8786"': "a cluster's address and certificates are the reader's",
-    'join("release", "whole")': "the folders of a run on several machines are the reader's",
+    'cluster.join("release", "whole")': "the folders of a run on several machines are the reader's",
 }
 """How a line of a Python block begins that cannot run here, and why."""
 

@@ -25,7 +25,7 @@ import geodp
 from geodp.grid.hierarchy import Regions
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.descent import descended
+from geodp.mechanisms.trees.descent import descend
 from geodp.mechanisms.trees.refinement import Noise, Tree
 from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
@@ -107,7 +107,7 @@ def scattered(grid, keys, counts, trials):
 def of_pyramid(method, grid, event, counts, trials, key):
     """As many roots as trials."""
     cells, roots = copies(grid, counts, trials), np.arange(trials, dtype=np.uint64)
-    found, values, _ = descended(cells, method.descent(grid, event), key, roots)
+    found, values, _ = descend(cells, method.descent(grid, event), key, roots)
     return scattered(grid, found, values, trials)
 
 

@@ -150,7 +150,7 @@ TARGETS = (
             "Dawa.costs",
             "Dawa.release",
             "Dawa.partition",
-            "Dawa.measured",
+            "Dawa.measure",
         ),
     ),
     Target(

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodp.analysis.style import COLOURS, INK, MARKERS, dress
+from geodp.analysis.style import COLOURS, INK, MARKERS, style_axes
 
 if TYPE_CHECKING:
     from geodp.analysis.evaluate.result import Evaluation
@@ -90,7 +90,7 @@ def _frame(axes: Any, evaluation: Evaluation, title: str) -> None:
     axes.set_yscale("log")
     step = -(-len(evaluation.areas) // 10)
     axes.xaxis.set_major_locator(FixedLocator(list(evaluation.areas[::step])))
-    dress(axes, title, "area of a block, in cells")
+    style_axes(axes, title, "area of a block, in cells")
 
 
 def _line(

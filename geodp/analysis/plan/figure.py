@@ -6,7 +6,7 @@ import math
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from geodp.analysis.style import COLOURS, INK, MARKERS, dress
+from geodp.analysis.style import COLOURS, INK, MARKERS, style_axes
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Comparison
@@ -87,7 +87,7 @@ def _frame(axes: Any, sizes: list[int]) -> None:
     top = math.log2(max(sizes, default=1))
     step = max(1, math.ceil(top / 12))
     axes.xaxis.set_major_locator(FixedLocator([2.0**i for i in range(0, int(top) + 1, step)]))
-    dress(axes, "Standard error of a block, in counts", "size of a block, in cells")
+    style_axes(axes, "Standard error of a block, in counts", "size of a block, in cells")
     axes.yaxis.set_minor_locator(NullLocator())
 
 

@@ -23,7 +23,7 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import RegionOrder
-from geodp.grid.lattice import Lattice, crs_text, parse_codes
+from geodp.grid.lattice import Lattice, normalise_crs, parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.staging import CARD, PARTS_SCHEMA, SCHEMA
@@ -321,7 +321,7 @@ def _lattice(place: dict[str, Any]) -> Lattice:
     system = None if place["code"] is None else code_system(place["code"])
     crs = place["crs"]
     if system is None or crs != system.crs:
-        crs = crs_text(crs)  # GDAL would follow one that is an address or a path
+        crs = normalise_crs(crs)  # GDAL would follow one that is an address or a path
     if isinstance(system, JISMesh) and crs != system.crs:
         system = JISMesh(system.level, crs)
     sizes = (place["rows"], place["cols"], *place["first"])

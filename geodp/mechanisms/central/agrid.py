@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_dense, stage_query
-from geodp.mechanisms.trees.plane import LEAST, counted, noisy_total, plane_refusal
+from geodp.mechanisms.trees.plane import LEAST, count_blocks, noisy_total, plane_refusal
 from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -158,10 +158,10 @@ class AGrid(Mechanism):
         row, col = squares(grid.shape, m1)
         blocks = int((row[-1] + 1) * (col[-1] + 1))
         block = row[:, None] * (col[-1] + 1) + col
-        coarse = add_noise(counted(table, block, blocks), key, 1, event.scale / upper)
+        coarse = add_noise(count_blocks(table, block, blocks), key, 1, event.scale / upper)
         parts = self.parts_per_axis(coarse, event)
         part, first = cut(row, col, parts)
-        fine = add_noise(counted(table, part, int(first[-1])), key, 2, event.scale / lower)
+        fine = add_noise(count_blocks(table, part, int(first[-1])), key, 2, event.scale / lower)
         inside = grid.domain.to_dense()
         held = np.bincount(block[inside], minlength=blocks)
         cells = np.bincount(part[inside], minlength=fine.size)

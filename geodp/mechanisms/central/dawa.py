@@ -182,7 +182,7 @@ class Dawa(Mechanism):
         inside = grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
         x = table.to_vector()[inside]
         start = np.flatnonzero(self.partition(x, event, key))
-        noisy, variance = self.measured(np.add.reduceat(x, start), x.size, event, key)
+        noisy, variance = self.measure(np.add.reduceat(x, start), x.size, event, key)
         size = np.diff(np.append(start, x.size))
         values = np.zeros(inside.size)
         values[inside] = np.repeat(consistent(noisy, variance, self.fanout) / size, size)
@@ -198,7 +198,7 @@ class Dawa(Mechanism):
         intervals.cheapest(cost, start)
         return start
 
-    def measured(
+    def measure(
         self, counts: NDArray[np.int64], cells: int, event: Event, key: NoiseKey
     ) -> tuple[list[NDArray[np.int64]], list[float]]:
         """Noisy counts of all levels of the tree over the buckets, and variances to compare."""

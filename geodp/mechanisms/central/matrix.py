@@ -19,7 +19,7 @@ from geodp.mechanisms.trees.strategies import (
     Real,
     Whole,
     gram_of,
-    optimised,
+    optimise,
     tree_rows,
 )
 from geodp.privacy.event import PURE, Event, Guarantee
@@ -162,7 +162,7 @@ def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:
 def _strategy(workload: str, strategy: str, bits: int) -> Whole:
     """A strategy of whole numbers whose columns all add up to the same."""
     if strategy == "optimised":
-        found = optimised(gram_of(workload, 1 << bits))
+        found = optimise(gram_of(workload, 1 << bits))
     elif strategy == "identity":
         found = np.eye(1 << bits, dtype=np.int64)
     else:

@@ -102,7 +102,7 @@ class Subtrees:
 
 
 @dataclass(frozen=True)
-class Cut(ABC):
+class TreePartition(ABC):
     """Where a method's tree on a grid is cut, and how its two parts are refined.
 
     Attributes
@@ -134,7 +134,7 @@ class Cut(ABC):
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Some subtrees, from the cells that they hold and perhaps others."""
 
-    def improved(
+    def improve(
         self,
         totals: Cells,
         key: NoiseKey,
@@ -144,7 +144,7 @@ class Cut(ABC):
         """Roots above 0 by the second pass, from the estimates that subtrees made."""
         raise NotImplementedError
 
-    def finished(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
         """Released cells of some subtrees, from the final counts of their roots."""
         return found.cells
 
@@ -155,7 +155,7 @@ class Cut(ABC):
 
 
 @dataclass(frozen=True)
-class PyramidCut(Cut):
+class PyramidPartition(TreePartition):
     """Of the pyramid: at its finest level with at most ``MOST_ROOTS`` nodes."""
 
     method: Pyramid
@@ -207,11 +207,11 @@ class PyramidCut(Cut):
         most = max(CHILDREN // self.descent.fanouts[self.level], 1)
         runs = [slice(i, i + most) for i in range(0, roots.prefix.size, most)]
         at = np.arange(roots.prefix.size)
-        opened = [(r, walk.measured(under, start.piece(r), own, at[r], False)) for r in runs]
+        opened = [(r, walk.measure(under, start.piece(r), own, at[r], False)) for r in runs]
         found = Subtrees(replace(roots, z=own.z, variance=own.variance), none, opened)
         return found if self.two_passes else replace(found, cells=self._shared(found), opened=[])
 
-    def improved(
+    def improve(
         self,
         totals: Cells,
         key: NoiseKey,
@@ -230,7 +230,7 @@ class PyramidCut(Cut):
         cells = replace(self._top(totals, key), beneath=take).cells(np.zeros(1, np.uint64))
         return cells[:2]
 
-    def finished(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
         """The second pass below the cut."""
         if not self.two_passes:
             return found.cells
@@ -257,13 +257,13 @@ class PyramidCut(Cut):
         under = self.level + 1
         cells = [(prefix[:0], count[:0])]
         for run, opened in found.opened:
-            cells += walk.shared(under, opened, count[run], False)
+            cells += walk.share(under, opened, count[run], False)
         keys, counts = zip(*cells, strict=True)
         return np.concatenate(keys), np.concatenate(counts)
 
 
 @dataclass(frozen=True)
-class TopDownCut(Cut):
+class TopDownPartition(TreePartition):
     """Of the paper's method: at its lowest level with at most ``MOST_ROOTS`` nodes."""
 
     @property
@@ -292,16 +292,16 @@ class TopDownCut(Cut):
         return Subtrees(roots, (prefix.view(np.uint64), count), [])
 
 
-def cut_of(method: Mechanism, grid: Grid, event: Event) -> Cut:
+def partition_of(method: Mechanism, grid: Grid, event: Event) -> TreePartition:
     """The cut of a method; UsageError for one that cannot be cut."""
     if isinstance(method, Pyramid):
-        return PyramidCut(grid, event, method)
+        return PyramidPartition(grid, event, method)
     if isinstance(method, TopDown):
-        return TopDownCut(grid, event, method)
+        return TopDownPartition(grid, event, method)
     raise UsageError(f"Partitions are released with pyramid or topdown, not with {method.name}.")
 
 
-def held(roots: Roots, counted: Counted) -> NDArray[np.int64]:
+def fill_counts(roots: Roots, counted: Counted) -> NDArray[np.int64]:
     """Counts of all roots, where those of the others are 0."""
     count = np.zeros(roots.prefix.size, np.int64)
     count[np.searchsorted(roots.prefix, counted[0])] = counted[1]

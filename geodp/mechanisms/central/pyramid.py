@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.hierarchy import UnevenTree
+from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -246,7 +246,7 @@ def _tree_variance(method: Pyramid, grid: Grid, event: Event) -> TreeVariance:
     fourths = fourths_from_below(fanouts, own, best) if event.rho is None else ()
     if method.passes == 1:
         return TreeVariance(fanouts, own, fourths)
-    return UnevenTree(fanouts, best, fourths, own)
+    return IrregularTree(fanouts, best, fourths, own)
 
 
 def refine(
@@ -267,7 +267,7 @@ def refine(
     threads : int
         0: one for every processor.
     """
-    return descent.refined(table, method.descent(table.grid, event), key, parts, threads)
+    return descent.refine(table, method.descent(table.grid, event), key, parts, threads)
 
 
 def refine_dense(

@@ -13,7 +13,13 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_dense, stage_query
-from geodp.mechanisms.trees.plane import LEAST, counted, noisy_total, plane_refusal, split
+from geodp.mechanisms.trees.plane import (
+    LEAST,
+    count_blocks,
+    noisy_total,
+    plane_refusal,
+    split_evenly,
+)
 from geodp.privacy.event import PURE, Event, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -98,8 +104,8 @@ class UGrid(Mechanism):
         rows, cols = grid.shape
         g = self.blocks_per_axis(noisy_total(table, event, key, self.shares[0]), event)
         tall, wide = min(g, rows), min(g, cols)
-        block = split(rows, tall)[:, None] * wide + split(cols, wide)
-        people = counted(table, block, tall * wide)
+        block = split_evenly(rows, tall)[:, None] * wide + split_evenly(cols, wide)
+        people = count_blocks(table, block, tall * wide)
         noisy = add_noise(people, key, 1, event.scale / self.shares[1])
         inside = grid.domain.to_dense()
         cells = np.bincount(block[inside], minlength=tall * wide)

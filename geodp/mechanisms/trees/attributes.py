@@ -225,7 +225,7 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
     return found or None
 
 
-def described(
+def describe(
     method: Mechanism, grid: Grid, event: Event, people: float | None
 ) -> dict[str, Any] | None:
     """For the card; None where there are no attributes, or the method clamps nothing."""

@@ -20,7 +20,7 @@ LARGEST_DENSE = 1 << 22
 
 def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
     """All nodes of all levels: bit for bit the counts of
-    :func:`geodp.mechanisms.trees.descent.refined`.
+    :func:`geodp.mechanisms.trees.descent.refine`.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
 
 def _shared(level: Level, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
     out = np.empty(level.z.size, np.int64)
-    level.shared(total, least, out)
+    level.share(total, least, out)
     return out
 
 

@@ -21,7 +21,7 @@ from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Event
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import Law
-from geodp.privacy.noise.node import NodeNoise, numbered
+from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells, CountTable
 
 CHILDREN = 1 << 16
@@ -126,10 +126,10 @@ class Level:
         )
         variance.fill(own)
         if grid is not None:
-            variance[~overlaps(grid, numbered(above, fanout), stride)] = 0
+            variance[~overlaps(grid, number_children(above, fanout), stride)] = 0
         return cls(fanout, drawn, z, variance, uniform, start, count)
 
-    def shared(self, total: NDArray[np.int64], least: float, out: NDArray[np.int64]) -> None:
+    def share(self, total: NDArray[np.int64], least: float, out: NDArray[np.int64]) -> None:
         """Write the counts of the children, which add up to their parents' totals."""
         members = np.full(self.uniform.size, self.fanout)
         kernels.share(self.z, self.variance, members, total, self.uniform, least, out)
@@ -249,7 +249,7 @@ class Walk:
         """Whether runs of subtrees are measured twice."""
         return self.table.key.size * len(self.descent.fanouts) > KEPT
 
-    def measured(
+    def measure(
         self, i: int, frontier: Frontier, above: Level | None, at: NDArray[np.int64], split: bool
     ) -> Opened:
         """The first pass: measure level i under a block, and go on below counts above 0.
@@ -266,21 +266,21 @@ class Walk:
             runs = [slice(0, opened.size)]
             many = split and opened.size >= parallel.MANY
             if many:
-                parts = self.parts or parallel.some(opened.size, self.threads)
-                runs = parallel.runs(frontier.count, parts)
+                parts = self.parts or parallel.count_runs(opened.size, self.threads)
+                runs = parallel.partition(frontier.count, parts)
 
             def work(run: slice) -> list[tuple[slice, Callable[[], Opened], int]]:
                 done: list[tuple[slice, Callable[[], Opened], int]] = []
                 for p in self._pieces(i, run):
                     under = frontier.piece(p)
-                    found = self.measured(i + 1, under, level, opened[p], split and not many)
+                    found = self.measure(i + 1, under, level, opened[p], split and not many)
                     kept: Callable[[], Opened] = Kept(found)
                     if many and two and self.forgets:
-                        kept = partial(self.measured, i + 1, under, None, opened[:0], False)
+                        kept = partial(self.measure, i + 1, under, None, opened[:0], False)
                     done.append((p, kept, found.nodes))
                 return done
 
-            done = parallel.each(work, runs, self.threads) if many else [work(runs[0])]
+            done = parallel.map_items(work, runs, self.threads) if many else [work(runs[0])]
             below = [(p, found) for part in done for p, found, _ in part]
             nodes += sum(count for part in done for _, _, count in part)
         elif last and self.beneath is not None:
@@ -314,11 +314,11 @@ class Walk:
         kernels.measure(prefix, np.uint64(stride), fanout, *data, level.start, level.noisy)
         level.z[:] = level.noisy
         if i:
-            level.shared(frontier.count, descent.least[i], level.count)
+            level.share(frontier.count, descent.least[i], level.count)
         else:
             level.count[:] = np.maximum(level.z, 0)
         members = np.empty(prefix.size, np.int64)
-        place, open_, first, after, count = kernels.opened(
+        place, open_, first, after, count = kernels.open_children(
             prefix, fanout, frontier.span[1], level.start, level.count, members
         )
         return level, members, place, Frontier(open_, (first, after), count)
@@ -329,7 +329,7 @@ class Walk:
         cuts = [run.start + (run.stop - run.start) * b // blocks for b in range(blocks + 1)]
         return [slice(a, b) for a, b in pairwise(cuts)]
 
-    def shared(self, i: int, block: Opened, total: NDArray[np.int64], split: bool) -> Found:
+    def share(self, i: int, block: Opened, total: NDArray[np.int64], split: bool) -> Found:
         """The second pass: share out totals of a block's nodes among the open children."""
         if self.descent.passes == 1:
             count = block.count
@@ -350,9 +350,11 @@ class Walk:
 
         def work(piece: tuple[slice, Callable[[], Opened]]) -> Found:
             run, below = piece
-            return self.shared(i + 1, below(), count[run], split and not many)
+            return self.share(i + 1, below(), count[run], split and not many)
 
-        done = parallel.each(work, block.below, self.threads) if many else map(work, block.below)
+        done = (
+            parallel.map_items(work, block.below, self.threads) if many else map(work, block.below)
+        )
         return [cells for part in done for cells in part]
 
     def cells(self, roots: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
@@ -361,12 +363,12 @@ class Walk:
         stop = np.searchsorted(self.table.key, roots * stride + (stride - np.uint64(1)), "right")
         start = Frontier(roots, (np.concatenate([[0], stop[:-1]]), stop), nobody)
         split = self.threads != 1 or self.forgets
-        root = self.measured(0, start, None, nobody, split)
-        cells = self.shared(0, root, nobody, split) or [(root.prefix, root.count)]
-        return *parallel.joined(cells), root.nodes
+        root = self.measure(0, start, None, nobody, split)
+        cells = self.share(0, root, nobody, split) or [(root.prefix, root.count)]
+        return *parallel.concat(cells), root.nodes
 
 
-def refined(
+def refine(
     table: CountTable, descent: Descent, key: NoiseKey, parts: int = 0, threads: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """Cells above 0 and their counts in key order, and the number of nodes measured.
@@ -379,10 +381,10 @@ def refined(
     threads : int
         0: one for every processor.
     """
-    return descended(table, descent, key, np.zeros(1, np.uint64), parts, threads)
+    return descend(table, descent, key, np.zeros(1, np.uint64), parts, threads)
 
 
-def descended(
+def descend(
     table: Cells,
     descent: Descent,
     key: NoiseKey,

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.mechanisms.trees.descent import Descent, descended
+from geodp.mechanisms.trees.descent import Descent, descend
 from geodp.mechanisms.trees.refinement import Noise, refine
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import Law
@@ -33,7 +33,7 @@ class Sharing:
         above = tuple(accumulate(reversed(self.fanouts), lambda a, b: a * b, initial=1))
         descent = Descent(self.fanouts, above[::-1], self.laws, self.least, self.passes)
         roots = np.arange(trees, dtype=np.uint64)
-        cells, counts, _ = descended(table, descent, key, roots, threads=1)
+        cells, counts, _ = descend(table, descent, key, roots, threads=1)
         return cells, counts
 
 

@@ -28,7 +28,7 @@ First = TypeVar("First", bound=np.generic)
 Second = TypeVar("Second", bound=np.generic)
 
 
-def runs(weight: NDArray[np.int64], parts: int) -> list[slice]:
+def partition(weight: NDArray[np.int64], parts: int) -> list[slice]:
     """Neighbouring nodes in at most ``parts`` runs of about the same weight; none is empty."""
     before = np.concatenate([[0], np.cumsum(weight)])
     ends = np.searchsorted(before, before[-1] * (np.arange(1, parts) / parts))
@@ -41,12 +41,12 @@ def processors(threads: int) -> int:
     return threads or os.cpu_count() or 1
 
 
-def some(nodes: int, threads: int) -> int:
+def count_runs(nodes: int, threads: int) -> int:
     """Into how many runs to cut so many nodes."""
     return min(PARTS * processors(threads), -(-nodes // FEWEST))
 
 
-def each(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
+def map_items(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
     """Results of some work on every item, in order."""
     threads = min(processors(threads), len(items))
     if threads < 2:
@@ -64,7 +64,7 @@ def _counted(result: Result) -> Result:
     return result
 
 
-def joined(
+def concat(
     parts: list[tuple[NDArray[First], NDArray[Second]]],
 ) -> tuple[NDArray[First], NDArray[Second]]:
     """Pairs of arrays put together, one part after the other; ``parts`` is empty afterwards.

@@ -19,7 +19,7 @@ LEAST = 10
 """Fewest blocks per axis, unless the axis has fewer cells."""
 
 
-def split(size: int, parts: int) -> NDArray[np.int64]:
+def split_evenly(size: int, parts: int) -> NDArray[np.int64]:
     """Part of every index of an axis cut into parts as equal as can be: int64[size].
 
     Part k starts at index ``floor(k * size / parts)``.
@@ -32,7 +32,7 @@ def split(size: int, parts: int) -> NDArray[np.int64]:
     return ((np.arange(size) + 1) * parts - 1) // size
 
 
-def counted(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def count_blocks(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """People of every block, exactly: int64[n]; ``block`` has the grid's shape."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, block[tuple(table.grid.decode(table.key))], table.count)

@@ -13,7 +13,7 @@ from geodp.grid.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
 from geodp.mechanisms.trees import parallel
-from geodp.mechanisms.trees.parallel import joined, runs
+from geodp.mechanisms.trees.parallel import concat, partition
 from geodp.privacy.event import Event
 from geodp.privacy.key import NoiseKey, Stream, blocks, exposed
 from geodp.privacy.noise.node import NodeNoise
@@ -98,7 +98,7 @@ class Tree:
             return nodes, 0
         with exposed(self.noise.key) as words:
             parts, visited = self._below(nodes, level, last, words)
-        return joined(parts or [nodes]), visited
+        return concat(parts or [nodes]), visited
 
     def _below(
         self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
@@ -214,8 +214,8 @@ def refine(
         found.append(split)
         return cells
 
-    cuts = runs(top[1], parts or parallel.some(top[1].size, threads))
-    key, count = joined(parallel.each(finished, cuts, threads))
+    cuts = partition(top[1], parts or parallel.count_runs(top[1].size, threads))
+    key, count = concat(parallel.map_items(finished, cuts, threads))
     return key.view(np.uint64), count, visited + sum(found)
 
 

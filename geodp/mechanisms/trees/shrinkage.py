@@ -18,7 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import RegionOrder
 from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels import pyramid as kernels
-from geodp.mechanisms.trees.descent import Descent, descended, variance_of
+from geodp.mechanisms.trees.descent import Descent, descend, variance_of
 from geodp.mechanisms.trees.made_up import Halving, Sharing
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.law import Law
@@ -75,7 +75,7 @@ def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[
     occupied = np.arange(trees, dtype=np.uint64) * np.uint64(keys) + np.uint64(keys // 3)
     table = CountTable.from_keys(grid, occupied, np.full(trees, PEOPLE))
     roots = np.arange(trees, dtype=np.uint64)
-    key, count, nodes = descended(table, descent, public, roots, threads=1)
+    key, count, nodes = descend(table, descent, public, roots, threads=1)
     error = np.full(trees, -float(PEOPLE))
     at = np.searchsorted(key, occupied)
     error[: at.size] = count[at] - PEOPLE

@@ -123,7 +123,7 @@ def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> Whole:
     return np.asarray(np.concatenate(rows), np.int64)
 
 
-def optimised(gram: Real) -> Whole:
+def optimise(gram: Real) -> Whole:
     """The better strategy for ``W' W`` of two families, see :class:`Matrix`."""
     weights = whole_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
     candidates = [

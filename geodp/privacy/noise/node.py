@@ -20,7 +20,7 @@ SEQUENCE = SLOTS << 16
 """Items of a list that are drawn together."""
 
 
-def numbered(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
+def number_children(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
     """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
     first = above[:, None] * np.uint64(fanout)
     return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
@@ -106,7 +106,7 @@ class NodeNoise:
         -------
         noise, uniform : int64[n * fanout], float64[n]
         """
-        address, size = numbered(above, -(-fanout // SLOTS)), above.size * fanout
+        address, size = number_children(above, -(-fanout // SLOTS)), above.size * fanout
         line, word, noise, uniform = workspace.arrays(
             ("line", 8 * address.size, np.uint64),
             ("word", size, np.uint64),

@@ -17,7 +17,7 @@ from geodp.io.folder.parts import about, check_parts, part_path, write_parts
 from geodp.io.write import tiles
 from geodp.io.write.geotiff import EXACT_FLOAT64
 from geodp.io.write.tiles import Tiling, why_no_mosaic
-from geodp.mechanisms.central.partitioned import cut_of
+from geodp.mechanisms.central.partitioned import partition_of
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.release.cluster import tasks
@@ -98,7 +98,7 @@ def publish(
     if not trust_cluster:
         require_trusted(client)
     warn_of(outline(partitions.grid, run.cut.event, guess))
-    found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finished,))
+    found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finish,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
     return Release(table, charge, guess, run.public_facts)
@@ -162,7 +162,7 @@ def write(
     with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
 
         def last(number: int) -> tuple[Any, ...]:
-            return tasks.written, str(part_path(folder.public, name, number)), name, said, tiling
+            return tasks.write, str(part_path(folder.public, name, number)), name, said, tiling
 
         entries, charge = run.released(key, ledger, dataset, key_folder, last, folder.require_space)
         card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
@@ -188,5 +188,5 @@ def _run(
     method = terms.pop("method", "pyramid")
     allow_empty = terms.pop("allow_empty", False)
     chosen, spent = agreed(partitions.empty, method, key=key, **terms)
-    cut = cut_of(chosen, partitions.grid, spent)
+    cut = partition_of(chosen, partitions.grid, spent)
     return Run(client, partitions, cut, parts, allow_empty, progress)

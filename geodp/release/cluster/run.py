@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import InputError, UsageError
-from geodp.mechanisms.central.partitioned import Cut, Roots, held
+from geodp.mechanisms.central.partitioned import Roots, TreePartition, fill_counts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.cluster import tasks
@@ -62,7 +62,7 @@ class Run:
 
     client: Any
     partitions: Partitions
-    cut: Cut
+    cut: TreePartition
     parts: int
     allow_empty: bool = False
     progress: Progress | None = None
@@ -159,28 +159,26 @@ class Run:
         """Tasks whose results are the cells of every range, totals of the cut's nodes, and rows."""
         numbers = range(len(self.partitions.paths))
         files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
-        sums = self._results(self._each(tasks.summed, [self._job] * len(files), files))
+        sums = self._results(self._each(tasks.sum_nodes, [self._job] * len(files), files))
         if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
-        totals = tasks.joined(sums)
+        totals = tasks.join(sums)
         stride = np.uint64(self.cut.stride)
         starts = np.array(self._bounds[1:-1], np.uint64) * stride
         few = min(max(MOST_PIECES // self.parts, FEWEST_GROUPS), len(files))
         at = [len(files) * i // few for i in range(few + 1)]
         groups = [
-            files[a]
-            if b == a + 1
-            else self._submit(tasks.merged, f"of-{a}", self._job, *files[a:b])
+            files[a] if b == a + 1 else self._submit(tasks.merge, f"of-{a}", self._job, *files[a:b])
             for a, b in pairwise(at)
         ]
-        divided = [self._submit(tasks.divided, i, group, starts) for i, group in enumerate(groups)]
+        divided = [self._submit(tasks.divide, i, group, starts) for i, group in enumerate(groups)]
         ranges = []
         for number in range(self.parts):
             found = [
                 self._submit(tasks.part, f"{number}-{i}", pieces, number)
                 for i, pieces in enumerate(divided)
             ]
-            ranges.append(self._submit(tasks.merged, number, self._job, *found))
+            ranges.append(self._submit(tasks.merge, number, self._job, *found))
         top = Cells(self.cut.grid, totals.key * stride, totals.count)
         return ranges, top, sum(piece.rows for piece in sums)
 
@@ -223,7 +221,7 @@ class Run:
         if self.cut.two_passes:
             found = self._results(self._each(tasks.estimates, begun))
             z, variance = (np.concatenate(column) for column in zip(*found, strict=True))
-            count = held(top, self.cut.improved(totals, key, z, variance))
+            count = fill_counts(top, self.cut.improve(totals, key, z, variance))
         tops = self._submit(tasks.all_roots, 0, Roots.counted(top.prefix, count))
         ends = []
         for number, subtrees in enumerate(begun):
@@ -240,7 +238,7 @@ class _Ranges:
     ranges: list[Any]
 
     def label_sums(self) -> list[Any]:
-        found = self.run.gathered(tasks.labelled, self.ranges)
+        found = self.run.gathered(tasks.label, self.ranges)
         return [sum(parts) for parts in zip(*found, strict=True)]
 
     def remainders(self, relation: Relation) -> list[Remainder]:

@@ -21,11 +21,11 @@ from geodp.io.opening import open_parquet
 from geodp.io.verify.readback import index_of
 from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Tiling, write_tile
-from geodp.mechanisms.central.partitioned import Cut, Roots, Subtrees
+from geodp.mechanisms.central.partitioned import Roots, Subtrees, TreePartition
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile
 from geodp.release.release import Release
-from geodp.table.counts import Cells, coalesced
+from geodp.table.counts import Cells, coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
@@ -35,7 +35,7 @@ class Job:
     """What all tasks of a run know, all of it public: files, grid, method and budget."""
 
     partitions: Partitions
-    cut: Cut
+    cut: TreePartition
 
     def __repr__(self) -> str:
         return f"Job({self.partitions!r})"
@@ -72,12 +72,12 @@ def read(job: Job, number: int) -> Piece:
     return Piece(table.key, table.count, table.rows)
 
 
-def summed(job: Job, piece: Piece) -> Piece:
+def sum_nodes(job: Job, piece: Piece) -> Piece:
     """Totals by nodes of the cut."""
-    return Piece(*coalesced(piece.key // np.uint64(job.cut.stride), piece.count), piece.rows)
+    return Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count), piece.rows)
 
 
-def divided(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
+def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
     """The cells of every range of keys; ``starts``: where ranges but the first begin."""
     at = np.searchsorted(piece.key, starts)
     keys, counts = np.split(piece.key, at), np.split(piece.count, at)
@@ -89,12 +89,12 @@ def part(pieces: list[Piece], number: int) -> Piece:
     return pieces[number]
 
 
-def merged(job: Job, *pieces: Piece) -> Piece:
+def merge(job: Job, *pieces: Piece) -> Piece:
     """The cells of one range from all files.
 
     Raises RepeatedCellError for a cell that several files have, where that is not allowed.
     """
-    found = joined(pieces)
+    found = join(pieces)
     if not job.partitions.repeated and found.key.size < sum(piece.key.size for piece in pieces):
         raise RepeatedCellError(
             "Several files have the same cell; if their counts add up, choose duplicates='sum'."
@@ -107,10 +107,10 @@ def read_all(job: Job) -> None:
     job.partitions.read_all()
 
 
-def joined(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
+def join(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
     """One piece of several: keys sorted, counts of equal ones summed."""
     keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
-    return Piece(*coalesced(np.concatenate(keys), np.concatenate(counts)))
+    return Piece(*coalesce(np.concatenate(keys), np.concatenate(counts)))
 
 
 def size(piece: Piece) -> int:
@@ -128,7 +128,7 @@ def counts(piece: Piece) -> NDArray[np.int64]:
     return piece.count
 
 
-def labelled(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
+def label(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
     """The people of every label, by attribute."""
     return label_sums(Cells(job.partitions.grid, piece.key, piece.count))
 
@@ -155,14 +155,14 @@ def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float
     return subtrees.roots.z, subtrees.roots.variance
 
 
-def finished(
+def finish(
     job: Job, subtrees: Subtrees, tops: Roots
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """The released cells of a range, from the final counts of all roots."""
-    return job.cut.finished(subtrees, tops.counts_of(subtrees.roots))
+    return job.cut.finish(subtrees, tops.counts_of(subtrees.roots))
 
 
-def written(
+def write(
     job: Job,
     subtrees: Subtrees,
     tops: Roots,
@@ -172,7 +172,7 @@ def written(
     tiling: Tiling | None,
 ) -> dict[str, Any]:
     """The same, written as a Parquet file; what the card lists of it, and what it holds."""
-    cells, values = finished(job, subtrees, tops)
+    cells, values = finish(job, subtrees, tops)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
     whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
@@ -184,7 +184,7 @@ def written(
     return entry
 
 
-def tiled(
+def tile(
     job: Job,
     window: Window,
     parts: list[str],

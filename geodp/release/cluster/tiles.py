@@ -73,7 +73,7 @@ def draw(
         )
         for file, number in drawn.items()
     ]
-    digests = dict(zip(drawn, run.results(tasks.tiled, rows), strict=True))
+    digests = dict(zip(drawn, run.results(tasks.tile, rows), strict=True))
     vrt = folder.public / f"{name}.vrt"
     there = {number: file for number, file in files.items() if digests[file] is not None}
     names = mosaic_bands(grid, name, error is not None)

@@ -21,7 +21,7 @@ from geodp.mechanisms.trees.strategies import (
     haar_levels,
     mixed_error,
     norm_of_columns,
-    optimised,
+    optimise,
     p_identity,
     tree_rows,
     tree_weights,
@@ -116,7 +116,7 @@ def test_a_strategy_that_does_not_answer_the_workload_is_refused():
 @pytest.mark.parametrize("n", [1, 2, 16, 64])
 def test_the_optimised_strategy_is_at_least_as_good_as_the_fixed_ones(workload, n):
     gram = gram_of(workload, n)
-    best = optimised(gram)
+    best = optimise(gram)
     assert (best.sum(axis=0) == QUANTUM).all()
     assert (best >= 0).all()
     error = expected_error(gram, best, 1.0)
@@ -128,7 +128,7 @@ def test_the_optimised_strategy_is_at_least_as_good_as_the_fixed_ones(workload, 
 def test_how_much_better_it_is_on_ranges():
     """Root-mean-square errors of identity, wavelet and tree over the optimised one's, n = 64."""
     gram = gram_of("ranges", 64)
-    error = expected_error(gram, optimised(gram), 1.0)
+    error = expected_error(gram, optimise(gram), 1.0)
     ones = np.ones(7, np.int64)
     others = (np.eye(64), reference.haar(64), tree_rows(ones))
     ratios = [math.sqrt(expected_error(gram, other, 1.0) / error) for other in others]

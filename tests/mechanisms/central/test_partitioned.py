@@ -63,10 +63,10 @@ def taken_apart(table: CountTable, cut, parts: int):
     if cut.two_passes:
         estimates = [(found.roots.z, found.roots.variance) for found in begun]
         columns = [np.concatenate(column) for column in zip(*estimates, strict=True)]
-        count = partitioned.held(top, cut.improved(totals, key, *columns))
+        count = partitioned.fill_counts(top, cut.improve(totals, key, *columns))
     ends = np.cumsum([found.roots.prefix.size for found in begun])[:-1]
     for _ in range(2):  # a task that runs again finds the same
-        found = [cut.finished(*each) for each in zip(begun, np.split(count, ends), strict=True)]
+        found = [cut.finish(*each) for each in zip(begun, np.split(count, ends), strict=True)]
     return [np.concatenate(column) for column in zip(*found, strict=True)]
 
 
@@ -84,7 +84,7 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
     for epsilon, rho in budgets:
         use = event(spec, epsilon, "add-remove-one", 1, False, sensitivity, "person", "fixed", rho)
         whole = method.release(table, use, NoiseKey(SECRET))
-        cut = partitioned.cut_of(method, grid, use)
+        cut = partitioned.partition_of(method, grid, use)
         assert cut.nodes().size <= most_roots
         for parts in {1, min(5, cut.nodes().size)}:
             key, count = taken_apart(table, cut, parts)
@@ -100,11 +100,11 @@ def test_nobody_at_all():
         most = method.sensitivity(grid)
         use = event(spec, 1, "add-remove-one", 1, False, most, "person", "fixed")
         whole = method.release(table, use, NoiseKey(SECRET))
-        key, count = taken_apart(table, partitioned.cut_of(method, grid, use), 3)
+        key, count = taken_apart(table, partitioned.partition_of(method, grid, use), 3)
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
 
 
 def test_other_methods_are_refused():
     use = event("laplace", 1, "add-remove-one", 1, False, 1, "person", "fixed")
     with pytest.raises(UsageError, match="pyramid or topdown, not with laplace"):
-        partitioned.cut_of(mechanism("laplace"), GRIDS["map"], use)
+        partitioned.partition_of(mechanism("laplace"), GRIDS["map"], use)

@@ -12,7 +12,7 @@ from geodp.mechanisms.central import ugrid as module
 from geodp.mechanisms.central.ugrid import UGrid
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.mechanisms.trees import plane
-from geodp.mechanisms.trees.plane import split
+from geodp.mechanisms.trees.plane import split_evenly
 from geodp.privacy.event import event
 from geodp.privacy.key import NoiseKey
 from tests.reference import ugrid as reference
@@ -43,7 +43,7 @@ def maps(draw, most_people=60, longest=14):
 def test_parts_of_an_axis_are_the_references(size, parts):
     parts = min(size, parts)
     edges = reference.edges(size, parts)
-    assert np.bincount(split(size, parts)).tolist() == np.diff(edges).tolist()
+    assert np.bincount(split_evenly(size, parts)).tolist() == np.diff(edges).tolist()
 
 
 @given(maps(), secrets, st.sampled_from([Fraction(1, 2), Fraction(20)]), st.booleans())
@@ -143,7 +143,7 @@ def test_one_person_changes_one_block_by_one():
     more = np.full((12, 9), 2)
     more[7, 3] += 1
     more = geodp.CountTable.from_dense(more, table.grid)
-    block = split(12, 5)[:, None] * 4 + split(9, 4)
+    block = split_evenly(12, 5)[:, None] * 4 + split_evenly(9, 4)
     change = module.counted(more, block, 20) - module.counted(table, block, 20)
     assert np.abs(change).sum() == 1
 

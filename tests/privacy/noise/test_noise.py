@@ -339,6 +339,6 @@ def test_interpreted_code_draws_the_same_noise_without_a_warning():
 
 def test_children_are_numbered_exactly_where_floats_are_not():
     above = np.array([2**61 - 1, 5, 2**53 + 1], np.uint64)
-    found = node.numbered(above, 4)
+    found = node.number_children(above, 4)
     assert found.dtype == np.uint64
     assert found.tolist() == [4 * int(one) + j for one in above for j in range(4)]

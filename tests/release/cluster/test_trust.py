@@ -10,7 +10,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms.central.partitioned import Roots, cut_of
+from geodp.mechanisms.central.partitioned import Roots, partition_of
 from geodp.release.cluster import publish, tasks, write
 from geodp.release.cluster.trust import require_trusted
 from geodp.table.counts import Cells
@@ -127,7 +127,7 @@ def test_dask_is_told_the_size_of_what_tasks_keep(tmp_path):
     assert 48 * n <= sizeof([piece, piece, piece]) < 49 * n
     table = town(200_000)
     event = geodp.publish(table, epsilon=1, key=kept()).event
-    cut = cut_of(geodp.mechanisms.mechanism("pyramid"), GRID, event)
+    cut = partition_of(geodp.mechanisms.mechanism("pyramid"), GRID, event)
     cells = Cells(GRID, table.key, table.count)
     node, first = np.unique(table.key // np.uint64(cut.stride), return_index=True)
     totals = Cells(GRID, node * np.uint64(cut.stride), np.add.reduceat(table.count, first))
