@@ -23,6 +23,8 @@ RISK = 1e-6 / 20
 LARGEST = 40
 """Values beyond are as good as this."""
 
+QUANTILES = np.linspace(0, 1, 25)[1:-1]
+
 
 def releases(release, table, spent, trials, first):
     """Released values of every key, trial by trial: float64[trials, keys]."""
@@ -55,13 +57,13 @@ def signs(runs, _changed):
     return [np.sign(run).astype(np.int64) for run in runs]
 
 
-def discriminant(runs, _changed):
-    """Fisher's linear discriminant of the halves that choose, cut into 24 quantiles."""
+def discriminant(runs, _changed, quantiles=QUANTILES):
+    """Fisher's linear discriminant of the halves that choose, cut at quantiles."""
     one, two = runs[0], runs[1]
     spread = np.cov(one.T) + np.cov(two.T) + 1e-9 * np.eye(one.shape[1])
     direction = np.linalg.solve(np.atleast_2d(spread), one.mean(axis=0) - two.mean(axis=0))
     lines = [run @ direction for run in runs]
-    cuts = np.quantile(np.concatenate(lines[:2]), np.linspace(0, 1, 25)[1:-1])
+    cuts = np.quantile(np.concatenate(lines[:2]), quantiles)
     return [np.searchsorted(cuts, line)[:, None] for line in lines]
 
 
@@ -89,10 +91,12 @@ def shown(ones, twos, trials, delta=0.0):
 
 
 def best_set(ones, twos, trials, delta=0.0):
-    """Outcomes, by their ratio, that show most: a prefix of those with the largest ratios."""
-    order = np.argsort(-(ones + 1) / (twos + 1), kind="stable")
-    bounds = shown(np.cumsum(ones[order]), np.cumsum(twos[order]), trials, delta)
-    return order[: int(np.argmax(bounds)) + 1]
+    """Outcomes, by their ratio, that show most: all of those with the largest ratios."""
+    ratio = (ones + 1) / (twos + 1)
+    order = np.argsort(-ratio, kind="stable")
+    last = np.flatnonzero(np.append(np.diff(ratio[order]) != 0, True))
+    bounds = shown(np.cumsum(ones[order])[last], np.cumsum(twos[order])[last], trials, delta)
+    return order[: last[np.argmax(bounds)] + 1]
 
 
 def audited(
