@@ -72,14 +72,21 @@ PROJECTIONS = (whole, changed_cells, total, signs, discriminant)
 
 def counts_of(outcomes):
     """How often every outcome was seen in each run: int64[runs, outcomes]."""
-    names, at, found = 0, 0, []
-    for column in np.concatenate(outcomes).T:  # numbers of pairs, one column more at a time
+    names, names_end, at, found = 0, 1, 0, []
+    for column in np.concatenate(outcomes).T:  # one number for all columns so far
         number = column - column.min()
-        _, names = np.unique(names * (number.max() + 1) + number, return_inverse=True)
+        size = int(number.max()) + 1
+        if names_end * size >= 2**62:
+            names = np.unique(names, return_inverse=True)[1]
+            names_end = int(names.max()) + 1
+        names, names_end = names * size + number, names_end * size
+    if names_end > 2**20:
+        names = np.unique(names, return_inverse=True)[1]
     for run in outcomes:
         found.append(np.bincount(names[at : at + len(run)], minlength=names.max() + 1))
         at += len(run)
-    return np.array(found)
+    counts = np.array(found)
+    return counts[:, counts.any(axis=0)]
 
 
 def shown(ones, twos, trials, delta=0.0):

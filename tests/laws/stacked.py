@@ -184,8 +184,9 @@ def of_ugrid(method, grid, event, counts, trials, key):
     total = np.maximum(noisy(counts.sum(), trials, key, 0, event.scale / method.share)[:, 0], 0)
     assert grid.shape[1] <= method.blocks_per_axis(0, event)  # columns are never cut
     values = np.empty((trials, counts.size))
-    g = np.array([min(method.blocks_per_axis(int(n), event), max(grid.shape)) for n in total])
-    for one, chosen, own in alike(g, key):
+    people, at = np.unique(total, return_inverse=True)
+    g = np.array([min(method.blocks_per_axis(int(n), event), max(grid.shape)) for n in people])
+    for one, chosen, own in alike(g[at], key):
 
         def copies(n, one=int(one)):
             return _UGrid(share=method.share, c=method.c, each=n * one)
@@ -208,10 +209,11 @@ class _AGrid(AGrid):
 def of_agrid(method, grid, event, counts, trials, key):
     """The same; the sizes of the blocks are what totals decide."""
     total = np.maximum(noisy(counts.sum(), trials, key, 0, event.scale / method.share)[:, 0], 0)
-    m1 = [method.blocks_per_axis(int(n), event) for n in total]
+    people, at = np.unique(total, return_inverse=True)
+    m1 = [method.blocks_per_axis(int(n), event) for n in people]
     side = np.array([max(1, isqrt(prod(grid.shape) // m**2)) for m in m1])
     values = np.empty((trials, counts.size))
-    for one, chosen, own in alike(side, key):
+    for one, chosen, own in alike(side[at], key):
 
         def copies(n, one=int(one)):
             cells = n * prod(grid.shape)
