@@ -3,8 +3,7 @@
 A tree method refines as many roots side by side as it is given, each with noise of its own, and a
 method that works cell by cell takes all copies as one long table; the others are in
 :mod:`tests.laws.stacked`. So 300,000 releases cost seconds, and an audit sees not only four times
-the budget but 1.25 times. What cannot be done side by side is released one table after another, and
-less often: an official order has ten thousand keys.
+the budget but 1.25 times. What cannot be done side by side is released one by one, and less often.
 
 ``python -m tests.laws.side_by_side`` prints every audit: the claim, and the epsilon that is sure at
 99.9 %.
@@ -288,13 +287,28 @@ GRIDS = {
     "regions, attribute below": of_regions("below"),
     "regions, attribute above": of_regions("above"),
 }
-BLOCKS = {
-    # Two blocks of four cells among hundred.
-    "agrid": geodp.Grid.regular((40, 10)),
-    # Four blocks of two cells among twenty; more blocks where many people are.
-    "ugrid": geodp.Grid.regular((20, 2)),
+
+
+def blocks(shape):
+    """Eight cells on a map so large that its blocks are larger than cells."""
+    grid, inside = geodp.Grid.regular(shape), np.zeros(shape, np.bool_)
+    inside[:4, :2] = True
+    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "an example"))
+
+
+OWN_FORMS = {
+    "agrid": {"blocks": blocks((40, 10))},  # two blocks of four cells among a hundred
+    "hb": {"line": geodp.Grid.regular((225,))},  # the shortest with two levels
+    "ugrid": {"blocks": blocks((20, 2))},  # four blocks of two; more blocks where many people are
 }
-"""Maps so large that blocks are larger than cells, and a mask that leaves eight of these."""
+"""Where a method does more than on every cell by itself."""
+
+
+def forms_of(name):
+    """Domains for a method, by name."""
+    return GRIDS | OWN_FORMS.get(name, {})
+
+
 VARIANTS = {
     "pyramid": ("pyramid", "pyramid:passes=1", "pyramid:prune=1", "pyramid:setting=flat"),
     "filter": ("filter:theta=1", "filter:theta=3"),
@@ -311,16 +325,6 @@ SETTINGS = {
 }
 """Counts of the last cell in both tables; the others have the smaller one. Where a person is
 replaced, the first cell has the other count."""
-
-
-def forms_of(name):
-    """Domains for a method, by name."""
-    if name not in BLOCKS:
-        return GRIDS
-    grid = BLOCKS[name]
-    held = np.zeros(grid.shape, np.bool_)
-    held[:4, :2] = True
-    return GRIDS | {"blocks": grid.with_mask(mask_of_blocks(grid, blocks_of_array(held), "eight"))}
 
 
 def neighbours_of(grid, relation, counts):
