@@ -26,6 +26,8 @@ STEPS = (1 / 16, 1 / 4, 1)
 LARGEST = 40
 """Values beyond are as good as this."""
 
+QUANTILES = np.linspace(0, 1, 25)[1:-1]
+
 
 def releases(release, table, spent, trials, first):
     """Released values of every key, trial by trial: float64[trials, keys]."""
@@ -58,13 +60,13 @@ def signs(runs, _changed):
     return [np.sign(run).astype(np.int64) for run in runs]
 
 
-def discriminant(runs, _changed):
-    """Fisher's linear discriminant of the halves that choose, cut into 24 quantiles."""
+def discriminant(runs, _changed, quantiles=QUANTILES):
+    """Fisher's linear discriminant of the halves that choose, cut at quantiles."""
     one, two = runs[0], runs[1]
     spread = np.cov(one.T) + np.cov(two.T) + 1e-9 * np.eye(one.shape[1])
     direction = np.linalg.solve(np.atleast_2d(spread), one.mean(axis=0) - two.mean(axis=0))
     lines = [run @ direction for run in runs]
-    cuts = np.quantile(np.concatenate(lines[:2]), np.linspace(0, 1, 25)[1:-1])
+    cuts = np.quantile(np.concatenate(lines[:2]), quantiles)
     return [np.searchsorted(cuts, line)[:, None] for line in lines]
 
 
@@ -73,14 +75,21 @@ PROJECTIONS = (whole, changed_cells, total, signs, discriminant)
 
 def counts_of(outcomes):
     """How often every outcome was seen in each run: int64[runs, outcomes]."""
-    names, at, found = 0, 0, []
-    for column in np.concatenate(outcomes).T:  # numbers of pairs, one column more at a time
+    names, names_end, at, found = 0, 1, 0, []
+    for column in np.concatenate(outcomes).T:  # one number for all columns so far
         number = column - column.min()
-        _, names = np.unique(names * (number.max() + 1) + number, return_inverse=True)
+        size = int(number.max()) + 1
+        if names_end * size >= 2**62:
+            names = np.unique(names, return_inverse=True)[1]
+            names_end = int(names.max()) + 1
+        names, names_end = names * size + number, names_end * size
+    if names_end > 2**20:
+        names = np.unique(names, return_inverse=True)[1]
     for run in outcomes:
         found.append(np.bincount(names[at : at + len(run)], minlength=names.max() + 1))
         at += len(run)
-    return np.array(found)
+    counts = np.array(found)
+    return counts[:, counts.any(axis=0)]
 
 
 def shown(ones, twos, trials, delta=0.0, risk=RISK):
@@ -92,10 +101,12 @@ def shown(ones, twos, trials, delta=0.0, risk=RISK):
 
 
 def best_set(ones, twos, trials, delta=0.0):
-    """Outcomes, by their ratio, that show most: a prefix of those with the largest ratios."""
-    order = np.argsort(-(ones + 1) / (twos + 1), kind="stable")
-    bounds = shown(np.cumsum(ones[order]), np.cumsum(twos[order]), trials, delta)
-    return order[: int(np.argmax(bounds)) + 1]
+    """Outcomes, by their ratio, that show most: all of those with the largest ratios."""
+    ratio = (ones + 1) / (twos + 1)
+    order = np.argsort(-ratio, kind="stable")
+    last = np.flatnonzero(np.append(np.diff(ratio[order]) != 0, True))
+    bounds = shown(np.cumsum(ones[order])[last], np.cumsum(twos[order])[last], trials, delta)
+    return order[: last[np.argmax(bounds)] + 1]
 
 
 def audited(

@@ -18,6 +18,10 @@ pytestmark = pytest.mark.law
 FORMS = ("square", "masked", "regions")
 TRIALS = 20_000
 SPECS = ("pyramid", "topdown", "laplace", "laplace-nonnegative", "geometric", "filter:theta=1")
+STACKED = (
+    *("agrid", "barak:nonnegative=no", "dawa", "hay", "hb", "matrix", "mwem:rounds=1"),
+    *("privelet", "privelet-2d", "quadtree", "ugrid", "uniform"),
+)
 
 
 def case_of(spec, form, relation, **budget):
@@ -30,7 +34,7 @@ def case_of(spec, form, relation, **budget):
 
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", SPECS + STACKED)
 def test_the_claim_holds(spec, form, relation):
     case = case_of(spec, form, relation)
     assert case.audited(TRIALS) <= case.claim
