@@ -19,6 +19,7 @@ import numpy as np
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.kernels import intervals
+from geodp.mechanisms import measure
 from geodp.mechanisms.central import barak, dawa, matrix, mwem, privelet, quadtree
 from geodp.mechanisms.central.agrid import AGrid, squares
 from geodp.mechanisms.central.hb import Branching
