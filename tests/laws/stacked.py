@@ -19,7 +19,7 @@ import numpy as np
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.kernels import intervals
-from geodp.mechanisms import measure
+from geodp.mechanisms import measure as measuring
 from geodp.mechanisms.central import barak, dawa, matrix, mwem, privelet, quadtree
 from geodp.mechanisms.central.agrid import AGrid, squares
 from geodp.mechanisms.central.hb import Branching
@@ -233,7 +233,9 @@ def of_uniform(method, grid, event, counts, trials, key):
     drawn = noisy(np.zeros(1, np.int64), trials, key, 0, event.scale)[:, 0]
     table, values = table_of(grid, counts), np.empty((trials, counts.size))
     for one, chosen, own in alike(drawn, key):
-        with mock.patch.object(measure, "laplace_noise", lambda *_, z=one: np.array([z], np.int64)):
+        with mock.patch.object(
+            measuring, "laplace_noise", lambda *_, z=one: np.array([z], np.int64)
+        ):
             vector = method.release(table, event, own).to_vector()
         values[chosen] = of_domain(vector[None], grid)
     return values
