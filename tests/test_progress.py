@@ -181,8 +181,8 @@ main()
     ("module", "function"),
     [
         ("tables", "write_csv"),
-        ("staging", "_flush"),
-        ("cog", "rasterio.shutil.copy"),
+        pytest.param("staging", "_flush", marks=pytest.mark.law),
+        pytest.param("cog", "rasterio.shutil.copy", marks=pytest.mark.law),
         ("tally", "place"),
     ],
 )

@@ -270,7 +270,7 @@ def test_progress_reaches_its_end(cluster, tmp_path):
 @pytest.mark.parametrize(
     ("task", "state"),
     [
-        ("written", "executing"),
+        pytest.param("written", "executing", marks=pytest.mark.law),
         pytest.param("written", "memory", marks=pytest.mark.matrix),
         pytest.param("tiled", "executing", marks=pytest.mark.matrix),
         pytest.param("tiled", "memory", marks=pytest.mark.matrix),
