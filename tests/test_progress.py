@@ -181,8 +181,8 @@ main()
     ("module", "function"),
     [
         ("folder.publication", "write_csv"),
-        ("folder.staging", "_flush"),
-        ("write.geotiff", "rasterio.shutil.copy"),
+        pytest.param("folder.staging", "_flush", marks=pytest.mark.law),
+        pytest.param("write.geotiff", "rasterio.shutil.copy", marks=pytest.mark.law),
         ("read.tally", "place"),
     ],
 )

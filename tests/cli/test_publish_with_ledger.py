@@ -47,7 +47,7 @@ def test_a_ledger_needs_a_data_set_and_a_data_set_a_ledger(tmp_path, ledger):
 def test_a_padded_run_takes_its_time_also_when_it_fails(tmp_path, monkeypatch):
     slept = []
     clock = SimpleNamespace(perf_counter=lambda: 7.0, sleep=slept.append)
-    monkeypatch.setattr(sys.modules["geodp.cli.publish"], "time", clock)
+    monkeypatch.setattr(sys.modules["geodp.cli.commands.publish"], "time", clock)
     done = geodp("publish", "absent.zip", *SMALL[1:], "--pad-time", "3", "--output", tmp_path / "o")
     assert done.returncode == 5
     assert slept == [3.0]

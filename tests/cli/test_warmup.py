@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DATA = Path(__file__).parents[2] / "data" / "kanto"
 SMALL = [
     *[str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
@@ -44,6 +46,7 @@ def run(code, *arguments, **environment):
     )
 
 
+@pytest.mark.law
 def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_verify(tmp_path):
     out = str(tmp_path / "out")
     calls = [

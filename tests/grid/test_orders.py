@@ -23,6 +23,7 @@ from tests.mechanisms.central.test_pyramid import SECRET, compare
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 real = [
+    pytest.mark.law,
     pytest.mark.real,
     pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not beside the project"),
 ]

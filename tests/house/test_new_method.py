@@ -95,6 +95,7 @@ def asked(project):
     return found
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("name", ASKED)
 def test_it_passes_what_every_method_is_asked(asked, name):
     assert asked[name] >= ASKED[name]
@@ -117,6 +118,7 @@ def test_it_is_evaluated_beside_the_others(project, people):
     assert '"toy"' in found
 
 
+@pytest.mark.law
 def test_it_is_measured_beside_the_others(project):
     if not (project / "bench").exists():
         pytest.skip("the benchmarks are no part of what is tested here")

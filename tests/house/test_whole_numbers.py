@@ -50,6 +50,7 @@ SOURCES_OF_NOISE = {"laplace_noise", "NodeNoise"}
 NOISY = {
     noise.children: "uniform numbers of nodes",
     pyramid.combine: "noisy counts and their variances",
+    pyramid.could_be_above_zero: "noisy counts and a released total",
     pyramid.share: "noisy counts, released totals, uniform numbers",
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",

@@ -103,7 +103,7 @@ def reached():
 
 
 @posix
-@pytest.mark.parametrize("mode", [0o777, 0o1777])
+@pytest.mark.parametrize("mode", [0o777, pytest.param(0o1777, marks=pytest.mark.law)])
 def test_nothing_is_run_from_a_folder_that_others_can_write_to(copy, reached, mode):
     """Code planted there would be run with the key and the data in memory."""
     cache = {"XDG_CACHE_HOME": str(reached / "cache")}
@@ -150,6 +150,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
         assert jit.open_to_others(tmp_path) == tmp_path
 
 
+@pytest.mark.law
 def test_without_a_place_every_call_compiles_and_old_code_elsewhere_is_not_taken(copy):
     """Numba by itself would go on to the folder beside the sources."""
     blocked = copy / "file"

@@ -195,6 +195,13 @@ def test_broken_mechanisms_are_caught(broken, pair, neighbours, trials):
     assert caught(broken, TopDown(), pair, neighbours, claim, epsilon=claim, trials=trials)
 
 
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_a_fair_mechanism_is_not_accused_by_looking_more_than_once(neighbours):
+    for pair in CONTROLS[neighbours]:
+        fair = TopDown()
+        assert not caught(fair.release, fair, pair, neighbours, EPSILON, trials=CONTROL_TRIALS)
+
+
 EIGHT = geodp.Grid.regular((8,))
 TALL = "pyramid:chain=1-1-1,shares=1-1-1-1"
 VARIANTS = {

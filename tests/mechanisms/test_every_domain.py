@@ -43,11 +43,12 @@ MANY_ERRORS = 9.0
 
 
 def asked():
-    """Every method on every form that it takes."""
+    """Every method on every form that it takes; with settings, where it is not waited for."""
     for spec in SPECS:
+        long = [pytest.mark.law] * (":" in spec and not spec.startswith(("filter", "matrix")))
         for name, grid in FORMS.items():
             if mechanism(spec).refusal(grid) is None:
-                yield pytest.param(spec, grid, id=f"{spec}, {name}")
+                yield pytest.param(spec, grid, id=f"{spec}, {name}", marks=long)
 
 
 every_method_on_every_form = pytest.mark.parametrize(("spec", "grid"), list(asked()))

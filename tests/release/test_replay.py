@@ -10,10 +10,10 @@ from tests.keys import keep
 
 SCRIPT = """
 import sys, numpy as np, geodp
-from geodp.mechanisms import isolated
+from geodp.mechanisms.trees import shrinkage
 # The card's figures of lone cells are other releases, and many: they are not looked at here.
-isolated.TREES = isolated.MOST_TREES = isolated.SETTLEMENTS = isolated.SPLITS = 2
-isolated.MOST_ROUNDS = 1
+shrinkage.FIRST_TREES = shrinkage.MOST_TREES = shrinkage.SETTLEMENTS = shrinkage.SPLITS = 2
+shrinkage.MOST_ROUNDS = 1
 key = geodp.NoiseKey.from_file(sys.argv[1])
 grid = geodp.Grid.regular((9, 14))
 people = np.zeros((9, 14), int)

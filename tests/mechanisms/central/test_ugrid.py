@@ -144,7 +144,7 @@ def test_one_person_changes_one_block_by_one():
     more[7, 3] += 1
     more = geodp.CountTable.from_dense(more, table.grid)
     block = split_evenly(12, 5)[:, None] * 4 + split_evenly(9, 4)
-    change = module.counted(more, block, 20) - module.counted(table, block, 20)
+    change = plane.count_blocks(more, block, 20) - plane.count_blocks(table, block, 20)
     assert np.abs(change).sum() == 1
 
 

@@ -270,10 +270,10 @@ def test_progress_reaches_its_end(cluster, tmp_path):
 @pytest.mark.parametrize(
     ("task", "state"),
     [
-        ("written", "executing"),
-        pytest.param("written", "memory", marks=pytest.mark.matrix),
-        pytest.param("tiled", "executing", marks=pytest.mark.matrix),
-        pytest.param("tiled", "memory", marks=pytest.mark.matrix),
+        pytest.param("write", "executing", marks=pytest.mark.law),
+        pytest.param("write", "memory", marks=pytest.mark.matrix),
+        pytest.param("tile", "executing", marks=pytest.mark.matrix),
+        pytest.param("tile", "memory", marks=pytest.mark.matrix),
     ],
 )
 def test_a_killed_worker_does_not_show_in_the_files(cluster, tmp_path, task, state):

@@ -56,14 +56,14 @@ def test_workers_and_partitions_do_not_show(
     ("method", "task", "state"),
     [
         rarely("pyramid", "read", "memory"),
-        rarely("pyramid", "merged", "memory"),
+        rarely("pyramid", "merge", "memory"),
         rarely("pyramid", "begun", "executing"),
         ("pyramid", "begun", "memory"),
-        rarely("pyramid", "finished", "executing"),
-        rarely("pyramid", "finished", "memory"),
+        rarely("pyramid", "finish", "executing"),
+        rarely("pyramid", "finish", "memory"),
         rarely("topdown", "read", "executing"),
         pytest.param("topdown", "begun", "executing", marks=pytest.mark.law),
-        rarely("topdown", "finished", "memory"),
+        rarely("topdown", "finish", "memory"),
     ],
 )
 def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, state):
