@@ -12,7 +12,7 @@ from typing import Any
 from geodp import progress
 from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
-from geodp.io.folder.digest import OWN, release_id
+from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.staging import CARD
 from geodp.io.write import geotiff, qgis_style, tables
@@ -22,8 +22,9 @@ from geodp.io.write.fonts import families
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import regions_file, write_regions
 from geodp.io.write.picture import why_no_picture, write_png
-from geodp.io.write.uncertainty import Errors, names_of, standard_error_of
+from geodp.io.write.uncertainty import Errors, names_of
 from geodp.privacy.event import Event
+from geodp.table.card import Card, File, LeftOut
 from geodp.table.released import ReleasedTable
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
@@ -42,20 +43,20 @@ class _Files:
     """The public files written so far, as the card lists them."""
 
     folder: Path
-    listed: list[dict[str, Any]] = field(default_factory=list)
-    left_out: list[dict[str, str]] = field(default_factory=list)
+    listed: list[File] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     def add(self, name: str, media_type: str, what: str, **more: Any) -> None:
         digest = sha256(self.folder / name)
         if media_type.startswith("text/csv") and is_marked(self.folder / name):
             what += "; begins with the byte order mark of UTF-8"
-        entry = {"name": name, "media_type": media_type, "what": what, **more, "sha256": digest}
-        self.listed.append(entry)
+        file = File(name=name, media_type=media_type, what=what, said=more, sha256=digest)
+        self.listed.append(file)
 
 
 def write_public(
     table: ReleasedTable,
-    card: dict[str, Any],
+    card: Card,
     folder: Path,
     name: str,
     errors: Errors | None,
@@ -77,22 +78,33 @@ def write_public(
             what += "; without words for which no font was there with all letters"
         files.add(f"{name}.png", "image/png", what)
     else:
-        files.left_out.append({"name": f"{name}.png", "why": reason})
-    added = (name, identity, files.listed, files.left_out)
-    complete = {**card, **dict(zip(OWN, added, strict=True))}
-    (folder / CARD).write_text(json_text(complete), encoding="utf-8")
-    sums = {entry["name"]: entry["sha256"] for entry in files.listed}
-    sums[CARD] = sha256(folder / CARD)
+        files.left_out.append(LeftOut(f"{name}.png", reason))
+    write_card(
+        replace(
+            card,
+            name=name,
+            release_id=identity,
+            files=tuple(files.listed),
+            left_out=tuple(files.left_out),
+        ),
+        folder,
+    )
+
+
+def write_card(card: Card, folder: Path) -> None:
+    """Write a card, and the checksums of what it lists, into a folder that holds the files."""
+    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8")
+    sums = {**card.listed, CARD: sha256(folder / CARD)}
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8")
 
 
 def _write_tables(
-    table: ReleasedTable, card: dict[str, Any], files: _Files, name: str, errors: Errors | None
+    table: ReleasedTable, card: Card, files: _Files, name: str, errors: Errors | None
 ) -> str:
     """Write the CSV and the Parquet file; returns the id of CSV and card."""
     grid, folder = table.grid, files.folder
     columns = [*tables.column_names(grid, name, names_of(errors))]
-    listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
+    listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
     rows = f"one row for every cell {listed}; cells of the domain that are not listed are 0"
     said = {**_values_in_words(card), **_columns_in_words(grid)}
     write_csv(table, folder / f"{name}.csv", name=name, errors=errors)
@@ -105,9 +117,9 @@ def _write_tables(
         unit=tables.counted(name, table.event.unit),
     )
     files.add(f"{name}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
-    identity = release_id(folder / f"{name}.csv", card)
+    identity = release_id(folder / f"{name}.csv", card.to_json())
     located = has_geometry(grid)
-    about = said_of(table.event, card, name, identity)
+    about = said_of(table.event, card.schema, name, identity)
     tables.write_parquet(
         table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about
     )
@@ -134,10 +146,10 @@ def _write_tables(
     return identity
 
 
-def said_of(event: Event, card: dict[str, Any], name: str, identity: str) -> dict[str, Any]:
+def said_of(event: Event, schema: str, name: str, identity: str) -> dict[str, Any]:
     """What a Parquet file says of its release."""
     return {
-        "schema": card["schema"],
+        "schema": schema,
         "release_id": identity,
         "epsilon": None if event.epsilon is None else str(event.epsilon),
         "spends": event.spends,
@@ -149,20 +161,20 @@ def said_of(event: Event, card: dict[str, Any], name: str, identity: str) -> dic
 
 
 def _write_level(
-    areas: Areas, grid: Grid, card: dict[str, Any], files: _Files, name: str, identity: str
+    areas: Areas, grid: Grid, card: Card, files: _Files, name: str, identity: str
 ) -> None:
     """Write the files of a level of official areas or regions."""
     stem = file_names(grid, name)[areas.level]
-    about = {**said_of(areas.event, card, name, identity), "level": areas.level}
+    about = {**said_of(areas.event, card.schema, name, identity), "level": areas.level}
     columns, located = write_areas(areas, files.folder / stem, name=name, metadata=about)
     rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
     said = {
         "level": areas.level,
         "unit": tables.counted(name, areas.event.unit),
-        "values": card["mechanism"]["values"],
+        "values": card.mechanism.values,
     }
     if areas.standard_error is not None:
-        said["standard_error"] = f"of each area {card['expected_error']['holds']}"
+        said["standard_error"] = f"of each area {card.expected_error.holds}"
     files.add(
         f"{stem}.csv",
         "text/csv; charset=utf-8; header=present",
@@ -190,9 +202,9 @@ def _columns_in_words(grid: Grid) -> dict[str, str]:
     return {"coordinates": f"{', '.join(centred)}: the cell's centre in {where}"}
 
 
-def _values_in_words(card: dict[str, Any]) -> dict[str, str]:
+def _values_in_words(card: Card) -> dict[str, str]:
     """What the released values can be, where their standard error holds, and what interval is."""
-    said, holds = {"values": card["mechanism"]["values"]}, card["expected_error"]["holds"]
+    said, holds = {"values": card.mechanism.values}, card.expected_error.holds
     if holds is None:
         return said
     return {**said, "standard_error": f"of one cell {holds}", "low, high": INTERVAL}
@@ -200,7 +212,7 @@ def _values_in_words(card: dict[str, Any]) -> dict[str, str]:
 
 def _write_raster(
     table: ReleasedTable,
-    card: dict[str, Any],
+    card: Card,
     files: _Files,
     name: str,
     errors: Errors | None,
@@ -208,11 +220,11 @@ def _write_raster(
 ) -> None:
     reason = geotiff.why_no_raster(table)
     if reason is not None:
-        files.left_out.append({"name": f"{name}.tif", "why": reason})
+        files.left_out.append(LeftOut(f"{name}.tif", reason))
         return
-    event, software = table.event, card["software"]
+    event, software = table.event, card.software
     tags = {
-        "TIFFTAG_SOFTWARE": f"{software['name']} {software['version']}",
+        "TIFFTAG_SOFTWARE": f"{software.name} {software.version}",
         "GEODP_RELEASE_ID": identity,
         "GEODP_BUDGET": event.spends,
         "GEODP_UNIT": event.unit,
@@ -222,7 +234,7 @@ def _write_raster(
         "GEODP_REPORT": CARD,
     }
     path = files.folder / f"{name}.tif"
-    largest = standard_error_of(card)
+    largest = card.expected_error.largest
     if errors is not None and largest is not None:
         errors = replace(errors, standard_error=largest)
     geotiff.write_cog(table, path, name=name, errors=errors, tags=tags)
@@ -237,8 +249,8 @@ def _write_raster(
         overviews="average, for display: read counts at full resolution",
         unit=tables.counted(name, table.event.unit),
     )
-    method = card["mechanism"]
-    document = qgis_style.qml(whole=method["whole"], nonnegative=method["nonnegative"])
+    method = card.mechanism
+    document = qgis_style.qml(whole=method.whole, nonnegative=method.nonnegative)
     (files.folder / f"{name}.qml").write_text(document, encoding="utf-8")
     files.add(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 

@@ -24,6 +24,7 @@ from geodp.io.write.fonts import families
 from geodp.io.write.geometry import projjson
 from geodp.io.write.picture import require_drawable, why_no_picture
 from geodp.io.write.uncertainty import Errors
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 LONGEST_NAME = 200
@@ -59,24 +60,24 @@ class StagedRelease:
     grid: Grid
     name: str
 
-    def try_out(self, nobody: ReleasedTable, card: dict[str, Any], cells: int) -> None:
+    def try_out(self, nobody: ReleasedTable, card: Card, cells: int) -> None:
         """Do what does not need the table, and take the space for it: all that may fail does now.
 
         Parameters
         ----------
         nobody : ReleasedTable
             Without a cell, on the grid of the release.
-        card : dict
+        card : Card
             Of the release, but for its charge.
         cells : int
             Occupied cells; no message tells them.
         """
-        json_text(card)
-        said_of(nobody.event, card, self.name, "")
+        json_text(card.to_json())
+        said_of(nobody.event, card.schema, self.name, "")
         if why_no_picture(self.grid) is None:
             families(tables.counted(self.name, nobody.event.unit))
             require_drawable(nobody, card)
-        sparse = card["mechanism"]["nonnegative"] and card["mechanism"]["whole"]
+        sparse = card.mechanism.nonnegative and card.mechanism.whole
         listed = listed_at_most(self.grid, cells) if sparse else self.grid.size
         require_space(self.folder, listed)
         reserve(self.folder, listed)
@@ -93,7 +94,7 @@ class StagedRelease:
     def write(
         self,
         table: ReleasedTable,
-        card: dict[str, Any],
+        card: Card,
         *,
         errors: Errors | None,
         areas: Iterable[Areas] = (),
@@ -129,7 +130,7 @@ def stage_release(
 
 def write_publication(
     table: ReleasedTable,
-    card: dict[str, Any],
+    card: Card,
     path: str | Path,
     *,
     name: str,
@@ -147,9 +148,9 @@ def write_publication(
     ----------
     table : ReleasedTable
         A confidential CountTable is refused.
-    card : dict
-        The public card: plain values. ``name``, ``release_id``, ``files`` and ``left_out`` are
-        added to what is written.
+    card : Card
+        Without files: ``name``, ``release_id``, ``files`` and ``left_out`` are added to what is
+        written.
     path : path
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str

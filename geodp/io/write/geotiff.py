@@ -30,6 +30,8 @@ from geodp.table.released import ReleasedTable
 CACHE = 128 << 20
 """Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""
 
+MEDIA_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
+
 MOST_BANDS = 64
 MOST_VALUES = 1 << 31
 """Largest raster that is written: bands, and cells times bands (8 GiB before compression)."""

@@ -18,6 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.fonts import OWN, families, without_notes
 from geodp.io.write.frame import Frame
 from geodp.io.write.tables import chunks, counted, require_released
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 DENSITY_LIMITS = (1.0, 20_000.0)
@@ -81,7 +82,7 @@ class Panel:
         return cls(frame, value)
 
 
-def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
+def require_drawable(nobody: ReleasedTable, card: Card) -> None:
     """Work out the frame of a map, its scales and its font, which are public: whatever may fail.
 
     ``nobody``: a table without a cell, on the grid of the release.
@@ -92,13 +93,11 @@ def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
     width = _size(panels)[0]
     families("ε")
     _colours(panels[0])
-    _scale_bar(panels[0], width - 2 * EDGE, signed=not card["mechanism"]["nonnegative"])
+    _scale_bar(panels[0], width - 2 * EDGE, signed=not card.mechanism.nonnegative)
     _margin(card)
 
 
-def write_png(
-    table: ReleasedTable, path: Path | IO[bytes], *, name: str, card: dict[str, Any]
-) -> None:
+def write_png(table: ReleasedTable, path: Path | IO[bytes], *, name: str, card: Card) -> None:
     """Draw a released map, or origins and destinations side by side, as PNG.
 
     Colours are logarithmic between fixed limits, so that pictures of different releases can be
@@ -113,7 +112,7 @@ def write_png(
     name : str
         Of the count, for the title. Letters that Matplotlib's font lacks are drawn by an installed
         one; where none has them, the name is left out, with a LettersWarning.
-    card : dict
+    card : Card
         The release card.
 
     Raises
@@ -130,7 +129,7 @@ def write_png(
     from matplotlib.figure import Figure
 
     panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
-    signed = not card["mechanism"]["nonnegative"]
+    signed = not card.mechanism.nonnegative
     width, height = _size(panels)
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
@@ -149,7 +148,7 @@ def write_png(
             left += panel.frame.size[0] + GAP
         sheet.words(table, card, panels, shown, EDGE)
         sheet.legend(panels[0], what, EDGE, signed=signed)
-        software = f"{card['software']['name']} {card['software']['version']}"
+        software = f"{card.software.name} {card.software.version}"
         figure.savefig(
             path,
             format="png",
@@ -204,7 +203,7 @@ class _Sheet:
     def words(
         self,
         table: ReleasedTable,
-        card: dict[str, Any],
+        card: Card,
         panels: list[Panel],
         name: str | None,
         edge: float,
@@ -226,8 +225,8 @@ class _Sheet:
         if len(panels) == 2:
             grid.append("origins left, destinations right")
         self.text(edge, self.height - 72, " · ".join(grid), fontsize=10.5, color=SOFT)
-        if card["private"]:
-            lines = [f"Differentially private release: {card['guarantee']['variant']}."]
+        if card.private:
+            lines = [f"Differentially private release: {card.guarantee.variant}."]
         else:
             lines = ["Not a private release: the noise was made with a fixed key."]
             self.text(
@@ -299,25 +298,25 @@ def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[Fraction, Fr
     return panel.frame.scale_bar(min(220, int(room - 480)) if signed else 220)
 
 
-def _margin(card: dict[str, Any]) -> list[str]:
+def _margin(card: Card) -> list[str]:
     """The margin of what a pixel sums and where it holds, in one or two lines."""
-    error, floor = card["expected_error"], card["expected_error"]["floor"]
-    signed = not card["mechanism"]["nonnegative"]
-    cells, own = error["map"][0]["cells"], [one["standard_error"] for one in error["map"]]
+    error, floor = card.expected_error, card.expected_error.floor
+    signed = not card.mechanism.nonnegative
+    cells, own = error.map[0].cells, [one.standard_error for one in error.map]
     what = "a cell" if cells == 1 else f"a pixel, which sums {cells:,} counts"
-    if error["blocks"] is None:
+    if error.blocks is None:
         lines = ["The margin of a cell depends on the data: there is no closed form."]
     elif None in own:
         lines = [f"The margin of {what}, has no closed form here."]
     else:
         where = "" if signed else " where counts are well above the noise"
-        margins = dict.fromkeys(f"±{Z * each:,.0f}" for each in own)
+        margins = dict.fromkeys(f"±{Z * each:,.0f}" for each in own if each is not None)
         lines = [f"95 % margin of {what}: {' and '.join(margins)}{where}."]
     if signed:
         lines.append("Values below 0 are noise, and belong in the sums over areas.")
-    elif error["isolated_cell"] is not None:
+    elif error.isolated_cell is not None:
         lines.append("Isolated cells are pulled down.")
-    if floor is not None and (size := floor["cells"]) != 1:
+    if floor is not None and (size := floor.cells) != 1:
         what = "Even the total tells" if size is None else f"Blocks below {size:,} cells tell"
         lines[1:] = [" ".join([*lines[1:], f"{what} no more than zeros would, on average."])]
     return lines

@@ -23,6 +23,7 @@ from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import geotiff, picture, tables
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.release.release import Release
+from geodp.table.card import given
 from geodp.table.counts import Cells, CountTable
 from geodp.table.released import ReleasedTable
 
@@ -76,7 +77,7 @@ def test_the_folder_lists_itself(tmp_path, name):
     assert summed.returncode == 0, summed
     assert len((public / "SHA256SUMS").read_text().splitlines()) == len(paths["public"]) - 1
     card = json.loads((public / "release.json").read_text(encoding="utf-8"))
-    assert {k: v for k, v in card.items() if k not in publication.OWN} == release.card()
+    assert given(card) == release.card().to_json()
     listed = {entry["name"] for entry in card["files"]}
     assert listed | {"release.json", "SHA256SUMS"} == set(os.listdir(public))
     assert listed.isdisjoint(entry["name"] for entry in card["left_out"])
@@ -118,7 +119,7 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
         "csv": lambda: csv.write_csv(table, path, name="p", errors=None),
         "parquet": lambda: tables.write_parquet(table, path, name="p", errors=None, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
-        "png": lambda: picture.write_png(table, path, name="p", card={}),
+        "png": lambda: picture.write_png(table, path, name="p", card=None),
     }
     path = tmp_path / "out"
     with pytest.raises(UsageError, match="released"):
@@ -204,7 +205,7 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     key = grid.encode(np.concatenate(index))
     assert (key == release.table.key).all()
     assert [int(row["population"]) for row in rows] == release.table.count.tolist()
-    cell = release.card()["expected_error"]["blocks"][0]
+    cell = release.card().expected_error.blocks[0]
     errors = {float(row[ERROR]) for row in rows}
     assert max(errors) <= cell["largest"]
     assert errors == {cell["standard_error"]} or cell["largest"] > cell["standard_error"]
