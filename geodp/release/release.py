@@ -21,6 +21,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
+from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.event import Event
@@ -304,10 +305,8 @@ class Release:
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """The same into a folder that was staged before the charge."""
-        errors, areas = self.errors(), self.areas()
-        return place.write(
-            self.table, self.card(), errors=errors, areas=areas, restricted=restricted
-        )
+        released = Released(self.table, self.card(), self.errors(), self.areas)
+        return place.write(released, restricted)
 
 
 def intervals_of(table: ReleasedTable) -> Intervals:

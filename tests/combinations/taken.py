@@ -14,9 +14,9 @@ import numpy as np
 import geodp
 from geodp.analysis.plan import read_plan
 from geodp.errors import GeodpError, UsageError
-from geodp.io.folder import publication
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
+from geodp.io.write import picture
 from geodp.io.write.picture import write_png
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
@@ -138,7 +138,7 @@ def _quick(draw):
     """Maps take long, so most draws leave them out."""
     if draw.whole:
         return nullcontext()
-    return mock.patch.object(publication, "why_no_picture", return_value="it is not drawn")
+    return mock.patch.object(picture, "why_no_picture", return_value="it is not drawn")
 
 
 def _files(draw, table, release, given, folder):

@@ -17,12 +17,13 @@ from typing import Any
 from geodp.errors import OutputError
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.publication import RUN, said_of, write_card, write_restricted
+from geodp.io.folder.publication import RUN, write_card, write_restricted
 from geodp.io.folder.staged_release import check_publication, listed_at_most, require_space
 from geodp.io.folder.staging import staged
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import regions_file, write_regions
+from geodp.io.write.parquet import MEDIA_TYPE, said_of, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
 from geodp.privacy.event import Event
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, given
@@ -66,7 +67,7 @@ def write_part(
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        tables.write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
+        write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:
@@ -147,7 +148,7 @@ class PartsFolder:
         listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
         return File(
             name=entry["name"],
-            media_type="application/vnd.apache.parquet",
+            media_type=MEDIA_TYPE,
             what=f"a part of the counts, in key order: one row for every cell {listed}",
             said={
                 "columns": (*columns, *(("geometry", "bbox") if located else ())),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.fonts import OWN, families, without_notes
+from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.frame import Frame
 from geodp.io.write.tables import chunks, counted, require_released
 from geodp.table.card import Card
@@ -46,6 +49,40 @@ PAPER, INK, SOFT, OUTSIDE, ALARM = "#000000", "#e8e6e3", "#9a9894", "#232327", "
 def why_no_picture(grid: Grid) -> str | None:
     """Why a grid's release has no picture; None where it has one."""
     return None if grid.places else "only a grid with places can be drawn"
+
+
+class Picture(Format):
+    """The map as a picture to print."""
+
+    name: ClassVar[str] = "picture"
+    endings: ClassVar[tuple[str, ...]] = ("png",)
+    rank: ClassVar[int] = 50
+
+    def check(self, grid: Grid, name: str) -> None:
+        """Warn where no font has all letters of the name."""
+        if why_no_picture(grid) is None:
+            families(name)
+
+    def try_out(self, nobody: ReleasedTable, card: Card) -> None:
+        """Work out frame, scales and fonts."""
+        if why_no_picture(nobody.grid) is None:
+            families(counted(card.name, nobody.event.unit))
+            require_drawable(nobody, card)
+
+    def refusal(self, released: Released) -> str | None:
+        """Return why there is no picture."""
+        return why_no_picture(released.table.grid)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Draw the map."""
+        table, card = released.table, released.card
+        name = card.name
+        progress.begin("Drawing the map")
+        write_png(table, folder / f"{name}.png", name=name, card=card)
+        what = "the map as a picture, colours on a fixed scale"
+        if not all(map(families, (name, counted(name, table.event.unit)))):
+            what += "; without words for which no font was there with all letters"
+        yield Entry(f"{name}.png", "image/png", what)
 
 
 @dataclass(frozen=True)
@@ -355,3 +392,6 @@ def _inches(pixels: int) -> float:
     """The least length that Matplotlib, which multiplies and cuts, makes so many pixels of."""
     found = pixels / DPI
     return found if int(found * DPI) == pixels else math.nextafter(found, math.inf)
+
+
+FORMATS = (Picture(),)

@@ -10,6 +10,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.write.format import Released
 from geodp.release.release import Release, intervals_of
 from geodp.table.card import SCHEMA
 from geodp.table.stated import StatedDomain
@@ -59,14 +60,12 @@ def join(
             "Give the grid of the release, with its mask: without a raster nothing here tells it."
         )
     check_publication(table.grid, path, name=card.name, overwrite=overwrite)
-    release = Release(table)
+    release, name = Release(table), card.name
+    card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
-        table,
-        replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=()),
+        Released(table, card, release.errors(), release.areas),
         path,
-        name=card.name,
-        errors=release.errors(),
-        areas=release.areas(),
+        name=name,
         overwrite=overwrite,
         restricted=restricted or {},
     )

@@ -7,12 +7,10 @@ from typing import Any
 
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.parts import PartsFolder
-from geodp.io.folder.staging import CARD
 from geodp.io.write import qgis_style
-from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE
+from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE, tags_of
 from geodp.io.write.tables import counted
 from geodp.io.write.tiles import Look, Tiling, write_vrt
-from geodp.privacy.event import Event
 from geodp.release.cluster import tasks
 from geodp.release.cluster.run import Run
 from geodp.table.card import Card, File
@@ -49,7 +47,7 @@ def draw(
         name,
         card.expected_error.largest,
         "float32" if largest <= EXACT_FLOAT32 else "float64",
-        _tags(card, event),
+        tags_of(card, event),
     )
     parts: dict[int, list[str]] = {number: [] for number in range(tiling.count)}
     for entry in entries:
@@ -76,19 +74,6 @@ def draw(
         if digest is not None
     ]
     return [_joined(run, tiling, there, folder.public, look), _style(card, folder), *tiles]
-
-
-def _tags(card: Card, event: Event) -> dict[str, str]:
-    """Return what every tile says of its release."""
-    return {
-        "TIFFTAG_SOFTWARE": f"{card.software.name} {card.software.version}",
-        "GEODP_BUDGET": event.spends,
-        "GEODP_UNIT": event.unit,
-        "GEODP_NEIGHBOURS": event.neighbours,
-        "GEODP_CONTRIBUTION": str(event.contribution),
-        "GEODP_PRIVATE": "yes" if event.is_private else "NO",
-        "GEODP_REPORT": CARD,
-    }
 
 
 def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> dict[int, str]:

@@ -16,7 +16,6 @@ import rasterio.shutil
 
 import geodp
 from geodp.errors import UsageError, VerificationError
-from geodp.io.folder import publication
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write import geotiff, picture, qgis_style
 from geodp.io.write.uncertainty import BESIDE, ERROR
@@ -82,7 +81,7 @@ def written(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def without_pictures(written, monkeypatch):
     """Pictures take longest to write; those of ``written`` have a test of their own."""
-    monkeypatch.setattr(publication, "why_no_picture", lambda grid: "it is not tested here")
+    monkeypatch.setattr(picture.Picture, "refusal", lambda *_: "it is not tested here")
 
 
 def record_of(card):
