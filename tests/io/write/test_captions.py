@@ -114,4 +114,4 @@ def test_under_a_mask_the_pixel_is_a_whole_one():
     inside = np.zeros(grid.shape, bool)
     inside[:700, :700] = inside[-700:, -700:] = inside[850, 850] = True
     (pixel,) = pixel_errors(masked(grid, inside), lambda pixel: 1.0)
-    assert pixel.cells == 4  # drawn in blocks of 2 x 2 cells
+    assert pixel["cells"] == 4  # drawn in blocks of 2 x 2 cells

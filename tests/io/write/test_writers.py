@@ -210,8 +210,8 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     assert [int(row["population"]) for row in rows] == release.table.count.tolist()
     cell = release.card().expected_error.blocks[0]
     errors = {float(row[ERROR]) for row in rows}
-    assert max(errors) <= cell["largest"]
-    assert errors == {cell["standard_error"]} or cell["largest"] > cell["standard_error"]
+    assert max(errors) <= cell.largest
+    assert errors == {cell.standard_error} or cell.largest > cell.standard_error
     assert b"\r" not in (folder / "population.csv").read_bytes()
     types = (folder / "population.csvt").read_text()
     before = '"string",' + '"real",' * len(centre) + '"string",' * len(labels)
