@@ -105,7 +105,7 @@ def covered(
         assert errors.intervals is not None
         low, high = (end.reshape(grid.shape) for end in errors.intervals.of(key))
         found = release.table.to_dense()
-        margin = Z * release.card()["expected_error"]["blocks"][0]["largest"]
+        margin = Z * release.card().expected_error.blocks[0].largest
         inside = (low <= dense) & (dense <= high), np.abs(found - dense) <= margin
         held += [np.bincount(kind[each], minlength=len(KINDS)) for each in inside]
     cells = np.bincount(kind.reshape(-1), minlength=len(KINDS))

@@ -1,4 +1,4 @@
-"""The public card of a release: what may be said about it, as plain values."""
+"""The public card of a release: what may be said about it."""
 
 from __future__ import annotations
 
@@ -9,66 +9,94 @@ from geodp import __version__
 from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_floor
 from geodp.grid.mask import vouched
-from geodp.io.folder.staging import SCHEMA
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.key import NOISE_FORMAT
+from geodp.table.card import SCHEMA, Card
+from geodp.table.plain import read_plain
+from geodp.table.stated import (
+    Software,
+    StatedBlock,
+    StatedCharge,
+    StatedDomain,
+    StatedError,
+    StatedFloor,
+    StatedGuarantee,
+    StatedLabels,
+    StatedLevel,
+    StatedLoneBlock,
+    StatedLoneCell,
+    StatedMechanism,
+    StatedPixel,
+)
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
 
-def card_of(release: Release) -> dict[str, Any]:
-    """All of ``release.json`` but the list of files; see :meth:`geodp.Release.card`."""
+def card_of(release: Release) -> Card:
+    """Return the card of a release without files; see :meth:`geodp.Release.card`."""
+    return Card(
+        schema=SCHEMA,
+        software=Software("geodp", __version__),
+        private=release.event.is_private,
+        guarantee=_guarantee(release),
+        budget=None
+        if release.charge is None
+        else read_plain(StatedCharge, release.charge.describe(), "budget"),
+        domain=StatedDomain.of(release.grid),
+        mechanism=_mechanism(release),
+        expected_error=_error(release),
+        post_processing=tuple(release.method.postprocessing),
+    )
+
+
+def _guarantee(release: Release) -> StatedGuarantee:
+    """Return what is promised, by the method and by what was spent."""
+    method, event = release.method, release.event
+    k = "k times epsilon" if event.rho is None else "k squared times rho"
+    words = {
+        "in_words": event.words,
+        "variant": event.variant,
+        "precondition": method.guarantee.precondition + vouched(release.grid),
+        "source": method.guarantee.source,
+        "sensitivity_counts": method.sensitivity_words(release.grid, event),
+        "not_protected": [
+            "the domain, the grid and every value of this card: public by construction",
+            "other releases about the same people: their budgets add to this one",
+            f"groups: k people together are protected with {k}",
+            *_kept_key(release),
+            *release.public_facts,
+        ],
+    }
+    return read_plain(StatedGuarantee, {**words, **event.describe()}, "guarantee")
+
+
+def _mechanism(release: Release) -> StatedMechanism:
+    """Return the method with all its settings."""
     method = release.method
     kind = "whole numbers" if method.whole else "real numbers"
     sign = "none negative" if method.nonnegative else "negative ones among them"
-    return {
-        "schema": SCHEMA,
-        "software": {"name": "geodp", "version": __version__},
-        "private": release.event.is_private,
-        "guarantee": {
-            "in_words": release.event.words,
-            "variant": release.event.variant,
-            "precondition": method.guarantee.precondition + vouched(release.grid),
-            "source": method.guarantee.source,
-            "sensitivity_counts": method.sensitivity_words(release.grid, release.event),
-            "not_protected": [
-                "the domain, the grid and every value of this card: public by construction",
-                "other releases about the same people: their budgets add to this one",
-                "groups: k people together are protected with k times epsilon"
-                if release.event.rho is None
-                else "groups: k people together are protected with k squared times rho",
-                *_kept_key(release),
-                *release.public_facts,
-            ],
-            **release.event.describe(),
-        },
-        "budget": None if release.charge is None else release.charge.describe(),
-        "domain": release.grid.describe(),
-        "mechanism": {
-            "name": method.name,
-            "version": method.version,
-            "title": method.title,
-            "citation": method.citation,
-            "spec": method.spec,
-            "settings": {f.name: _plain(getattr(method, f.name)) for f in fields(method)},
-            "noise": method.noise
-            if release.event.rho is None
-            else "discrete Gaussian on integers, sampled exactly",
-            "noise_format": NOISE_FORMAT,
-            "values": f"{kind}, {sign}",
-            "whole": method.whole,
-            "nonnegative": method.nonnegative,
-        },
-        "expected_error": _error(release),
-        "post_processing": list(method.postprocessing),
-    }
+    return StatedMechanism(
+        name=method.name,
+        version=method.version,
+        title=method.title,
+        citation=method.citation,
+        spec=method.spec,
+        settings={f.name: _plain(getattr(method, f.name)) for f in fields(method)},
+        noise=method.noise
+        if release.event.rho is None
+        else "discrete Gaussian on integers, sampled exactly",
+        noise_format=NOISE_FORMAT,
+        values=f"{kind}, {sign}",
+        whole=method.whole,
+        nonnegative=method.nonnegative,
+    )
 
 
-def _error(release: Release) -> dict[str, Any]:
-    """What is known of the error before looking at any data."""
-    method = release.method
-    blocks, alone = release.expected_error(), method.isolated_cell(release.grid, release.event)
+def _error(release: Release) -> StatedError:
+    """Return what is known of the error before looking at any data."""
+    grid, event, method = release.grid, release.event, release.method
+    blocks, alone = release.expected_error(), method.isolated_cell(grid, event)
     if not blocks:
         holds = None
         meaning = (
@@ -86,39 +114,43 @@ def _error(release: Release) -> dict[str, Any]:
         if alone is not None:
             holds += "; isolated cells are pulled down"
     about = "one lone populous cell in an empty region, which the clamp pulls down"
-    return {
-        "meaning": meaning,
-        "holds": holds,
-        "blocks": blocks or None,
-        "areas": _area_errors(release),
-        "map": release.pixel_errors,
-        "floor": _floor(release),
-        "isolated_cell": None if alone is None else {"meaning": about, **alone},
-        "isolated_block": method.isolated_block(release.grid, release.event),
-        "attributes": describe(method, release.grid, release.event, release.people),
-    }
+    settlement = method.isolated_block(grid, event)
+    labels = describe(method, grid, event, release.people)
+    return StatedError(
+        meaning=meaning,
+        holds=holds,
+        blocks=tuple(StatedBlock(**block) for block in blocks) or None,
+        areas=_area_errors(release),
+        map=tuple(StatedPixel(**pixel) for pixel in release.pixel_errors),
+        floor=_floor(release),
+        isolated_cell=None if alone is None else StatedLoneCell(about, **alone),
+        isolated_block=None if settlement is None else StatedLoneBlock(**settlement),
+        attributes=None
+        if labels is None
+        else read_plain(StatedLabels, labels, "expected_error.attributes"),
+    )
 
 
-def _area_errors(release: Release) -> list[dict[str, Any]]:
-    """Errors of every level of official areas or regions, the coarsest first."""
+def _area_errors(release: Release) -> tuple[StatedLevel, ...]:
+    """Return the errors of every level of official areas or regions, the coarsest first."""
     errors = release.block_errors
     if errors is None:
-        return []
-    return [{"level": at, **errors[n].describe()} for at, n in levels_above(release.grid)]
+        return ()
+    return tuple(StatedLevel(at, **errors[n].describe()) for at, n in levels_above(release.grid))
 
 
-def _floor(release: Release) -> dict[str, Any] | None:
-    """The resolution floor, if somebody guessed the people."""
+def _floor(release: Release) -> StatedFloor | None:
+    """Return the resolution limit, if somebody guessed the people."""
     errors = release.block_errors
     if release.people is None or errors is None:
         return None
-    return {
-        "meaning": "smallest block whose standard error is at most the people expected in it, "
+    return StatedFloor(
+        meaning="smallest block whose standard error is at most the people expected in it, "
         "by a public guess of all people; below it, on average, the release carries no more "
         "signal than zeros would",
-        "people": release.people,
-        "cells": resolution_floor(errors, release.people, release.grid.size),
-    }
+        people=release.people,
+        cells=resolution_floor(errors, release.people, release.grid.size),
+    )
 
 
 def _kept_key(release: Release) -> list[str]:

@@ -21,11 +21,13 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
+from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.event import Event
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 
@@ -176,7 +178,7 @@ class Release:
         found = np.array([error(int(size)) for size in sizes.flat])
         return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
 
-    def expected_error(self) -> list[dict[str, float]]:
+    def expected_error(self) -> list[dict[str, Any]]:
         """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
 
         In an order of official areas, of blocks that share digits. Empty for a method whose error
@@ -249,14 +251,14 @@ class Release:
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
 
-    def card(self) -> dict[str, Any]:
-        """The public card, as plain values: all of ``release.json`` but the list of files.
+    def card(self) -> Card:
+        """Return the public card: all of ``release.json`` but the list of files.
 
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
-        ``expected_error.blocks`` and ``.holds`` are null, ``.meaning`` says so, and the files have
+        ``expected_error.blocks`` and ``.holds`` are None, ``.meaning`` says so, and the files have
         no standard errors. ``expected_error.isolated_cell`` and ``isolated_block``
-        are null for methods without one, ``attributes`` also where there are none.
+        are None for methods without one, ``attributes`` also where there are none.
         """
         return card_of(self)
 
@@ -303,10 +305,8 @@ class Release:
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """The same into a folder that was staged before the charge."""
-        errors, areas = self.errors(), self.areas()
-        return place.write(
-            self.table, self.card(), errors=errors, areas=areas, restricted=restricted
-        )
+        released = Released(self.table, self.card(), self.errors(), self.areas)
+        return place.write(released, restricted)
 
 
 def intervals_of(table: ReleasedTable) -> Intervals:

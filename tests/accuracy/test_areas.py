@@ -135,15 +135,15 @@ def test_a_written_release_has_a_table_for_every_level(grid, tmp_path):
     assert [check for check in checks if not check.ok] == []
     stems = file_names(grid, "population")
     assert set(stems) == {name for name, _ in levels_above(grid)}
-    for areas, stated in zip(release.areas(), card["expected_error"]["areas"], strict=True):
+    for areas, stated in zip(release.areas(), card.expected_error.areas, strict=True):
         rows = pandas.read_csv(public / f"{stems[areas.level]}.csv")
         assert rows["population"].tolist() == areas.count.tolist()
         assert rows["standard_error"].to_numpy() == pytest.approx(areas.standard_error, rel=1e-5)
-        assert rows["standard_error"].max() <= stated["largest"]
-        assert stated["standard_error"] <= stated["largest"]
-    cells = card["expected_error"]["blocks"][0]
-    assert cells["cells"] == 1
-    assert cells["standard_error"] > 0
+        assert rows["standard_error"].max() <= stated.largest
+        assert stated.standard_error <= stated.largest
+    cells = card.expected_error.blocks[0]
+    assert cells.cells == 1
+    assert cells.standard_error > 0
 
 
 def test_a_changed_level_is_found(tmp_path):

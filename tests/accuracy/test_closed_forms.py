@@ -141,16 +141,16 @@ def test_the_card_and_the_plan_say_the_same_before_any_noise(spec, name):
         contribution=1,
         key=NoiseKey(bytes(32)),
     )
-    card = release.card()["expected_error"]
+    card = release.card().expected_error
     planned = geodp.plan(grid, spec, epsilon=20, contribution=1)
-    assert [area["level"] for area in card["areas"]] == [level for level, _ in levels_above(grid)]
+    assert [area.level for area in card.areas] == [level for level, _ in levels_above(grid)]
     errors = [block.standard_error for block in reversed(planned.blocks)]
-    for area, (_, digits) in zip(card["areas"], levels_above(grid), strict=True):
-        assert area["standard_error"] == pytest.approx(errors[digits], rel=1e-5)
-    assert card["blocks"][0]["standard_error"] == pytest.approx(errors[-1], rel=1e-5)
+    for area, (_, digits) in zip(card.areas, levels_above(grid), strict=True):
+        assert area.standard_error == pytest.approx(errors[digits], rel=1e-5)
+    assert card.blocks[0].standard_error == pytest.approx(errors[-1], rel=1e-5)
     named = {area.name: area for area in planned.areas}
-    for area in card["areas"]:
-        found = next(found for title, found in named.items() if title.startswith(area["level"]))
+    for area in card.areas:
+        found = next(found for title, found in named.items() if title.startswith(area.level))
         assert found.standard_error is not None
     for areas in release.areas():
         assert areas.standard_error is not None
@@ -163,5 +163,5 @@ def test_only_errors_that_depend_on_the_data_have_no_closed_form(spec):
     assert not method.refusal(grid)
     table = geodp.CountTable.from_index(grid, cells_of(grid)[:, :4], [5, 6, 7, 8])
     release = geodp.publish(table, method=spec, epsilon=1, contribution=1, key=NoiseKey(bytes(32)))
-    assert release.card()["expected_error"]["blocks"] is None
+    assert release.card().expected_error.blocks is None
     assert [areas.standard_error for areas in release.areas()] == [None] * len(levels_above(grid))

@@ -14,9 +14,9 @@ import numpy as np
 import geodp
 from geodp.analysis.plan import read_plan
 from geodp.errors import GeodpError, UsageError
-from geodp.io.folder import publication
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
+from geodp.io.write import picture
 from geodp.io.write.picture import write_png
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
@@ -119,8 +119,9 @@ def _counts(draw, table, release, given, folder):
         off = abs(release.table.total - people)
         hold(off <= people / 20 + 20 * draw.grid.size, f"{off} people of {people} lost or made up")
     card = release.card()
-    hold(json.loads(json.dumps(card)) == card, "a card of other than plain values")
-    hold(card["private"] == (draw.key != "fixed"), "private or not")
+    plain = card.to_json()
+    hold(json.loads(json.dumps(plain)) == plain, "a card of other than plain values")
+    hold(card.private == (draw.key != "fixed"), "private or not")
 
 
 def _precise(draw):
@@ -137,7 +138,7 @@ def _quick(draw):
     """Maps take long, so most draws leave them out."""
     if draw.whole:
         return nullcontext()
-    return mock.patch.object(publication, "why_no_picture", return_value="it is not drawn")
+    return mock.patch.object(picture, "why_no_picture", return_value="it is not drawn")
 
 
 def _files(draw, table, release, given, folder):
@@ -219,15 +220,15 @@ def _estimates(draw, table, release, given, folder):
 def _plan(draw, table, release, given, folder):
     """Planned before: the errors of the card."""
     planned = geodp.plan(draw.grid, draw.method, **draw.terms)
-    stated = release.card()["expected_error"]
-    if stated["blocks"] is None:
+    stated = release.card().expected_error
+    if stated.blocks is None:
         hold(not planned.blocks, "errors that the card does not have")
     else:
         finest = planned.blocks[0]
         for name in ("standard_error", "largest"):
-            planned_error, cards = getattr(finest, name), stated["blocks"][0][name]
+            planned_error, cards = getattr(finest, name), getattr(stated.blocks[0], name)
             hold(abs(planned_error / cards - 1) < 1e-4, f"{name}: {planned_error}, card {cards}")
-        hold(len(stated["areas"]) <= len(planned.areas), "areas of the card that are not planned")
+        hold(len(stated.areas) <= len(planned.areas), "areas of the card that are not planned")
     json.dumps(planned.to_dict())
     path = folder / "plan.toml"
     path.write_text(planned.toml(), encoding="utf-8")

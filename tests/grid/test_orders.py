@@ -240,7 +240,7 @@ class TestCommandLine:
         names = [name for name, _ in release.grid.official_steps()]
         assert names[-3:] == ["jis:basic", "sex", "jis:half"]
         additive(release, [Region.of(release.grid, "51324356")])
-        assert card["domain"]["cells"] == 2 * 160 * 240
+        assert card.domain.cells == 2 * 160 * 240
 
     def test_kanto_by_sex_and_three_age_bands_in_kilometres(self, tmp_path):
         (path,) = (path for path in census() if "5339" in path.name)
@@ -264,7 +264,7 @@ class TestCommandLine:
         call += ["--column", "day=dayflag", "--axis", "hours=0,1,2", "--column", "hours=timezone"]
         call += ["--regions", cities(tmp_path), "--regions-source", "the codes of the table itself"]
         release, card = self.publish(tmp_path, *call, "--attributes", "above")
-        assert card["domain"]["order"]["regions"]["levels"]["prefcode"] == 1
+        assert card.domain.order.regions.levels["prefcode"] == 1
         own = geodp.Grid.mesh("jis:basic", bounds=TOKYO)
         for name, labels in (("month", months), ("day", threes), ("hours", threes)):
             own = own.with_attribute(name, labels)

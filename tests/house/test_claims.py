@@ -217,10 +217,10 @@ def test_errors_that_the_documents_tell(method, bias, error):
     nobody = geodp.CountTable.from_index(grid, np.empty((2, 0), np.int64), np.empty(0, np.int64))
     key = geodp.NoiseKey(bytes(range(32)))
     release = geodp.publish(nobody, method=method, epsilon="1/10", key=key, allow_empty=True)
-    lone = release.card()["expected_error"]["isolated_cell"]
-    assert (round(lone["bias"]), round(lone["rmse"])) == (bias, error)
+    lone = release.card().expected_error.isolated_cell
+    assert (round(lone.bias), round(lone.rmse)) == (bias, error)
     assert f"{bias} and an error of {error} people" in text or f"{bias} and {error})" in text
-    block = -round(release.card()["expected_error"]["isolated_block"]["bias"])
+    block = -round(release.card().expected_error.isolated_block.bias)
     assert f"loses {block} (" in text or f"(`topdown`: {block})" in text
     if method == "pyramid":
         assert f"a bias of {bias} and an error of {error} people" in short

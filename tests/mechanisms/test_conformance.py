@@ -189,7 +189,7 @@ class TestWhatItReleases:
 
     def test_the_card_is_plain(self, spec, table):
         release = geodp.publish(table, method=spec, epsilon=1, key=key(1))
-        text = json.dumps(release.card(), allow_nan=False)
+        text = json.dumps(release.card().to_json(), allow_nan=False)
         assert mechanism(spec).citation in json.loads(text)["mechanism"]["citation"]
 
     def test_same_key_same_release_other_key_other_release(self, spec, table):

@@ -68,7 +68,7 @@ def test_gaussian_noise_has_the_sigma_of_its_budget(method):
     steps = TABLE.grid.bits + 1 if method == "topdown" else 1
     assert event.sigma2 == steps * 9 / (2 * Fraction(1, 8))
     assert event.epsilon == epsilon_for(Fraction(1, 8), Fraction(1, 10**6))
-    assert "concentrated" in release.card()["guarantee"]["variant"]
+    assert "concentrated" in release.card().guarantee.variant
     given = geodp.publish(TABLE, method=method, epsilon=1, delta="1e-6").event
     more = given.rho * 1001 / 1000
     assert epsilon_for(given.rho, given.delta) <= 1 < epsilon_for(more, given.delta)
@@ -137,21 +137,21 @@ def test_a_fixed_key_is_stamped_and_the_others_are_not(tmp_path):
     fixed = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey(bytes(32)))
     kept = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file))
     fresh = geodp.publish(TABLE, epsilon=1)
-    assert fixed.card()["private"] is False
-    assert fixed.card()["guarantee"]["in_words"].startswith("NOT PRIVATE")
-    assert kept.card()["private"] is True
-    assert fresh.card()["private"] is True
+    assert fixed.card().private is False
+    assert fixed.card().guarantee.in_words.startswith("NOT PRIVATE")
+    assert kept.card().private is True
+    assert fresh.card().private is True
 
 
 def test_the_card_is_public_and_complete():
     card = geodp.publish(TABLE, epsilon="1/10").card()
-    guarantee = card["guarantee"]
-    assert guarantee["epsilon"] == "1/10"
-    assert guarantee["l1_sensitivity"] == 1
-    assert guarantee["noise_scale"] == "10"
-    assert card["domain"]["cells"] == 1024
-    assert [row["cells"] for row in card["expected_error"]["blocks"]] == [1, 4, 16, 64, 256, 1024]
-    assert card["post_processing"]
+    guarantee = card.guarantee
+    assert guarantee.epsilon == "1/10"
+    assert guarantee.l1_sensitivity == 1
+    assert guarantee.noise_scale == "10"
+    assert card.domain.cells == 1024
+    assert [row.cells for row in card.expected_error.blocks] == [1, 4, 16, 64, 256, 1024]
+    assert card.post_processing
     # Two different tables have the same card: nothing in it depends on the data.
     other = geodp.CountTable.from_dense(np.eye(32, dtype=int), GRID)
     assert geodp.publish(other, epsilon="1/10").card() == card

@@ -31,9 +31,9 @@ def key(tmp_path):
 def test_the_cap_holds_and_the_card_carries_the_head(ledger):
     for number in range(5):
         release = geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
-        card = release.card()["budget"]
-        assert card["earlier_releases"] == number
-        assert ledger.check(card["head"])
+        card = release.card().budget
+        assert card.earlier_releases == number
+        assert ledger.check(card.head)
     with pytest.raises(BudgetError):
         geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census")
     assert str(ledger.spent("census")) == str(PureDP(Fraction(1)))

@@ -121,7 +121,7 @@ def test_points_with_persons_enforce_their_bound(tmp_path):
     release = geodp.publish(table, epsilon=1)
     assert release.event.contribution == 2
     assert release.event.enforced
-    assert "enforced" in release.card()["guarantee"]["contribution_bound"]
+    assert "enforced" in release.card().guarantee.contribution_bound
     with pytest.raises(UsageError, match="at least that"):
         geodp.publish(table, epsilon=1, contribution=1)
     assert geodp.publish(table, epsilon=1, contribution=2).event.contribution == 2
@@ -133,7 +133,7 @@ def test_points_without_persons_need_somebody_who_vouches(tmp_path):
     with pytest.raises(UsageError, match="vouch"):
         geodp.publish(table, epsilon=1)
     release = geodp.publish(table, epsilon=1, contribution=3)
-    assert "vouched" in release.card()["guarantee"]["contribution_bound"]
+    assert "vouched" in release.card().guarantee.contribution_bound
 
 
 def test_a_record_without_a_person_is_refused(tmp_path):

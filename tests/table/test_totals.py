@@ -158,9 +158,9 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
     with pytest.raises(UsageError, match=r"x \(sex\): in every cell the sum of other labels"):
         geodp.publish(total, **terms, ledger=Untouched(), dataset="census")
     parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
-    assert SUMS in geodp.publish(parts, **terms).card()["guarantee"]["not_protected"]
+    assert SUMS in geodp.publish(parts, **terms).card().guarantee.not_protected
     both = geodp.publish(total, epsilon=1, contribution=2)
-    assert SUMS not in both.card()["guarantee"]["not_protected"]
+    assert SUMS not in both.card().guarantee.not_protected
 
 
 def in_attributes(*labels: list[str]) -> geodp.Grid:

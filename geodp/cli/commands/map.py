@@ -31,6 +31,6 @@ def map_(release: Path, output: Path, overwrite: bool) -> None:
 
     table, card = read_release_table(release)
     drawn = io.BytesIO()
-    write_png(table, drawn, name=card["name"], card=card)
+    write_png(table, drawn, name=card.name, card=card)
     write_file(output, drawn.getvalue(), True, overwrite)
     click.echo(str(output))

@@ -45,7 +45,7 @@ def report(release: Path, form: str, about: Path | None, output: Path | None) ->
     if form == "md":
         text = markdown(card)
     else:
-        values = card if about is None else registry_record(card, _about(about))
+        values = card.to_json() if about is None else registry_record(card, _about(about))
         text = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
     if output is None:
         click.echo(text, nl=False)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-OWN = ("name", "release_id", "files", "left_out")
-"""What `write_public` adds to the card."""
+from geodp.table.card import given
 
 
-def release_id(csv_file: Path, card: dict[str, Any]) -> str:
+def release_id(csv_file: Path, plain: Mapping[str, Any]) -> str:
     """First 16 hexadecimal digits of the SHA-256 over the CSV file and the card as given.
 
     Parameters
     ----------
     csv_file : Path
-    card : dict
-        With or without what `write_public` adds.
+    plain : dict
+        A card as :meth:`geodp.table.card.Card.to_json` gives it, with or without files.
     """
-    given = {key: value for key, value in card.items() if key not in OWN}
     with csv_file.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-    digest.update(json.dumps(given, sort_keys=True).encode())
+    digest.update(json.dumps(given(plain), sort_keys=True).encode())
     return digest.hexdigest()[:16]

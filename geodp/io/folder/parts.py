@@ -8,28 +8,31 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from geodp.errors import OutputError
 from geodp.grid.grid import Grid
-from geodp.io.folder.digest import OWN
-from geodp.io.folder.manifest import SUMS, sha256, sums_text
-from geodp.io.folder.publication import RUN, json_text, said_of, write_restricted
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.publication import RUN, write_card, write_restricted
 from geodp.io.folder.staged_release import check_publication, listed_at_most, require_space
-from geodp.io.folder.staging import CARD, PARTS_SCHEMA, staged
+from geodp.io.folder.staging import staged
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import regions_file, write_regions
+from geodp.io.write.parquet import MEDIA_TYPE, said_of, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
 from geodp.privacy.event import Event
+from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, given
 from geodp.table.released import ReleasedTable
 
 LAST_FILES = 5.0
 """Seconds in which a folder that is given up should be gone."""
+
+ONLY_PARQUET = "a release in parts has its tables as Parquet only"
 
 check_parts = check_publication
 """Raise UsageError where a release could not be written; before any noise is drawn."""
@@ -42,7 +45,7 @@ def part_path(public: Path, name: str, number: int) -> Path:
 
 def about(event: Event, name: str) -> dict[str, Any]:
     """What every part says of its release; its identity is known when all parts are."""
-    said = said_of(event, {"schema": PARTS_SCHEMA}, name, "")
+    said = said_of(event, PARTS_SCHEMA, name, "")
     del said["release_id"]
     return said
 
@@ -64,7 +67,7 @@ def write_part(
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        tables.write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
+        write_parquet(table, beside, name=name, errors=errors, metadata=metadata)
         digest = sha256(beside)
         os.replace(beside, path)
     except OSError as error:
@@ -73,14 +76,13 @@ def write_part(
     return {"name": where, "rows": table.key.size, "sha256": digest}
 
 
-def parts_id(files: list[dict[str, Any]], card: dict[str, Any]) -> str:
+def parts_id(digests: Iterable[str], plain: Mapping[str, Any]) -> str:
     """First 16 hexadecimal digits of the SHA-256 over the files' digests and the card as given.
 
-    ``card``: with or without what :meth:`PartsFolder.finish` adds.
+    ``plain``: a card as :meth:`geodp.table.card.Card.to_json` gives it, with or without files.
     """
-    given = {key: value for key, value in card.items() if key not in OWN}
-    digests = "".join(f"{entry['sha256']}\n" for entry in files)
-    text = digests + json.dumps(given, sort_keys=True)
+    lines = "".join(f"{digest}\n" for digest in digests)
+    text = lines + json.dumps(given(plain), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -103,18 +105,18 @@ class PartsFolder:
 
     def finish(
         self,
-        card: dict[str, Any],
+        card: Card,
         entries: list[dict[str, Any]],
         restricted: dict[str, Any],
-        rasters: list[dict[str, Any]],
+        rasters: list[File],
         no_raster: str | None,
-    ) -> dict[str, Any]:
+    ) -> Card:
         """Write the card, the digests and the restricted files; returns the card.
 
-        ``rasters``: entries of the files of a map; ``no_raster``: why there are none.
+        ``rasters``: the files of a map; ``no_raster``: why there are none.
         """
         files = [*(self._described(card, entry) for entry in entries), *rasters]
-        listed = {entry["name"] for entry in files}
+        listed = {file.name for file in files}
         for path in self.public.glob("*/*"):
             if path.relative_to(self.public).as_posix() not in listed:
                 path.unlink()  # of a worker that died while it wrote
@@ -122,36 +124,39 @@ class PartsFolder:
             table = self.public / regions_file(self.name)
             write_regions(self.grid.regions, self.grid, table)
             what = "the public table of regions: the code of each cell, and of its regions"
-            files.append({"name": table.name, "what": what, "sha256": sha256(table)})
-        given = {**card, "schema": PARTS_SCHEMA}
-        identity = parts_id(files, given)
-        why = "a release in parts has its tables as Parquet only"
-        left_out = [{"name": f"{self.name}.csv", "why": why}]
+            files.append(File(name=table.name, what=what, sha256=sha256(table)))
+        left_out = [LeftOut(f"{self.name}.csv", ONLY_PARQUET)]
         if no_raster is not None:
-            left_out.append({"name": f"{self.name}.vrt", "why": no_raster})
-        complete = {**given, **dict(zip(OWN, (self.name, identity, files, left_out), strict=True))}
-        (self.public / CARD).write_text(json_text(complete), encoding="utf-8")
-        sums = {entry["name"]: entry["sha256"] for entry in files}
-        sums[CARD] = sha256(self.public / CARD)
-        (self.public / SUMS).write_text(sums_text(sums), encoding="utf-8")
+            left_out.append(LeftOut(f"{self.name}.vrt", no_raster))
+        stated = replace(card, schema=PARTS_SCHEMA)
+        complete = replace(
+            stated,
+            name=self.name,
+            release_id=parts_id([file.sha256 for file in files], stated.to_json()),
+            files=tuple(files),
+            left_out=tuple(left_out),
+        )
+        write_card(complete, self.public)
         hidden = self.folder / "restricted"
         hidden.mkdir(mode=0o700)
         write_restricted(hidden, RUN, restricted)
         return complete
 
-    def _described(self, card: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    def _described(self, card: Card, entry: dict[str, Any]) -> File:
         located = has_geometry(self.grid)
-        columns = [*tables.column_names(self.grid, self.name, beside_of(card))]
-        listed = "above 0" if card["mechanism"]["nonnegative"] else "that is not 0"
-        return {
-            "name": entry["name"],
-            "media_type": "application/vnd.apache.parquet",
-            "what": f"a part of the counts, in key order: one row for every cell {listed}",
-            "columns": columns + (["geometry", "bbox"] if located else []),
-            "rows": entry["rows"],
-            "geoparquet": "1.1.0" if located else None,
-            "sha256": entry["sha256"],
-        }
+        columns = tables.column_names(self.grid, self.name, beside_of(card))
+        listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
+        return File(
+            name=entry["name"],
+            media_type=MEDIA_TYPE,
+            what=f"a part of the counts, in key order: one row for every cell {listed}",
+            said={
+                "columns": (*columns, *(("geometry", "bbox") if located else ())),
+                "rows": entry["rows"],
+                "geoparquet": "1.1.0" if located else None,
+            },
+            sha256=entry["sha256"],
+        )
 
 
 @contextmanager

@@ -6,24 +6,21 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.areas import Areas
 from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
-from geodp.io.folder.publication import RUN, json_text, said_of, write_public, write_restricted
+from geodp.io.folder.publication import RUN, json_text, write_public, write_restricted
 from geodp.io.folder.staging import KEPT, require_free, require_own, staged
 from geodp.io.write import tables
-from geodp.io.write.areas import file_names
-from geodp.io.write.fonts import families
-from geodp.io.write.geometry import projjson
-from geodp.io.write.picture import require_drawable, why_no_picture
-from geodp.io.write.uncertainty import Errors
+from geodp.io.write.format import Released
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 LONGEST_NAME = 200
@@ -59,24 +56,23 @@ class StagedRelease:
     grid: Grid
     name: str
 
-    def try_out(self, nobody: ReleasedTable, card: dict[str, Any], cells: int) -> None:
+    def try_out(self, nobody: ReleasedTable, card: Card, cells: int) -> None:
         """Do what does not need the table, and take the space for it: all that may fail does now.
 
         Parameters
         ----------
         nobody : ReleasedTable
             Without a cell, on the grid of the release.
-        card : dict
+        card : Card
             Of the release, but for its charge.
         cells : int
             Occupied cells; no message tells them.
         """
-        json_text(card)
-        said_of(nobody.event, card, self.name, "")
-        if why_no_picture(self.grid) is None:
-            families(tables.counted(self.name, nobody.event.unit))
-            require_drawable(nobody, card)
-        sparse = card["mechanism"]["nonnegative"] and card["mechanism"]["whole"]
+        json_text(card.to_json())
+        named = replace(card, name=self.name)
+        for one in find_formats():
+            one.try_out(nobody, named)
+        sparse = card.mechanism.nonnegative and card.mechanism.whole
         listed = listed_at_most(self.grid, cells) if sparse else self.grid.size
         require_space(self.folder, listed)
         reserve(self.folder, listed)
@@ -92,18 +88,14 @@ class StagedRelease:
 
     def write(
         self,
-        table: ReleasedTable,
-        card: dict[str, Any],
-        *,
-        errors: Errors | None,
-        areas: Iterable[Areas] = (),
+        released: Released,
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write all files; parameters and result are those of :func:`write_publication`."""
         public, hidden = self.folder / "public", self.folder / "restricted"
         discard_draft(self.folder)
         public.mkdir()
-        write_public(table, card, public, self.name, errors, areas)
+        write_public(replace(released, card=replace(released.card, name=self.name)), public)
         write_restricted(hidden, RUN, restricted)
         written = {part.name: sorted(os.listdir(part)) for part in (public, hidden)}
         return {
@@ -128,13 +120,10 @@ def stage_release(
 
 
 def write_publication(
-    table: ReleasedTable,
-    card: dict[str, Any],
+    released: Released,
     path: str | Path,
     *,
     name: str,
-    errors: Errors | None,
-    areas: Iterable[Areas] = (),
     overwrite: bool,
     restricted: dict[str, Any],
 ) -> dict[str, list[str]]:
@@ -145,20 +134,13 @@ def write_publication(
 
     Parameters
     ----------
-    table : ReleasedTable
-        A confidential CountTable is refused.
-    card : dict
-        The public card: plain values. ``name``, ``release_id``, ``files`` and ``left_out`` are
-        added to what is written.
+    released : Released
+        A confidential CountTable in it is refused. Its card has no files: ``name``,
+        ``release_id``, ``files`` and ``left_out`` are added to what is written.
     path : path
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str
         Of the count: a file name of letters, digits, ``_`` and ``-``.
-    errors : Errors or None
-        Of the cells; written with six significant digits. None where the error depends on the
-        data.
-    areas : iterable of Areas
-        Sums of official areas and regions, a level each.
     overwrite : bool
     restricted : dict
         For ``restricted/run.json``, which only its owner can read.
@@ -175,9 +157,9 @@ def write_publication(
     OutputError
         The file system refused; nothing is published.
     """
-    tables.require_released(table)
-    with stage_release(table.grid, path, name=name, overwrite=overwrite) as place:
-        return place.write(table, card, errors=errors, areas=areas, restricted=restricted)
+    tables.require_released(released.table)
+    with stage_release(released.table.grid, path, name=name, overwrite=overwrite) as place:
+        return place.write(released, restricted)
 
 
 def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
@@ -191,14 +173,10 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
             "The name must be a file name of letters, digits, '_' and '-', with at most "
             f"{LONGEST_NAME} bytes."
         )
-    tables.column_names(grid, name)
-    file_names(grid, name)
-    for place in grid.places:
-        projjson(place.crs)
+    for one in find_formats():
+        one.check(grid, name)
     require_free(path, overwrite=overwrite)
     require_own(path)
-    if why_no_picture(grid) is None:
-        families(name)
 
 
 def listed_at_most(grid: Grid, cells: int) -> int:

@@ -16,12 +16,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.io.folder.manifest import SUMS, foreign, remove_listed
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
-
-SCHEMA = "geodp-release-2"
-"""What ``schema`` says in the release card of a folder that this version writes and reads."""
-
-PARTS_SCHEMA = "geodp-release-parts-2"
-"""The same for a release in parts, see :mod:`geodp.io.folder.parts`."""
+from geodp.table.card import PARTS_SCHEMA, SCHEMA
 
 CARD = "release.json"
 """Name of the release card inside ``public``."""

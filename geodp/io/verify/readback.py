@@ -26,7 +26,7 @@ from geodp.grid.hierarchy import RegionOrder
 from geodp.grid.lattice import Lattice, normalise_crs, parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.io.folder.staging import CARD, PARTS_SCHEMA, SCHEMA
+from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
 from geodp.io.read.hierarchy import read_regions
 from geodp.io.verify.tileset import read_tileset
@@ -34,8 +34,11 @@ from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import regions_file
 from geodp.io.write.uncertainty import beside_of
 from geodp.privacy.event import Event
+from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.counts import Counts
+from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
+from geodp.table.stated import StatedDomain, StatedHierarchy, StatedPlace
 
 BROKEN = (
     GeodpError,
@@ -56,26 +59,11 @@ goes first.
 """
 
 
-NEEDED = (
-    "name",
-    "release_id",
-    "files",
-    "domain",
-    "guarantee",
-    "private",
-    "mechanism",
-    "expected_error",
-)
-"""What a card must have to be read."""
-
 NAME = re.compile(r"\w[\w-]*")
 """A release's name: a file name, and no path."""
 
-EXACT = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?")
-"""An exact number of the card; an exponent could ask for more digits than memory holds."""
 
-
-def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]:
+def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
     """The released table and the card of a written release.
 
     Parameters
@@ -88,7 +76,7 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]
     table : ReleasedTable
         A mask is that of the raster, and regions are those of their table beside it; without
         that file the grid has none, as the card keeps their source and digest only.
-    card : dict
+    card : Card
 
     Raises
     ------
@@ -101,7 +89,7 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, dict[str, Any]]
     return read_table(folder, card, masked=True), card
 
 
-def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedTable:
+def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
     """The released table; ``masked``: on the domain of the raster's mask, if there is one."""
     try:
         grid, event = ordered_grid_of(folder, card), _event(card)
@@ -122,12 +110,12 @@ def read_table(folder: Path, card: dict[str, Any], *, masked: bool) -> ReleasedT
     return ReleasedTable(grid, key, count, event)
 
 
-def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
+def _mask(folder: Path, card: Card) -> Mask | None:
     """The mask that the raster's empty cells tell; None without a mask or without a raster."""
-    stated = card["domain"]["mask"]
+    stated = card.domain.mask
     if stated is None or not raster_file(folder, card).is_file():
         return None
-    grid = grid_of(card["domain"])
+    grid = grid_of(card.domain)
     place = grid.places[0]
     with open_map(folder, card) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
@@ -137,8 +125,8 @@ def _mask(folder: Path, card: dict[str, Any]) -> Mask | None:
             inside[window.row_off : window.row_off + window.height] = piece
     if place.northwards:
         inside = inside[::-1]
-    mask = mask_of_blocks(grid, _aligned(inside), stated["source"])
-    require(mask.sha256 == stated["sha256"], "The raster's mask is not the card's.")
+    mask = mask_of_blocks(grid, _aligned(inside), stated.source)
+    require(mask.sha256 == stated.sha256, "The raster's mask is not the card's.")
     return mask
 
 
@@ -161,7 +149,7 @@ def public_folder(path: str | Path) -> Path:
     raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
 
 
-def read_card(folder: Path) -> dict[str, Any]:
+def read_card(folder: Path) -> Card:
     """The card in a public folder; VerificationError for one that this version cannot read."""
     strange = strange_entry(folder)
     if strange is not None:
@@ -169,87 +157,72 @@ def read_card(folder: Path) -> dict[str, Any]:
             f"{printable(strange)} is a link or a device; a release has plain files only."
         )
     try:
-        card = read_json(folder / CARD)
+        plain = read_json(folder / CARD)
     except (OSError, ValueError) as error:
         raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
-    schema = card.get("schema") if isinstance(card, dict) else None
+    schema = plain.get("schema") if isinstance(plain, dict) else None
     if schema not in (SCHEMA, PARTS_SCHEMA):
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
         )
-    missing = {*NEEDED} - set(card)
-    if missing:
-        raise VerificationError(f"The card lacks {', '.join(sorted(missing))}.")
-    try:
-        require(NAME.fullmatch(card["name"]) is not None, "The card's name is no file name.")
-        for entry in card["files"]:
-            require(_inside(entry["name"], card), "The card lists a file outside the folder.")
-    except (LookupError, TypeError) as error:
-        raise VerificationError("The card names no files.") from error
-    return dict(card)
+    card = Card.from_json(plain)
+    require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
+    inside = all(_inside(file.name, card) for file in card.files)
+    require(inside, "The card lists a file outside the folder.")
+    return card
 
 
-def _inside(name: str, card: dict[str, Any]) -> bool:
+def _inside(name: str, card: Card) -> bool:
     """Whether a file is named that lies in the folder, or among its parts."""
     folder, slash, file = name.rpartition("/")
-    parts = (f"{card['name']}.parquet", f"{card['name']}.tiles")
+    parts = (f"{card.name}.parquet", f"{card.name}.tiles")
     plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name
-    return plain and (not slash or (in_parts(card) and folder in parts))
+    return plain and (not slash or (card.in_parts and folder in parts))
 
 
-def in_parts(card: dict[str, Any]) -> bool:
-    """Whether a release has its Parquet table in several files, and no other."""
-    return bool(card["schema"] == PARTS_SCHEMA)
-
-
-def raster_file(folder: Path, card: dict[str, Any]) -> Path:
+def raster_file(folder: Path, card: Card) -> Path:
     """The raster of a release, or what joins its tiles; perhaps there is none."""
-    return folder / f"{card['name']}.{'vrt' if in_parts(card) else 'tif'}"
+    return folder / f"{card.name}.{'vrt' if card.in_parts else 'tif'}"
 
 
 @contextmanager
-def open_map(folder: Path, card: dict[str, Any]) -> Iterator[Any]:
+def open_map(folder: Path, card: Card) -> Iterator[Any]:
     """The raster of a release, open for reading: a dataset of rasterio, or a `Tileset`."""
     path = raster_file(folder, card)
-    if in_parts(card):
-        yield read_tileset(path, {entry["name"] for entry in card["files"]})
+    if card.in_parts:
+        yield read_tileset(path, card.listed)
         return
     with geotiff.quiet(), open_raster(path) as raster:
         yield raster
 
 
-def parquet_files(folder: Path, card: dict[str, Any]) -> list[Path]:
+def parquet_files(folder: Path, card: Card) -> list[Path]:
     """The Parquet file of a release, or its parts in key order."""
-    whole = folder / f"{card['name']}.parquet"
-    if not in_parts(card):
+    whole = folder / f"{card.name}.parquet"
+    if not card.in_parts:
         return [whole]
-    listed = (folder / entry["name"] for entry in card["files"])
+    listed = (folder / name for name in card.listed)
     found = sorted(path for path in listed if path.parent == whole)
     require(bool(found), f"The card lists no part of {whole.name}.")
     return found
 
 
-def parquet_rows(folder: Path, card: dict[str, Any]) -> Any:
+def parquet_rows(folder: Path, card: Card) -> Any:
     """The table of the Parquet file or its parts, without geometry."""
-    columns = list(tables.column_names(grid_of(card["domain"]), card["name"], beside_of(card)))
+    columns = list(tables.column_names(grid_of(card.domain), card.name, beside_of(card)))
     files = parquet_files(folder, card)
     rows = [open_parquet(path).read(columns=columns) for path in files]
     require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
 
 
-def kind_of(card: dict[str, Any]) -> tuple[bool, bool]:
-    """Whether the counts are whole, and whether none is negative."""
-    return bool(card["mechanism"]["whole"]), bool(card["mechanism"]["nonnegative"])
-
-
-def counts_of(rows: Any, card: dict[str, Any]) -> Counts:
+def counts_of(rows: Any, card: Card) -> Counts:
     """The counts int64[n] or float64[n] of an Arrow table.
 
     Raises VerificationError for counts that the card's method cannot have released.
     """
-    whole, nonnegative = kind_of(card)
-    column = rows[card["name"]]
+    whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
+    column = rows[card.name]
     kind = "int64" if whole else "double"
     require(str(column.type) == kind, f"The counts have the type {column.type}, not {kind}.")
     require(column.null_count == 0, "Some counts are missing.")
@@ -283,76 +256,67 @@ def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
         yield at.to_numpy().astype(np.int64)
 
 
-def has_regions(card: dict[str, Any]) -> bool:
+def has_regions(card: Card) -> bool:
     """Whether the cells are in the order of an office's regions."""
-    return isinstance(card["domain"]["order"], dict)
+    return isinstance(card.domain.order, StatedHierarchy)
 
 
-def ordered_grid_of(folder: Path, card: dict[str, Any]) -> Grid:
+def ordered_grid_of(folder: Path, card: Card) -> Grid:
     """The grid of a card with the regions of their table, if it is in the folder.
 
     Raises VerificationError where the table is not the card's.
     """
-    grid = grid_of(card["domain"])
-    path = folder / regions_file(card["name"])
-    if not has_regions(card) or not path.is_file():
+    grid, order = grid_of(card.domain), card.domain.order
+    path = folder / regions_file(card.name)
+    if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
-    order = card["domain"]["order"]
-    stated = order["regions"]
-    found = read_regions(path, grid, source=stated["source"], delimiter=",", encoding="utf-8")
-    require(found.sha256 == stated["sha256"], "The table of regions is not the card's.")
-    axes, radices = (tuple(order[name]) for name in ("axes", "radices"))
-    return grid.with_order(RegionOrder(axes, radices, regions=found))
+    stated = order.regions
+    found = read_regions(path, grid, source=stated.source, delimiter=",", encoding="utf-8")
+    require(found.sha256 == stated.sha256, "The table of regions is not the card's.")
+    return grid.with_order(RegionOrder(order.axes, order.radices, regions=found))
 
 
-def grid_of(domain: dict[str, Any]) -> Grid:
+def grid_of(domain: StatedDomain) -> Grid:
     """The grid of a card, without its mask and, in the order of regions, without these."""
-    places = tuple(_lattice(place) for place in domain["places"])
-    attributes = tuple(Attribute(a["attribute"], tuple(a["labels"])) for a in domain["attributes"])
-    sizes = list(domain["axes"].values())
+    places = tuple(_lattice(place) for place in domain.places)
+    attributes = tuple(Attribute(one.attribute, one.labels) for one in domain.attributes)
+    sizes = list(domain.axes.values())
     extents = tuple(sizes[2 * len(places) : len(sizes) - len(attributes)])
     grid = Grid(places, attributes, extents)
-    if domain["order"] == "Morton" or isinstance(domain["order"], dict):
+    if isinstance(domain.order, str | StatedHierarchy):
         return grid
-    return grid.with_order(Order(*map(tuple, domain["order"])))
+    return grid.with_order(Order(*domain.order))
 
 
-def _lattice(place: dict[str, Any]) -> Lattice:
-    system = None if place["code"] is None else code_system(place["code"])
-    crs = place["crs"]
+def _lattice(place: StatedPlace) -> Lattice:
+    system = None if place.code is None else code_system(place.code)
+    crs = place.crs
     if system is None or crs != system.crs:
         crs = normalise_crs(crs)  # GDAL would follow one that is an address or a path
-    if isinstance(system, JISMesh) and crs != system.crs:
+    if isinstance(system, JISMesh) and crs is not None and crs != system.crs:
         system = JISMesh(system.level, crs)
-    sizes = (place["rows"], place["cols"], *place["first"])
-    require(all(type(size) is int for size in sizes), "Rows and columns are whole numbers.")
-    rows, cols, row0, col0 = sizes
-    transform = place["transform"] and tuple(place["transform"])
-    return Lattice(rows, cols, system, row0, col0, crs, transform)
+    return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def _event(card: dict[str, Any]) -> Event:
-    said = card["guarantee"]
+def _event(card: Card) -> Event:
+    said = card.guarantee
     event = Event(
-        said["mechanism"],
-        _exact(said["epsilon"]),
-        said["neighbours"],
-        said["contribution"],
-        said["enforced"],
-        said["l1_sensitivity"],
-        said["unit"],
-        said["key_origin"],
-        _exact(said["rho"]),
-        _exact(said["delta"]),
+        said.mechanism,
+        _exact(said.epsilon),
+        said.neighbours,
+        said.contribution,
+        said.enforced,
+        said.l1_sensitivity,
+        said.unit,
+        said.key_origin,
+        _exact(said.rho),
+        _exact(said.delta),
     )
-    stated = {**said, "mechanism": card["mechanism"]["spec"]}
-    if any(stated.get(key) != value for key, value in event.describe().items()):
+    stated = {**write_plain(said), "mechanism": card.mechanism.spec}
+    if any(stated.get(name) != value for name, value in event.describe().items()):
         raise VerificationError("The card's guarantee contradicts itself.")
     return event
 
 
 def _exact(text: str | None) -> Fraction | None:
-    if text is None:
-        return None
-    require(EXACT.fullmatch(text) is not None, "An exact number of the card is none.")
-    return Fraction(text)
+    return None if text is None else Fraction(text)

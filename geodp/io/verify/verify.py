@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,7 @@ from geodp.io.verify.readback import (
     counts_of,
     grid_of,
     has_regions,
-    in_parts,
     index_of,
-    kind_of,
     open_map,
     parquet_files,
     parquet_rows,
@@ -45,8 +43,10 @@ from geodp.io.verify.tileset import Tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
 from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
-from geodp.io.write.uncertainty import ERROR, HIGH, LOW, Intervals, standard_error_of
+from geodp.io.write.uncertainty import ERROR, HIGH, LOW, Intervals
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+from geodp.table.stated import StatedDomain
 
 __all__ = ["Check", "read_release_table", "verify"]
 
@@ -100,8 +100,8 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
         card = read_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
-    checks = [Check("card", True, f"schema {card['schema']}, release {card.get('release_id')}")]
-    questions: list[tuple[str, Callable[[Path, dict[str, Any]], str]]] = [
+    checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
+    questions: list[tuple[str, Callable[[Path, Card], str]]] = [
         ("checksums", _ask_checksums),
         ("files", _ask_files),
         ("release id", _ask_identity),
@@ -127,9 +127,9 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
     return checks
 
 
-def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
+def _ask_checksums(folder: Path, card: Card) -> str:
     sums = read_sums(folder)
-    listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
+    listed = card.listed
     require({*sums} == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
         require((folder / name).is_file(), f"{name} is missing.")
@@ -140,55 +140,54 @@ def _ask_checksums(folder: Path, card: dict[str, Any]) -> str:
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def _ask_files(folder: Path, card: dict[str, Any]) -> str:
-    listed = {entry["name"] for entry in card["files"]} | {CARD, SUMS}
+def _ask_files(folder: Path, card: Card) -> str:
+    listed = {*card.listed, CARD, SUMS}
     there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
     extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
     require(not extra, f"Files that the card does not list: {', '.join(extra)}.")
     return "the folder holds nothing that is not listed"
 
 
-def _ask_identity(folder: Path, card: dict[str, Any]) -> str:
-    if in_parts(card):
-        found = parts_id(card["files"], card)
-        require(
-            found == card["release_id"], "The release id is not that of the parts and the card."
-        )
+def _ask_identity(folder: Path, card: Card) -> str:
+    if card.in_parts:
+        found = parts_id(card.listed.values(), card.to_json())
+        require(found == card.release_id, "The release id is not that of the parts and the card.")
         return f"{found}, of the parts and the card"
-    found = release_id(folder / f"{card['name']}.csv", card)
-    require(found == card["release_id"], "The release id is not that of the CSV and the card.")
+    found = release_id(folder / f"{card.name}.csv", card.to_json())
+    require(found == card.release_id, "The release id is not that of the CSV and the card.")
     return f"{found}, of the CSV and the card"
 
 
-def _ask_counts(folder: Path, card: dict[str, Any]) -> str:
+def _ask_counts(folder: Path, card: Card) -> str:
     count = counts_of(parquet_rows(folder, card), card)
-    whole, nonnegative = kind_of(card)
+    whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
     cells = "cells above 0" if nonnegative else "cells that are not 0"
     total = f"{int(count.sum()):,}" if whole else f"{float(count.sum()):,.1f}"
     return f"{count.size:,} {cells}, {total} in all, {'whole' if whole else 'real'} numbers"
 
 
-def _ask_cells(folder: Path, card: dict[str, Any]) -> str:
+def _ask_cells(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
-    again, stated = dict(table.grid.describe()), dict(card["domain"])
+    again, stated = StatedDomain.of(table.grid), card.domain
     unknown = has_regions(card) and table.grid.regions is None
-    varying = ["mask", "cells"] if stated["mask"] is not None else []
-    for name in ["cells", "order", "key_bits"] if unknown else varying:
-        again.pop(name), stated.pop(name)
+    if unknown:
+        again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
+    elif stated.mask is not None:
+        again = replace(again, mask=stated.mask, cells=stated.cells)
     require(again == stated, "The card's domain does not describe a grid.")
     if unknown:
         return "codes lie in the extent, each once; there is no table of the regions to ask"
     return "codes lie in the domain, each once, in key order"
 
 
-def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
-    stated = standard_error_of(card)
+def _ask_standard_error(folder: Path, card: Card) -> str:
+    stated = card.expected_error.largest
     if stated is None:
         schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
         require(ERROR not in schema.names, "There are standard errors; the card has none.")
         return "none: the error depends on the data"
     written = parquet_rows(folder, card)[ERROR].to_numpy()
-    usual = float(card["expected_error"]["blocks"][0]["standard_error"])
+    usual = _usual(card)
     require(bool((written > 0).all() and (written <= stated).all()), f"Not all are up to {stated}.")
     if usual == stated:
         require(bool((written == stated).all()), f"The column is not {stated} everywhere.")
@@ -196,11 +195,17 @@ def _ask_standard_error(folder: Path, card: dict[str, Any]) -> str:
     return f"up to {stated} a cell, as in the card"
 
 
-def _ask_intervals(again: IntervalsOf | None, folder: Path, card: dict[str, Any]) -> str:
-    if standard_error_of(card) is None:
+def _usual(card: Card) -> float | None:
+    """Standard error of a cell that does not lie at an edge."""
+    blocks = card.expected_error.blocks
+    return None if blocks is None else float(blocks[0].standard_error)
+
+
+def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
+    if card.expected_error.blocks is None:
         return "none: the error depends on the data"
     rows = parquet_rows(folder, card)
-    low, count, high = (rows[name].to_numpy() for name in (LOW, card["name"], HIGH))
+    low, count, high = (rows[name].to_numpy() for name in (LOW, card.name, HIGH))
     require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
     if again is None:
         return "hold their counts"
@@ -208,12 +213,12 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: dict[str, Any]
         table = read_table(folder, card, masked=True)
     except VerificationError:  # which other questions explain
         return "hold their counts; not worked out again, as the table cannot be read"
-    if table.grid.describe() != card["domain"]:
+    if StatedDomain.of(table.grid) != card.domain:
         return "hold their counts; not worked out again, as the domain is not all here"
     intervals = again(table)
     ends = intervals.of(table.key)
     require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
-    if in_parts(card) or not raster_file(folder, card).is_file():
+    if card.in_parts or not raster_file(folder, card).is_file():
         return "those of the released counts, worked out again"
     bands = geotiff.band_count(table.grid)
     with open_map(folder, card) as raster:
@@ -236,10 +241,10 @@ def _near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bo
     return bool(np.allclose(found, expected, rtol=1e-6, atol=2e-3, equal_nan=True))
 
 
-def _ask_csv(folder: Path, card: dict[str, Any]) -> str:
-    if in_parts(card):
+def _ask_csv(folder: Path, card: Card) -> str:
+    if card.in_parts:
         return "none: a release in parts has Parquet only"
-    _require_same_csv(folder / f"{card['name']}.csv", parquet_rows(folder, card))
+    _require_same_csv(folder / f"{card.name}.csv", parquet_rows(folder, card))
     return "equal to the Parquet file, row by row"
 
 
@@ -258,15 +263,15 @@ def _require_same_csv(path: Path, rows: Any) -> None:
         )
 
 
-def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
+def _ask_areas(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
-    stems = {} if in_parts(card) else file_names(table.grid, card["name"])
+    stems = {} if card.in_parts else file_names(table.grid, card.name)
     for areas in areas_of(table, None) if stems else ():
         stem = stems[areas.level]
         rows = open_parquet(folder / f"{stem}.parquet").read()
-        found = rows[card["name"]].to_numpy()
+        found = rows[card.name].to_numpy()
         require(np.array_equal(found, areas.count), f"{stem} has other sums than its cells.")
-        again = area_rows(areas, card["name"])
+        again = area_rows(areas, card.name)
         same = all(
             rows[column].combine_chunks().equals(again[column].combine_chunks())
             for column in again.schema.names
@@ -277,17 +282,17 @@ def _ask_areas(folder: Path, card: dict[str, Any]) -> str:
     return f"{', '.join(stems)}: the sums of their cells" if stems else "none"
 
 
-def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
+def _ask_raster(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
     reason = geotiff.why_no_raster(table)
-    if in_parts(card):
-        omitted = {entry["name"]: entry["why"] for entry in card["left_out"]}
+    if card.in_parts:
+        omitted = {one.name: one.why for one in card.left_out}
         reason = omitted.get(raster_file(folder, card).name)
     if reason is not None:
         return f"none: {reason}"
     place, drawn = table.grid.places[0], pixels.Pixels(table)
-    error, counted = standard_error_of(card), geotiff.band_count(table.grid)
-    bands = counted * (1 if error is None or in_parts(card) else 3) + (error is not None)
+    error, counted = card.expected_error.largest, geotiff.band_count(table.grid)
+    bands = counted * (1 if error is None or card.in_parts else 3) + (error is not None)
     with open_map(folder, card) as raster:
         require(raster.shape == (place.rows, place.cols), "The raster has another shape.")
         require(raster.count == bands, f"The raster has not {bands} bands.")
@@ -309,7 +314,7 @@ def _ask_raster(folder: Path, card: dict[str, Any]) -> str:
                     f"The raster differs from the table in band {band + 1}, "
                     f"rows {window.row_off} to {window.row_off + window.height}.",
                 )
-    require(inside * counted == card["domain"]["cells"], "The raster's domain is not the card's.")
+    require(inside * counted == card.domain.cells, "The raster's domain is not the card's.")
     return "equal to the table, cell by cell"
 
 
@@ -326,18 +331,18 @@ def _lies_at(raster: Any, place: Lattice) -> bool:
     return bool(raster.crs == stated["crs"])
 
 
-def _ask_mask(folder: Path, card: dict[str, Any]) -> str:
-    if card["domain"]["mask"] is None:
+def _ask_mask(folder: Path, card: Card) -> str:
+    if card.domain.mask is None:
         return "none"
     grid = read_table(folder, card, masked=True).grid
     if grid.mask is None:
         return "not checked: there is no raster that shows it"
-    require(grid.describe() == card["domain"], "The card's domain is not the mask's.")
+    require(StatedDomain.of(grid) == card.domain, "The card's domain is not the mask's.")
     return f"{grid.mask.cells:,} cells of the raster, with the card's SHA-256"
 
 
-def _ask_coordinates(folder: Path, card: dict[str, Any]) -> str:
-    grid = grid_of(card["domain"])
+def _ask_coordinates(folder: Path, card: Card) -> str:
+    grid = grid_of(card.domain)
     names = tables.centre_columns(grid)
     if not names:
         return "none: the codes say where the cells are, or nothing does"
@@ -349,8 +354,8 @@ def _ask_coordinates(folder: Path, card: dict[str, Any]) -> str:
     return f"{', '.join(names)} are the cells' centres"
 
 
-def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
-    grid = grid_of(card["domain"])
+def _ask_geometry(folder: Path, card: Card) -> str:
+    grid = grid_of(card.domain)
     if not has_geometry(grid):
         return "none: the grid lies nowhere on the Earth"
     for path in parquet_files(folder, card):
@@ -367,7 +372,7 @@ def _ask_geometry(folder: Path, card: dict[str, Any]) -> str:
     return "GeoParquet 1.1, outlines equal to the codes' cells"
 
 
-def _ask_restricted(folder: Path, card: dict[str, Any]) -> str:
+def _ask_restricted(folder: Path, card: Card) -> str:
     hidden = folder.parent / "restricted"
     if folder.name != "public" or not hidden.exists():
         return "not here"

@@ -4,19 +4,59 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet
 
+from geodp import progress
 from geodp.accuracy.areas import Areas, levels_above
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.write import tables
-from geodp.io.write.csv import write_csv, write_rows
+from geodp.io.write import csv, parquet, tables
+from geodp.io.write.csv import types_entry, write_csv, write_rows
+from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.uncertainty import ERROR, Errors, names_of, six_digits
+
+
+class AreaTables(Format):
+    """A table of every level of official areas or regions, as CSV and as Parquet."""
+
+    name: ClassVar[str] = "areas"
+    rank: ClassVar[int] = 30
+
+    def check(self, grid: Grid, name: str) -> None:
+        """Ask whether all levels have files and columns of their own."""
+        file_names(grid, name)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write the levels one by one, the coarsest first."""
+        card, grid = released.card, released.table.grid
+        for areas in released.areas():
+            progress.begin(f"Writing {areas.level}")
+            stem = file_names(grid, card.name)[areas.level]
+            about = parquet.said_of(areas.event, card.schema, card.name, card.release_id)
+            columns, located = write_areas(
+                areas, folder / stem, name=card.name, metadata={**about, "level": areas.level}
+            )
+            rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
+            said: dict[str, Any] = {
+                "level": areas.level,
+                "unit": tables.counted(card.name, areas.event.unit),
+                "values": card.mechanism.values,
+            }
+            if areas.standard_error is not None:
+                said["standard_error"] = f"of each area {card.expected_error.holds}"
+            yield Entry(f"{stem}.csv", csv.MEDIA_TYPE, rows, {"columns": columns, **said})
+            yield types_entry(stem)
+            more = ["geometry", "bbox"] if located else []
+            said["geoparquet"] = "1.1.0" if located else None
+            rows += ", with the areas' outlines" if located else ""
+            said = {"columns": columns + more, **said}
+            yield Entry(f"{stem}.parquet", parquet.MEDIA_TYPE, rows, said)
 
 
 def file_names(grid: Grid, name: str) -> dict[str, str]:
@@ -57,21 +97,21 @@ def write_areas(
     bool
         Whether the Parquet file has geometries too.
     """
-    csv, parquet = (stem.parent / f"{stem.name}.{ending}" for ending in ("csv", "parquet"))
+    rows_path, columns_path = (stem.parent / f"{stem.name}.{e}" for e in ("csv", "parquet"))
     errors = None if areas.standard_error is None else Errors(areas.standard_error)
     if areas.table is not None:
         table = areas.table
-        write_csv(table, csv, name=name, errors=errors)
-        tables.write_parquet(table, parquet, name=name, errors=errors, metadata=metadata)
+        write_csv(table, rows_path, name=name, errors=errors)
+        parquet.write_parquet(table, columns_path, name=name, errors=errors, metadata=metadata)
         columns = tables.column_names(table.grid, name, names_of(errors))
         return list(columns), has_geometry(table.grid)
     rows = area_rows(areas, name)
     if areas.standard_error is not None:
         rows = rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))
     texts = "".join(text for column in areas.texts.values() for text in set(column))
-    write_rows([rows], rows.schema, csv, texts=texts)
+    write_rows([rows], rows.schema, rows_path, texts=texts)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
-    pa.parquet.write_table(rows.replace_schema_metadata(extra), parquet, compression="zstd")
+    pa.parquet.write_table(rows.replace_schema_metadata(extra), columns_path, compression="zstd")
     return rows.schema.names, False
 
 
@@ -86,3 +126,6 @@ def area_rows(areas: Areas, name: str) -> Any:
 def _word(level: str) -> str:
     """A level as a part of a file name."""
     return re.sub(r"[^\w-]+", "_", level.partition(":")[2] or level)
+
+
+FORMATS = (AreaTables(),)

@@ -5,18 +5,62 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet
 
-from geodp.io.write.tables import _columns, _counted, _nothing, require_released
-from geodp.io.write.uncertainty import Errors
+from geodp.grid.grid import Grid
+from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.tables import (
+    _columns,
+    _counted,
+    _nothing,
+    column_names,
+    columns_in_words,
+    counted,
+    require_released,
+    rows_in_words,
+    values_in_words,
+)
+from geodp.io.write.uncertainty import Errors, names_of
 from geodp.table.released import ReleasedTable
+
+MEDIA_TYPE = "text/csv; charset=utf-8; header=present"
+
+
+class Csv(Format):
+    """The counts; the release's id is taken from this file, so it is the first."""
+
+    name: ClassVar[str] = "csv"
+    endings: ClassVar[tuple[str, ...]] = ("csv", "csvt")
+    rank: ClassVar[int] = 0
+
+    def check(self, grid: Grid, name: str) -> None:
+        """Ask whether all columns have names of their own."""
+        column_names(grid, name)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write the table, and the types of its columns."""
+        table, card, errors = released.table, released.card, released.errors
+        name = card.name
+        write_csv(table, folder / f"{name}.csv", name=name, errors=errors)
+        said = {
+            "columns": [*column_names(table.grid, name, names_of(errors))],
+            **values_in_words(card),
+            **columns_in_words(table.grid),
+            "unit": counted(name, table.event.unit),
+        }
+        yield Entry(f"{name}.csv", MEDIA_TYPE, f"the counts, {rows_in_words(card)}", said)
+        yield types_entry(name)
+
+
+def types_entry(stem: str) -> Entry:
+    """Return what a card says of the types beside a CSV file."""
+    return Entry(f"{stem}.csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS")
 
 
 def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> None:
@@ -106,3 +150,6 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     )
     empty = _columns(table, *_nothing(table), name, errors)
     write_rows(rows, empty.schema, path, texts=labels)
+
+
+FORMATS = (Csv(),)

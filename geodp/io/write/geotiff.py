@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import rasterio
@@ -22,13 +23,19 @@ from geodp import progress
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
+from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
-from geodp.io.write.tables import counted, require_released
+from geodp.io.write.qgis_style import qml
+from geodp.io.write.tables import counted, require_released, values_in_words
 from geodp.io.write.uncertainty import ERROR, Errors, names_of
+from geodp.privacy.event import Event
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 CACHE = 128 << 20
 """Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""
+
+MEDIA_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 
 MOST_BANDS = 64
 MOST_VALUES = 1 << 31
@@ -38,6 +45,57 @@ FAILED = "GDAL could not write the raster; the disk or a quota may be full"
 
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
 """Up to here every whole number is such a float."""
+
+
+class GeoTiff(Format):
+    """The map as a raster, with its QGIS style."""
+
+    name: ClassVar[str] = "geotiff"
+    endings: ClassVar[tuple[str, ...]] = ("tif", "qml")
+    rank: ClassVar[int] = 40
+
+    def refusal(self, released: Released) -> str | None:
+        """Return why there is no raster."""
+        return why_no_raster(released.table)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write the raster, then its style."""
+        table, card, errors = released.table, released.card, released.errors
+        name, largest = card.name, card.expected_error.largest
+        if errors is not None and largest is not None:
+            errors = replace(errors, standard_error=largest)
+        tags = {**tags_of(card, table.event), "GEODP_RELEASE_ID": card.release_id}
+        write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags)
+        yield Entry(
+            f"{name}.tif",
+            MEDIA_TYPE,
+            "the counts as a map, north up; cells of the domain that the tables do not list are 0",
+            {
+                "bands": band_names(table.grid, name, names_of(errors)),
+                **values_in_words(card),
+                "data_type": dtype_of(table),
+                "nodata": "NaN, outside the domain",
+                "overviews": "average, for display: read counts at full resolution",
+                "unit": counted(name, table.event.unit),
+            },
+        )
+        method = card.mechanism
+        document = qml(whole=method.whole, nonnegative=method.nonnegative)
+        (folder / f"{name}.qml").write_text(document, encoding="utf-8")
+        yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
+
+
+def tags_of(card: Card, event: Event) -> dict[str, str]:
+    """Return what a raster says of its release, but for the id."""
+    return {
+        "TIFFTAG_SOFTWARE": f"{card.software.name} {card.software.version}",
+        "GEODP_BUDGET": event.spends,
+        "GEODP_UNIT": event.unit,
+        "GEODP_NEIGHBOURS": event.neighbours,
+        "GEODP_CONTRIBUTION": str(event.contribution),
+        "GEODP_PRIVATE": "yes" if event.is_private else "NO",
+        "GEODP_REPORT": "release.json",
+    }
 
 
 def why_no_raster(table: ReleasedTable) -> str | None:
@@ -278,3 +336,6 @@ def _fill(
                 draw.write(high.astype(dtype), 2 * bands + band + 2, window=window)
         if errors is not None:
             draw.write((empty + errors.standard_error).astype(dtype), bands + 1, window=window)
+
+
+FORMATS = (GeoTiff(),)

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, Regions
-from geodp.io.write.csv import encoding_for
+from geodp.io.write.csv import MEDIA_TYPE, encoding_for
+from geodp.io.write.format import Entry, Format, Released
+
+
+class HierarchyTable(Format):
+    """The public table of a hierarchy, where the grid has one."""
+
+    name: ClassVar[str] = "hierarchy"
+    endings: ClassVar[tuple[str, ...]] = ("regions.csv",)
+    rank: ClassVar[int] = 20
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write one file, or none."""
+        grid, file = released.table.grid, regions_file(released.card.name)
+        if grid.regions is None:
+            return
+        write_regions(grid.regions, grid, folder / file)
+        yield Entry(
+            file,
+            MEDIA_TYPE,
+            "the public table of regions: the code of each cell of the domain, and of the regions "
+            "that hold it, the finest level first",
+        )
 
 
 def regions_file(name: str) -> str:
@@ -34,3 +58,6 @@ def write_regions(regions: Regions, grid: Grid, path: str | Path) -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([CELL, *levels])
         rows.writerows(zip(*(column.tolist() for column in columns), strict=True))
+
+
+FORMATS = (HierarchyTable(),)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.fonts import OWN, families, without_notes
+from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.frame import Frame
 from geodp.io.write.tables import chunks, counted, require_released
+from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
 DENSITY_LIMITS = (1.0, 20_000.0)
@@ -45,6 +49,40 @@ PAPER, INK, SOFT, OUTSIDE, ALARM = "#000000", "#e8e6e3", "#9a9894", "#232327", "
 def why_no_picture(grid: Grid) -> str | None:
     """Why a grid's release has no picture; None where it has one."""
     return None if grid.places else "only a grid with places can be drawn"
+
+
+class Picture(Format):
+    """The map as a picture to print."""
+
+    name: ClassVar[str] = "picture"
+    endings: ClassVar[tuple[str, ...]] = ("png",)
+    rank: ClassVar[int] = 50
+
+    def check(self, grid: Grid, name: str) -> None:
+        """Warn where no font has all letters of the name."""
+        if why_no_picture(grid) is None:
+            families(name)
+
+    def try_out(self, nobody: ReleasedTable, card: Card) -> None:
+        """Work out frame, scales and fonts."""
+        if why_no_picture(nobody.grid) is None:
+            families(counted(card.name, nobody.event.unit))
+            require_drawable(nobody, card)
+
+    def refusal(self, released: Released) -> str | None:
+        """Return why there is no picture."""
+        return why_no_picture(released.table.grid)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Draw the map."""
+        table, card = released.table, released.card
+        name = card.name
+        progress.begin("Drawing the map")
+        write_png(table, folder / f"{name}.png", name=name, card=card)
+        what = "the map as a picture, colours on a fixed scale"
+        if not all(map(families, (name, counted(name, table.event.unit)))):
+            what += "; without words for which no font was there with all letters"
+        yield Entry(f"{name}.png", "image/png", what)
 
 
 @dataclass(frozen=True)
@@ -81,7 +119,7 @@ class Panel:
         return cls(frame, value)
 
 
-def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
+def require_drawable(nobody: ReleasedTable, card: Card) -> None:
     """Work out the frame of a map, its scales and its font, which are public: whatever may fail.
 
     ``nobody``: a table without a cell, on the grid of the release.
@@ -92,13 +130,11 @@ def require_drawable(nobody: ReleasedTable, card: dict[str, Any]) -> None:
     width = _size(panels)[0]
     families("ε")
     _colours(panels[0])
-    _scale_bar(panels[0], width - 2 * EDGE, signed=not card["mechanism"]["nonnegative"])
+    _scale_bar(panels[0], width - 2 * EDGE, signed=not card.mechanism.nonnegative)
     _margin(card)
 
 
-def write_png(
-    table: ReleasedTable, path: Path | IO[bytes], *, name: str, card: dict[str, Any]
-) -> None:
+def write_png(table: ReleasedTable, path: Path | IO[bytes], *, name: str, card: Card) -> None:
     """Draw a released map, or origins and destinations side by side, as PNG.
 
     Colours are logarithmic between fixed limits, so that pictures of different releases can be
@@ -113,7 +149,7 @@ def write_png(
     name : str
         Of the count, for the title. Letters that Matplotlib's font lacks are drawn by an installed
         one; where none has them, the name is left out, with a LettersWarning.
-    card : dict
+    card : Card
         The release card.
 
     Raises
@@ -130,7 +166,7 @@ def write_png(
     from matplotlib.figure import Figure
 
     panels = [Panel.of(table, number) for number in range(len(table.grid.places))]
-    signed = not card["mechanism"]["nonnegative"]
+    signed = not card.mechanism.nonnegative
     width, height = _size(panels)
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
@@ -149,7 +185,7 @@ def write_png(
             left += panel.frame.size[0] + GAP
         sheet.words(table, card, panels, shown, EDGE)
         sheet.legend(panels[0], what, EDGE, signed=signed)
-        software = f"{card['software']['name']} {card['software']['version']}"
+        software = f"{card.software.name} {card.software.version}"
         figure.savefig(
             path,
             format="png",
@@ -204,7 +240,7 @@ class _Sheet:
     def words(
         self,
         table: ReleasedTable,
-        card: dict[str, Any],
+        card: Card,
         panels: list[Panel],
         name: str | None,
         edge: float,
@@ -226,8 +262,8 @@ class _Sheet:
         if len(panels) == 2:
             grid.append("origins left, destinations right")
         self.text(edge, self.height - 72, " · ".join(grid), fontsize=10.5, color=SOFT)
-        if card["private"]:
-            lines = [f"Differentially private release: {card['guarantee']['variant']}."]
+        if card.private:
+            lines = [f"Differentially private release: {card.guarantee.variant}."]
         else:
             lines = ["Not a private release: the noise was made with a fixed key."]
             self.text(
@@ -299,25 +335,25 @@ def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[Fraction, Fr
     return panel.frame.scale_bar(min(220, int(room - 480)) if signed else 220)
 
 
-def _margin(card: dict[str, Any]) -> list[str]:
+def _margin(card: Card) -> list[str]:
     """The margin of what a pixel sums and where it holds, in one or two lines."""
-    error, floor = card["expected_error"], card["expected_error"]["floor"]
-    signed = not card["mechanism"]["nonnegative"]
-    cells, own = error["map"][0]["cells"], [one["standard_error"] for one in error["map"]]
+    error, floor = card.expected_error, card.expected_error.floor
+    signed = not card.mechanism.nonnegative
+    cells, own = error.map[0].cells, [one.standard_error for one in error.map]
     what = "a cell" if cells == 1 else f"a pixel, which sums {cells:,} counts"
-    if error["blocks"] is None:
+    if error.blocks is None:
         lines = ["The margin of a cell depends on the data: there is no closed form."]
     elif None in own:
         lines = [f"The margin of {what}, has no closed form here."]
     else:
         where = "" if signed else " where counts are well above the noise"
-        margins = dict.fromkeys(f"±{Z * each:,.0f}" for each in own)
+        margins = dict.fromkeys(f"±{Z * each:,.0f}" for each in own if each is not None)
         lines = [f"95 % margin of {what}: {' and '.join(margins)}{where}."]
     if signed:
         lines.append("Values below 0 are noise, and belong in the sums over areas.")
-    elif error["isolated_cell"] is not None:
+    elif error.isolated_cell is not None:
         lines.append("Isolated cells are pulled down.")
-    if floor is not None and (size := floor["cells"]) != 1:
+    if floor is not None and (size := floor.cells) != 1:
         what = "Even the total tells" if size is None else f"Blocks below {size:,} cells tell"
         lines[1:] = [" ".join([*lines[1:], f"{what} no more than zeros would, on average."])]
     return lines
@@ -356,3 +392,6 @@ def _inches(pixels: int) -> float:
     """The least length that Matplotlib, which multiplies and cuts, makes so many pixels of."""
     found = pixels / DPI
     return found if int(found * DPI) == pixels else math.nextafter(found, math.inf)
+
+
+FORMATS = (Picture(),)

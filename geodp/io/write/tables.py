@@ -1,22 +1,20 @@
-"""Released tables as CSV and as GeoParquet: one row for every cell that is not 0, in key order."""
+"""Released tables as rows: one for every cell that is not 0, in key order."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.write.geometry import SIDES, _sides, geo_metadata, geometry, has_geometry
+from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
+from geodp.table.card import Card
 from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
 
@@ -115,54 +113,6 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
     return (*names, *beside)
 
 
-def write_parquet(
-    table: ReleasedTable,
-    path: Path,
-    *,
-    name: str,
-    errors: Errors | None,
-    metadata: dict[str, Any],
-) -> None:
-    """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
-
-    Cells are polygons whose corners are the same floats as their neighbours'; origin and
-    destination are joined by a line between the cells' centres, of length 0 for those who
-    stay. ``bbox`` columns and the key order let readers skip row groups.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-    path : Path
-    name : str
-        Of the count's column.
-    errors : Errors or None
-        None leaves their columns out.
-    metadata : dict
-        Plain values for the schema's metadata key ``geodp``.
-
-    Raises
-    ------
-    UsageError
-        The table is no ReleasedTable.
-    """
-    require_released(table)
-    grid = table.grid
-    located = has_geometry(grid)
-    extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
-    if located:
-        extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
-    empty = _with_geometry(table, *_nothing(table), name, errors)
-    schema = empty.schema.with_metadata(extra)
-    repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
-    repeated += [f"bbox.{side}" for side in SIDES] if located else []
-    with pa.parquet.ParquetWriter(
-        path, schema, compression="zstd", use_dictionary=repeated
-    ) as writer:
-        for part, index, _ in _counted(table, "Writing the Parquet file"):
-            rows = _with_geometry(table, part, index, name, errors)
-            writer.write_table(rows, row_group_size=ROW_GROUP)
-
-
 def rows_of(table: ReleasedTable, name: str) -> Any:
     """All rows of a small table without standard errors, as an Arrow table."""
     return _columns(table, slice(None), table.grid.decode(table.key), name, None)
@@ -197,16 +147,27 @@ def _columns(
     return pa.table(arrays, names=list(column_names(grid, name, names_of(errors))))
 
 
-def _with_geometry(
-    table: ReleasedTable,
-    part: slice,
-    index: NDArray[np.int64],
-    name: str,
-    errors: Errors | None,
-) -> Any:
-    """The Parquet file's columns of some rows, as an Arrow table."""
-    grid, rows = table.grid, _columns(table, part, index, name, errors)
-    if not has_geometry(grid):
-        return rows
-    wkb, covering = geometry(grid, index)
-    return rows.append_column("geometry", wkb).append_column("bbox", covering)
+INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
+
+
+def rows_in_words(card: Card) -> str:
+    """Return which cells have a row."""
+    listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
+    return f"one row for every cell {listed}; cells of the domain that are not listed are 0"
+
+
+def columns_in_words(grid: Grid) -> dict[str, str]:
+    """Return what the columns of coordinates hold."""
+    centred = centre_columns(grid)
+    if not centred:
+        return {}
+    where = grid.places[0].crs or "the grid's own coordinates"
+    return {"coordinates": f"{', '.join(centred)}: the cell's centre in {where}"}
+
+
+def values_in_words(card: Card) -> dict[str, str]:
+    """Return what the values can be, where their standard error holds, and what interval is."""
+    said, holds = {"values": card.mechanism.values}, card.expected_error.holds
+    if holds is None:
+        return said
+    return {**said, "standard_error": f"of one cell {holds}", "low, high": INTERVAL}

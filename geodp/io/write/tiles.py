@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -84,13 +84,33 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
     return None
 
 
-def mosaic_bands(grid: Grid, name: str, has_error: bool) -> list[str]:
-    """Descriptions of the bands of a raster in tiles.
+@dataclass(frozen=True)
+class Look:
+    """What all tiles of a map have in common.
 
     It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
     have them, and a release that is joined.
+
+    Attributes
+    ----------
+    name : str
+        Of the count.
+    standard_error : float or None
+        The largest of a cell; None where it depends on the data.
+    dtype : {"float32", "float64"}
+        In which all counts are exact.
+    tags : dict of str
+        TIFF tags and metadata.
     """
-    return geotiff.band_names(grid, name, BESIDE[:1] if has_error else ())
+
+    name: str
+    standard_error: float | None
+    dtype: str
+    tags: Mapping[str, str]
+
+    def bands(self, grid: Grid) -> list[str]:
+        """Return the descriptions of the bands."""
+        return geotiff.band_names(grid, self.name, BESIDE[: self.standard_error is not None])
 
 
 def write_tile(
@@ -99,11 +119,7 @@ def write_tile(
     count: Counts,
     window: Window,
     path: Path,
-    *,
-    name: str,
-    standard_error: float | None,
-    dtype: str,
-    tags: dict[str, str],
+    look: Look,
 ) -> bool:
     """Write a window of a released map; False, and no file, where it lies outside the domain.
 
@@ -115,59 +131,68 @@ def write_tile(
         Released cells; those outside the window are left out.
     window : Window
     path : Path
-    name, standard_error, tags
-        As for :func:`geodp.io.write.geotiff.write_cog`.
-    dtype : {"float32", "float64"}
-        In which all counts are exact.
+    look : Look
 
     Raises
     ------
     OSError
         GDAL could not write the file.
     """
-    place, empty = grid.places[0], pixels.background(grid, window)
+    empty = pixels.background(grid, window)
     if np.isnan(empty).all():
         return False
-    row = pixels.raster_rows(place, index[0]) - window.row_off
+    counts = _dense(grid, index, count, window, empty)
+    token = secrets.token_hex(4)  # another worker may be at the same tile
+    draft, beside = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
+    placed = geotiff.georeference(grid.places[0])
+    if placed:
+        shift = rasterio.Affine.translation(window.col_off, window.row_off)
+        placed["transform"] = placed["transform"] * shift
+    names = look.bands(grid)
+    profile = geotiff.profile(look.dtype, len(names), window.height, window.width)
+    with geotiff.written():
+        with rasterio.open(draft, "w", **profile, **placed) as draw:
+            draw.update_tags(**look.tags)
+            for number, description in enumerate(names, 1):
+                draw.set_band_description(number, description)
+                draw.set_band_unit(number, counted(look.name, look.tags["GEODP_UNIT"]))
+            for number in range(geotiff.band_count(grid)):
+                draw.write(counts(number).astype(look.dtype), number + 1)
+            if look.standard_error is not None:
+                draw.write((empty + look.standard_error).astype(look.dtype), len(names))
+        rasterio.shutil.copy(draft, beside, **{**geotiff.COPY, "NUM_THREADS": "1"})
+        draft.unlink()
+        with open_raster(beside) as raster:
+            bands = range(geotiff.band_count(grid))
+            pairs = ((raster.read(number + 1), counts(number)) for number in bands)
+            if not all(np.array_equal(found, held, equal_nan=True) for found, held in pairs):
+                raise OSError(errno.EIO, geotiff.FAILED)
+    os.replace(beside, path)
+    return True
+
+
+def _dense(
+    grid: Grid,
+    index: NDArray[np.int64],
+    count: Counts,
+    window: Window,
+    empty: NDArray[np.float64],
+) -> Callable[[int], NDArray[np.float64]]:
+    """Return a function from a band, from 0, to its counts in a window: float64[rows, cols]."""
+    row = pixels.raster_rows(grid.places[0], index[0]) - window.row_off
     col = index[1] - window.col_off
     here = (row >= 0) & (row < window.height) & (col >= 0) & (col < window.width)
     row, col, count = row[here], col[here], count[here]
     band = np.zeros(row.size, np.int64)
     for attribute, axis in zip(grid.attributes, index[2:], strict=True):
         band = band * len(attribute.labels) + axis[here]
-    names = mosaic_bands(grid, name, standard_error is not None)
-    bands = geotiff.band_count(grid)
-    token = secrets.token_hex(4)  # another worker may be at the same tile
-    draft, beside = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
-    placed = geotiff.georeference(place)
-    if placed:
-        shift = rasterio.Affine.translation(window.col_off, window.row_off)
-        placed["transform"] = placed["transform"] * shift
 
-    def values(number: int) -> NDArray[np.float64]:
+    def counts(number: int) -> NDArray[np.float64]:
         found, chosen = empty.copy(), band == number
         found[row[chosen], col[chosen]] += count[chosen]
         return found
 
-    profile = geotiff.profile(dtype, len(names), window.height, window.width)
-    with geotiff.written():
-        with rasterio.open(draft, "w", **profile, **placed) as draw:
-            draw.update_tags(**tags)
-            for number, description in enumerate(names, 1):
-                draw.set_band_description(number, description)
-                draw.set_band_unit(number, counted(name, tags["GEODP_UNIT"]))
-            for number in range(bands):
-                draw.write(values(number).astype(dtype), number + 1)
-            if standard_error is not None:
-                draw.write((empty + standard_error).astype(dtype), bands + 1)
-        rasterio.shutil.copy(draft, beside, **{**geotiff.COPY, "NUM_THREADS": "1"})
-        draft.unlink()
-        with open_raster(beside) as raster:
-            pairs = ((raster.read(number + 1), values(number)) for number in range(bands))
-            if not all(np.array_equal(found, held, equal_nan=True) for found, held in pairs):
-                raise OSError(errno.EIO, geotiff.FAILED)
-    os.replace(beside, path)
-    return True
+    return counts
 
 
 def write_vrt(
@@ -178,7 +203,7 @@ def write_vrt(
     names: list[str],
     unit: str,
     dtype: str,
-    tags: dict[str, str],
+    tags: Mapping[str, str],
 ) -> None:
     """Join tiles to one raster in GDAL's virtual format, which names them relative to itself.
 
@@ -194,7 +219,7 @@ def write_vrt(
     unit : str
         What is counted.
     dtype : {"float32", "float64"}
-    tags : dict of str
+    tags : mapping of str
     """
     place, kind = tiling.place, GDAL_TYPES[dtype]
     size = {"rasterXSize": str(place.cols), "rasterYSize": str(place.rows)}

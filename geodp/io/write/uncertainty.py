@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from geodp.table.card import Card
 
 ERROR, LOW, HIGH = BESIDE = ("standard_error", "low", "high")
 """Columns of tables after the count, and the raster's bands after the counts; a method whose error
@@ -70,15 +71,9 @@ class Errors:
         return [six_digits(each), *ends]
 
 
-def standard_error_of(card: Mapping[str, Any]) -> float | None:
-    """The largest standard error of a cell on a card; None where it depends on the data."""
-    blocks = card["expected_error"]["blocks"]
-    return None if blocks is None else float(blocks[0]["largest"])
-
-
-def beside_of(card: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names of the columns beside the count in the tables of a card's cells."""
-    return () if standard_error_of(card) is None else BESIDE
+def beside_of(card: Card) -> tuple[str, ...]:
+    """Return the names of the columns beside the count in the tables of a card's cells."""
+    return () if card.expected_error.blocks is None else BESIDE
 
 
 def names_of(errors: Errors | None) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
 from geodp.release.publish import agreed, outline, warn_of
 from geodp.release.release import Release
+from geodp.table.card import Card, File
 from geodp.table.released import ReleasedTable
 
 __all__ = ["Partitions", "join", "publish", "write"]
@@ -122,7 +123,7 @@ def write(
     trust_cluster: bool = False,
     progress: Progress | None = None,
     **terms: Any,
-) -> dict[str, Any]:
+) -> Card:
     """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
 
     ``path/public`` holds ``NAME.parquet/part-00000.parquet`` and so on, in key order, the map as
@@ -146,8 +147,8 @@ def write(
 
     Returns
     -------
-    dict
-        The card.
+    Card
+        With the list of files.
     """
     guess = public_guess(people)
     run = _run(client, partitions, parts, key, progress, terms)
@@ -166,7 +167,7 @@ def write(
 
         entries, charge = run.released(key, ledger, dataset, key_folder, last, folder.require_space)
         card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
-        rasters: list[dict[str, Any]] = []
+        rasters: list[File] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
             why, tiling = "a count is too large to be exact in a raster", None
         if tiling is not None:

@@ -8,11 +8,12 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.digest import OWN
 from geodp.io.folder.staged_release import check_publication, write_publication
-from geodp.io.folder.staging import SCHEMA
 from geodp.io.verify.verify import read_release_table, verify
+from geodp.io.write.format import Released
 from geodp.release.release import Release, intervals_of
+from geodp.table.card import SCHEMA
+from geodp.table.stated import StatedDomain
 
 
 def join(
@@ -54,20 +55,17 @@ def join(
     table, card = read_release_table(parts)
     if grid is not None:
         table = replace(table, grid=grid)
-    if table.grid.describe() != card["domain"]:
+    if StatedDomain.of(table.grid) != card.domain:
         raise UsageError(
             "Give the grid of the release, with its mask: without a raster nothing here tells it."
         )
-    check_publication(table.grid, path, name=card["name"], overwrite=overwrite)
-    release = Release(table)
-    given = {name: value for name, value in card.items() if name not in OWN}
+    check_publication(table.grid, path, name=card.name, overwrite=overwrite)
+    release, name = Release(table), card.name
+    card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
-        table,
-        {**given, "schema": SCHEMA},
+        Released(table, card, release.errors(), release.areas),
         path,
-        name=card["name"],
-        errors=release.errors(),
-        areas=release.areas(),
+        name=name,
         overwrite=overwrite,
         restricted=restricted or {},
     )

@@ -20,7 +20,7 @@ from geodp.io.folder.parts import write_part
 from geodp.io.opening import open_parquet
 from geodp.io.verify.readback import index_of
 from geodp.io.write.tables import column_names
-from geodp.io.write.tiles import Tiling, write_tile
+from geodp.io.write.tiles import Look, Tiling, write_tile
 from geodp.mechanisms.central.partitioned import Roots, Subtrees, TreePartition
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile
@@ -189,26 +189,15 @@ def tile(
     window: Window,
     parts: list[str],
     path: str,
-    name: str,
-    error: float | None,
-    dtype: str,
-    tags: dict[str, str],
+    look: Look,
 ) -> str | None:
     """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
     grid = job.partitions.grid
-    columns = list(column_names(grid, name, ()))
+    columns = list(column_names(grid, look.name, ()))
     rows = [open_parquet(part).read(columns=columns) for part in parts]
     index = [np.empty((len(grid.shape), 0), np.int64), *(index_of(part, grid) for part in rows)]
-    count = [np.empty(0, np.int64), *(part[name].to_numpy() for part in rows)]
+    count = [np.empty(0, np.int64), *(part[look.name].to_numpy() for part in rows)]
     written = write_tile(
-        grid,
-        np.concatenate(index, axis=1),
-        np.concatenate(count),
-        window,
-        Path(path),
-        name=name,
-        standard_error=error,
-        dtype=dtype,
-        tags=tags,
+        grid, np.concatenate(index, axis=1), np.concatenate(count), window, Path(path), look
     )
     return sha256(Path(path)) if written else None

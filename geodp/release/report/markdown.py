@@ -1,12 +1,9 @@
-"""A release explained: a privacy card for people, and a record for a registry.
+"""A release explained to people: a privacy card in Markdown.
 
-Both are made of the public card alone, so they say nothing that the release does not.
+It is made of the public card alone, so it says nothing that the release does not.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 from geodp.release.report.sentences import (
     HAZARDS,
@@ -22,134 +19,155 @@ from geodp.release.report.sentences import (
     unit_in_words,
     width,
 )
+from geodp.table.card import Card
+from geodp.table.stated import (
+    StatedError,
+    StatedFloor,
+    StatedGuarantee,
+    StatedLabels,
+    StatedMechanism,
+)
 
 
-def markdown(card: Mapping[str, Any]) -> str:
-    """The privacy card for people, in Markdown.
-
-    Parameters
-    ----------
-    card : dict
-        The public card of a written release.
-    """
-    said, mechanism, error = card["guarantee"], card["mechanism"], card["expected_error"]
-    title = f"# Privacy card: {plain(card['name'])}, release {card['release_id']}"
-    if not card["private"]:
+def markdown(card: Card) -> str:
+    """Return the privacy card for people, in Markdown, of a written release's card."""
+    said, mechanism = card.guarantee, card.mechanism
+    title = f"# Privacy card: {plain(card.name)}, release {card.release_id}"
+    if not card.private:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
-    lines = [
-        [f"{row['cells']:,}", f"{row['standard_error']:g}", f"±{row['margin_95']:g}"]
-        for row in error["blocks"] or ()
-    ]
-    levels = [
-        [
-            row["level"],
-            f"{row['cells']:,}",
-            f"{row['standard_error']:g}",
-            f"±{row['margin_95']:g}",
-            f"{row['largest']:g}",
-        ]
-        for row in error["areas"]
+    needs = [
+        said.precondition,
+        f"The contribution bound of {said.contribution} is {said.contribution_bound}",
+        f"Key of the noise: {said.noise_key}",
     ]
     parts = [
         title,
         "## Guarantee",
-        f"{plain(said['in_words'])}\n\n{bullets(_guarantee(said))}",
+        f"{plain(said.in_words)}\n\n{bullets(_guarantee(said))}",
         "## What it needs",
-        bullets(
-            [
-                said["precondition"],
-                f"The contribution bound of {said['contribution']} is {said['contribution_bound']}",
-                f"Key of the noise: {said['noise_key']}",
-            ]
-        ),
+        bullets(needs),
         "## Domain",
-        f"{plain(domain_in_words(card['domain']))} {plain(mask_in_words(card['domain']))}",
+        f"{plain(domain_in_words(card.domain))} {plain(mask_in_words(card.domain))}",
         "## Budget",
         " ".join(plain(line) for line in budget(card)),
         "## Mechanism",
-        f"{_sentence(mechanism['title'])} {mechanism['citation']}\n\n"
-        f"Noise: {mechanism['noise']} (format {mechanism['noise_format']}). "
-        f"{floating_point(mechanism)}",
-        bullets(released(mechanism)),
+        *_mechanism(mechanism),
         "## Expected error",
-        _sentence(error["meaning"]),
-        _table(["cells in the block", "standard error", "95 % margin"], lines) if lines else "",
-        _table(["level", "cells", "standard error", "95 % margin", "largest"], levels)
-        if levels
-        else "",
-        _floor_in_words(error["floor"]),
-        *(
-            f"{_sentence(lone['meaning'])} Bias {lone['bias']:g}, root-mean-square error "
-            f"{lone['rmse']:g}."
-            for lone in (error["isolated_cell"], error.get("isolated_block"))
-            if lone
-        ),
-        _labels_in_words(error.get("attributes")),
+        *_error(card.expected_error),
         "## Post-processing and bias",
-        bullets(card["post_processing"]),
+        bullets(card.post_processing),
         "## Limits and hazards",
-        bullets(
-            [
-                *(f"Not protected: {what}" for what in said["not_protected"]),
-                *HAZARDS,
-                *([] if mechanism["nonnegative"] else [NEGATIVE]),
-            ]
-        ),
+        bullets(_hazards(said, mechanism)),
         "## Files",
-        _table(
-            ["file", "what", "SHA-256"],
-            [[f"`{f['name']}`", plain(f["what"]), f"`{f['sha256']}`"] for f in card["files"]],
-        ),
-        bullets(f"`{f['name']}` left out: {f['why']}" for f in card["left_out"]),
+        *_files(card),
+        f"Made by {card.software.name} {card.software.version}.",
     ]
-    software = card["software"]
-    parts.append(f"Made by {software['name']} {software['version']}.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _labels_in_words(said: Mapping[str, Any] | None) -> str:
-    """The bias of small labels' totals, if there are attributes."""
+def _mechanism(mechanism: StatedMechanism) -> list[str]:
+    """Return title, source and noise of the method, and what it releases."""
+    return [
+        f"{_sentence(mechanism.title)} {mechanism.citation}\n\n"
+        f"Noise: {mechanism.noise} (format {mechanism.noise_format}). "
+        f"{floating_point(mechanism)}",
+        bullets(released(mechanism)),
+    ]
+
+
+def _error(error: StatedError) -> list[str]:
+    """Return what is known of the error: blocks, levels, limit, lone cells and small labels."""
+    blocks = [
+        [f"{row.cells:,}", f"{row.standard_error:g}", f"±{row.margin_95:g}"]
+        for row in error.blocks or ()
+    ]
+    levels = [
+        [
+            row.level,
+            f"{row.cells:,}",
+            f"{row.standard_error:g}",
+            f"±{row.margin_95:g}",
+            f"{row.largest:g}",
+        ]
+        for row in error.areas
+    ]
+    head = ["cells in the block", "standard error", "95 % margin"]
+    return [
+        _sentence(error.meaning),
+        _table(head, blocks) if blocks else "",
+        _table(["level", "cells", "standard error", "95 % margin", "largest"], levels)
+        if levels
+        else "",
+        _floor_in_words(error.floor),
+        *(
+            f"{_sentence(lone.meaning)} Bias {lone.bias:g}, root-mean-square error {lone.rmse:g}."
+            for lone in (error.isolated_cell, error.isolated_block)
+            if lone is not None
+        ),
+        _labels_in_words(error.attributes),
+    ]
+
+
+def _hazards(said: StatedGuarantee, mechanism: StatedMechanism) -> list[str]:
+    """Return what is not protected and what else a reader must know."""
+    return [
+        *(f"Not protected: {what}" for what in said.not_protected),
+        *HAZARDS,
+        *([] if mechanism.nonnegative else [NEGATIVE]),
+    ]
+
+
+def _files(card: Card) -> list[str]:
+    """Return the files with their digests, and those that were left out."""
+    rows = [[f"`{f.name}`", plain(f.what), f"`{f.sha256}`"] for f in card.files]
+    return [
+        _table(["file", "what", "SHA-256"], rows),
+        bullets(f"`{f.name}` left out: {f.why}" for f in card.left_out),
+    ]
+
+
+def _labels_in_words(said: StatedLabels | None) -> str:
+    """Return the bias of small labels' totals, if there are attributes."""
     if said is None:
         return ""
     columns = ["attribute", "people in a cell", "bias of the total", "standard error", "holds"]
     rows = [
         [
-            plain(row["attribute"]),
-            f"{row['people_per_cell']:g} ({row['people_from']})",
-            f"{row['bias']:+,.0f}",
-            f"{row['standard_error']:,.0f}",
-            "yes" if row["holds"] else "**no**",
+            plain(row.attribute),
+            f"{row.people_per_cell:g} ({row.people_from})",
+            f"{row.bias:+,.0f}",
+            f"{row.standard_error:,.0f}",
+            "yes" if row.holds else "**no**",
         ]
-        for row in said["labels"]
+        for row in said.labels
     ]
-    return f"{_sentence(said['meaning'])}\n\n{_table(columns, rows)}"
+    return f"{_sentence(said.meaning)}\n\n{_table(columns, rows)}"
 
 
-def _floor_in_words(floor: dict[str, Any] | None) -> str:
-    """The resolution floor, if somebody guessed the people."""
+def _floor_in_words(floor: StatedFloor | None) -> str:
+    """Return the resolution limit, if somebody guessed the people."""
     if floor is None:
         return ""
-    size = floor["cells"]
-    found = "none, not even the total" if size is None else f"{size:,} cells"
+    found = "none, not even the total" if floor.cells is None else f"{floor.cells:,} cells"
     return (
         f"Resolution floor: {found}. That is the smallest block whose standard error is at most "
-        f"the people expected in it, if there are {floor['people']:,.0f} (a public guess)."
+        f"the people expected in it, if there are {floor.people:,.0f} (a public guess)."
     )
 
 
-def _guarantee(said: Mapping[str, Any]) -> list[str]:
-    """The guarantee's numbers, one a line."""
+def _guarantee(said: StatedGuarantee) -> list[str]:
+    """Return the guarantee's numbers, one a line."""
+    exact = {"epsilon": said.epsilon, "delta": said.delta, "rho": said.rho}
     return [
-        f"Variant: {said['variant']}",
+        f"Variant: {said.variant}",
         *(
-            f"{name.capitalize()}: {said[name]} = {said[f'{name}_decimal']!r}"
-            for name in ("epsilon", "delta", "rho")
-            if said[name] is not None
+            f"{name.capitalize()}: {exact[name]} = {decimal!r}"
+            for name, decimal in said.decimals().items()
         ),
-        f"Unit of privacy: {said['unit']}. {unit_in_words(said)}",
+        f"Unit of privacy: {said.unit}. {unit_in_words(said)}",
         sensitivity_in_words(said),
         width(said),
-        f"Proof: {said['source']}",
+        f"Proof: {said.source}",
     ]
 
 

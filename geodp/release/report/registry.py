@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from geodp.errors import UsageError
@@ -20,6 +19,7 @@ from geodp.release.report.sentences import (
     unit_in_words,
     width,
 )
+from geodp.table.card import Card
 
 VARIANTS = {PURE: "Pure DP", CONCENTRATED: "Zero-concentrated DP"}
 """Names that the Differential Privacy Deployments Registry has for a card's variants."""
@@ -31,15 +31,15 @@ SECURITY = (
 )
 
 
-def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
-    """A record for the Differential Privacy Deployments Registry, as plain values.
+def registry_record(card: Card, about: About) -> dict[str, Any]:
+    """Return a record for the Differential Privacy Deployments Registry, as plain values.
 
     Written as JSON it is YAML 1.2 too.
 
     Parameters
     ----------
-    card : dict
-        The public card of a written release.
+    card : Card
+        Of a written release.
     about : About
 
     Raises
@@ -47,91 +47,104 @@ def registry_record(card: Mapping[str, Any], about: About) -> dict[str, Any]:
     UsageError
         A release that is not private, or a variant that the registry has no name for.
     """
-    said, mechanism = card["guarantee"], card["mechanism"]
-    if not card["private"]:
+    if not card.private:
         raise UsageError("The release is not private; it has no place in a registry.")
-    if said["variant"] not in VARIANTS:
-        raise UsageError(f"The registry has no name for the variant {said['variant']!r}.")
-    software = f"{card['software']['name']} {card['software']['version']}"
+    if card.guarantee.variant not in VARIANTS:
+        raise UsageError(f"The registry has no name for the variant {card.guarantee.variant!r}.")
+    software = f"{card.software.name} {card.software.version}"
     return {
         "url_slug": about.slug,
         "status": "Draft",
         "tier": 3,
         "deployment": {
-            "basic": {
-                "name": about.name,
-                "data_curators": [
-                    {
-                        "data_curator_name": about.curator,
-                        "data_curator_type": about.curator_type,
-                    }
-                ],
-                "intended_use": about.intended_use,
-                "data_product_type": "Summary statistics",
-                "data_product_region": about.region,
-                "description": about.description,
-                "publication_date": about.publication_date,
-                "data_product_sector": about.sector,
-            },
-            "dp_variant": {
-                "variant_name": VARIANTS[said["variant"]],
-                "data_domain": domain_in_words(card["domain"]),
-                "unprotected_quantities": bullets(said["not_protected"]),
-            },
-            "privacy_loss": {
-                "privacy_unit": f"{said['unit'][:1].upper()}{said['unit'][1:]}-level",
-                "privacy_unit_details": unit_in_words(said),
-                "privacy_parameters": {
-                    name: said[f"{name}_decimal"]
-                    for name in ("epsilon", "delta", "rho")
-                    if said[name] is not None
-                },
-                "privacy_parameters_details": f"Exactly {said['spends']}. {said['in_words']}",
-            },
-            "deployment_model": {
-                "model_name": "Central",
-                "model_name_details": "A trusted curator counts the records and adds the noise.",
-                "actors": bullets(
-                    [
-                        f"Curator: {about.curator} holds the records, runs the mechanism and "
-                        "publishes the result; it is trusted.",
-                        f"Data subjects: every {said['unit']} in the records.",
-                        "Data users: anyone; they see the release only and are not trusted.",
-                    ]
-                ),
-                "release_type": "One release",
-                "release_type_details": f"Release {card['release_id']}.",
-                "data_source_type": "Static",
-                "access_type": "Non-interactive",
-                "access_type_details": "The release is a set of files.",
-            },
+            "basic": _basic(about),
+            **_privacy(card),
+            "deployment_model": _model(card, about),
             "accounting": {
-                "post_processing": bullets(card["post_processing"]),
-                "composition": " ".join([sensitivity_in_words(said), *budget(card)]),
+                "post_processing": bullets(card.post_processing),
+                "composition": " ".join([sensitivity_in_words(card.guarantee), *budget(card)]),
             },
-            "implementation": {
-                "preprocessing_and_hyperparameter_tuning": "Precondition of the guarantee: "
-                f"{said['precondition']}. The contribution bound of {said['contribution']} is "
-                f"{said['contribution_bound']}. {mask_in_words(card['domain'])}",
-                "mechanisms": bullets(
-                    [
-                        f"{mechanism['title']}: {mechanism['citation']}",
-                        *released(mechanism),
-                        f"Noise: {mechanism['noise']}; format {mechanism['noise_format']}.",
-                        f"{width(said)}.",
-                        f"Library: {software}.",
-                        f"Key of the noise: {said['noise_key']}.",
-                        f"Floating point: {floating_point(mechanism)}",
-                        f"Timing: {TIMING}",
-                        f"Security: {SECURITY}",
-                    ]
-                ),
-                "justification": f"{said['source']}.",
-            },
+            "implementation": _implementation(card, software),
             "administrative": {
-                "sources": bullets([mechanism["citation"]]),
-                "notes": f"Made from the release card of {card['release_id']}, {software}.",
+                "sources": bullets([card.mechanism.citation]),
+                "notes": f"Made from the release card of {card.release_id}, {software}.",
                 "registry_authors": list(about.authors),
             },
         },
+    }
+
+
+def _basic(about: About) -> dict[str, Any]:
+    """Return what the publishing office says."""
+    curator = {"data_curator_name": about.curator, "data_curator_type": about.curator_type}
+    return {
+        "name": about.name,
+        "data_curators": [curator],
+        "intended_use": about.intended_use,
+        "data_product_type": "Summary statistics",
+        "data_product_region": about.region,
+        "description": about.description,
+        "publication_date": about.publication_date,
+        "data_product_sector": about.sector,
+    }
+
+
+def _privacy(card: Card) -> dict[str, Any]:
+    """Return the notion of privacy and what was spent."""
+    said = card.guarantee
+    return {
+        "dp_variant": {
+            "variant_name": VARIANTS[said.variant],
+            "data_domain": domain_in_words(card.domain),
+            "unprotected_quantities": bullets(said.not_protected),
+        },
+        "privacy_loss": {
+            "privacy_unit": f"{said.unit[:1].upper()}{said.unit[1:]}-level",
+            "privacy_unit_details": unit_in_words(said),
+            "privacy_parameters": said.decimals(),
+            "privacy_parameters_details": f"Exactly {said.spends}. {said.in_words}",
+        },
+    }
+
+
+def _model(card: Card, about: About) -> dict[str, Any]:
+    """Return who does what, and how the release is given out."""
+    actors = [
+        f"Curator: {about.curator} holds the records, runs the mechanism and "
+        "publishes the result; it is trusted.",
+        f"Data subjects: every {card.guarantee.unit} in the records.",
+        "Data users: anyone; they see the release only and are not trusted.",
+    ]
+    return {
+        "model_name": "Central",
+        "model_name_details": "A trusted curator counts the records and adds the noise.",
+        "actors": bullets(actors),
+        "release_type": "One release",
+        "release_type_details": f"Release {card.release_id}.",
+        "data_source_type": "Static",
+        "access_type": "Non-interactive",
+        "access_type_details": "The release is a set of files.",
+    }
+
+
+def _implementation(card: Card, software: str) -> dict[str, Any]:
+    """Return method, noise and library, and why the claim holds."""
+    said, mechanism = card.guarantee, card.mechanism
+    lines = [
+        f"{mechanism.title}: {mechanism.citation}",
+        *released(mechanism),
+        f"Noise: {mechanism.noise}; format {mechanism.noise_format}.",
+        f"{width(said)}.",
+        f"Library: {software}.",
+        f"Key of the noise: {said.noise_key}.",
+        f"Floating point: {floating_point(mechanism)}",
+        f"Timing: {TIMING}",
+        f"Security: {SECURITY}",
+    ]
+    return {
+        "preprocessing_and_hyperparameter_tuning": "Precondition of the guarantee: "
+        f"{said.precondition}. The contribution bound of {said.contribution} is "
+        f"{said.contribution_bound}. {mask_in_words(card.domain)}",
+        "mechanisms": bullets(lines),
+        "justification": f"{said.source}.",
     }

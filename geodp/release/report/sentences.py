@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from geodp.privacy.event import ADD_REMOVE
+from geodp.table.card import Card
+from geodp.table.stated import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    StatedDomain,
+    StatedGuarantee,
+    StatedHierarchy,
+    StatedLoss,
+    StatedMechanism,
+)
 
 TIMING = (
     "Running time and memory follow the number of input rows and the released cells; a run is "
@@ -30,96 +39,100 @@ NEGATIVE = (
 )
 
 
-def width(said: Mapping[str, Any]) -> str:
+def width(said: StatedGuarantee) -> str:
     """Return the width of the noise of one stage."""
-    if said["noise_sigma2"] is not None:
-        return f"{ONE_STAGE}: sigma squared {said['noise_sigma2']}"
-    return f"{ONE_STAGE}: {said['noise_scale']} = {said['noise_scale_decimal']!r}"
+    if said.noise_sigma2 is not None:
+        return f"{ONE_STAGE}: sigma squared {said.noise_sigma2}"
+    return f"{ONE_STAGE}: {said.noise_scale} = {said.noise_scale_decimal!r}"
 
 
-def released(mechanism: Mapping[str, Any]) -> list[str]:
+def released(mechanism: StatedMechanism) -> list[str]:
     """The mechanism's settings, if it has any, and what its values can be; a line each."""
     words = {repr(True): "yes", repr(False): "no"}
-    said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism["settings"].items()]
-    values = f"Released values: {mechanism['values']}."
+    said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism.settings.items()]
+    values = f"Released values: {mechanism.values}."
     return [f"Settings: {', '.join(said)}.", values] if said else [values]
 
 
-def floating_point(mechanism: Mapping[str, Any]) -> str:
+def floating_point(mechanism: StatedMechanism) -> str:
     """Return what is said of floating point."""
-    return FLOATING_POINT if mechanism["whole"] else REAL_NUMBERS
+    return FLOATING_POINT if mechanism.whole else REAL_NUMBERS
 
 
-def unit_in_words(said: Mapping[str, Any]) -> str:
+def unit_in_words(said: StatedGuarantee) -> str:
     """Return the unit of privacy and what may change of it."""
-    unit = said["unit"]
+    unit = said.unit
     change = (
         f"adding or removing one {unit}"
-        if said["neighbours"] == ADD_REMOVE
+        if said.neighbours == ADD_REMOVE
         else f"replacing one {unit} by another"
     )
     return (
-        f"Neighbouring data sets differ by {change} ({said['neighbours']}), and one {unit} adds at "
-        f"most {said['contribution']} to the sum of all counts: {said['contribution_bound']}."
+        f"Neighbouring data sets differ by {change} ({said.neighbours}), and one {unit} adds at "
+        f"most {said.contribution} to the sum of all counts: {said.contribution_bound}."
     )
 
 
-def sensitivity_in_words(said: Mapping[str, Any]) -> str:
+def sensitivity_in_words(said: StatedGuarantee) -> str:
     """Return the sensitivity and why it is that."""
-    why = said.get("sensitivity_counts")
-    return f"L1 sensitivity of the measurements: {said['l1_sensitivity']}" + (
+    why = said.sensitivity_counts
+    return f"L1 sensitivity of the measurements: {said.l1_sensitivity}" + (
         f"; {why}." if why else "."
     )
 
 
-def domain_in_words(domain: Mapping[str, Any]) -> str:
+def domain_in_words(domain: StatedDomain) -> str:
     """Return the cells and axes of the domain."""
-    axes = " x ".join(f"{name} {size:,}" for name, size in domain["axes"].items())
-    words = [f"Counts of {domain['cells']:,} cells, the empty ones included, on the axes {axes}."]
-    for place in domain["places"]:
-        code = place["code"] or "cells without published codes"
-        bounds = ", ".join(f"{edge!r}" for edge in place["bounds"])
-        words.append(f"Places: {code}, CRS {place['crs'] or 'none'}, bounds {bounds}.")
+    axes = " x ".join(f"{name} {size:,}" for name, size in domain.axes.items())
+    words = [f"Counts of {domain.cells:,} cells, the empty ones included, on the axes {axes}."]
+    for place in domain.places:
+        code = place.code or "cells without published codes"
+        bounds = ", ".join(f"{edge!r}" for edge in place.bounds)
+        words.append(f"Places: {code}, CRS {place.crs or 'none'}, bounds {bounds}.")
     return " ".join(dict.fromkeys(words))
 
 
-def mask_in_words(domain: Mapping[str, Any]) -> str:
+def mask_in_words(domain: StatedDomain) -> str:
     """Return where the domain comes from."""
-    mask, order = domain["mask"], domain["order"]
-    if isinstance(order, dict):
-        regions = order["regions"]
-        levels = ", ".join(f"{name}: {parts}" for name, parts in regions["levels"].items())
+    mask, order = domain.mask, domain.order
+    if isinstance(order, StatedHierarchy):
+        regions = order.regions
+        levels = ", ".join(f"{name}: {parts}" for name, parts in regions.levels.items())
         return (
             "Cells that no region of a public table holds do not belong to the domain; regions on "
-            f"each level: {levels}; source of the table: {regions['source']}."
+            f"each level: {levels}; source of the table: {regions.source}."
         )
     if mask is None:
         return "No mask: every cell of the extent belongs to the domain."
-    return f"Cells outside a public mask do not belong to the domain; its source: {mask['source']}."
+    return f"Cells outside a public mask do not belong to the domain; its source: {mask.source}."
 
 
-def budget(card: Mapping[str, Any]) -> list[str]:
+def budget(card: Card) -> list[str]:
     """What was spent before and with this release, as far as the card knows."""
-    charge = card.get("budget")
+    charge = card.budget
     if charge is None:
         return [
-            f"This release spends {card['guarantee']['spends']}, charged to no ledger; "
+            f"This release spends {card.guarantee.spends}, charged to no ledger; "
             "budgets of other releases about the same people add to it."
         ]
     return [
-        f"This release spends {card['guarantee']['spends']}, charged to the data set "
-        f"{charge['dataset']} before the noise was drawn, after {charge['earlier_releases']} "
-        f"earlier releases. Spent with it: {loss(charge['spent'])}; cap: {loss(charge['cap'])}. "
-        f"Ledger {charge['ledger']}, entry {charge['sequence']}, chain {charge['head']}."
+        f"This release spends {card.guarantee.spends}, charged to the data set "
+        f"{charge.dataset} before the noise was drawn, after {charge.earlier_releases} "
+        f"earlier releases. Spent with it: {loss(charge.spent)}; cap: {loss(charge.cap)}. "
+        f"Ledger {charge.ledger}, entry {charge.sequence}, chain {charge.head}."
     ]
 
 
-def loss(described: Mapping[str, Any]) -> str:
-    """A budget's exact parameters, and those that it was converted from."""
-    exact = [name for name in described if f"{name}_decimal" in described]
-    words = " and ".join(f"{name} = {described[name]}" for name in exact)
-    original = described.get("converted_from")
-    return words if original is None else f"{words} (converted from {loss(original)})"
+def loss(stated: StatedLoss) -> str:
+    """Return a budget's exact parameters, and those that it was converted from."""
+    if isinstance(stated, ConcentratedLoss):
+        return f"rho = {stated.rho}"
+    words = f"epsilon = {stated.epsilon}"
+    if not isinstance(stated, ApproximateLoss):
+        return words
+    words += f" and delta = {stated.delta}"
+    origin = stated.converted_from
+    return words if origin is None else f"{words} (converted from {loss(origin)})"
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.manifest import sha256, sums_text
-from geodp.io.folder.staging import SCHEMA, is_release, staged
+from geodp.io.folder.staging import is_release, staged
+from geodp.table.card import SCHEMA
 from tests.apart import exit_code
 
 

@@ -11,9 +11,10 @@ import pytest
 
 import geodp.release.publish
 from geodp import cli
-from geodp.io.folder import publication, staging, stopping
+from geodp.io.folder import staging, stopping
 from geodp.io.read import table
 from geodp.io.verify.verify import verify
+from geodp.io.write import picture
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
@@ -80,7 +81,7 @@ FREE = {"reading": before(table, "read_table"), "swallowed": swallowed}
 KEPT = {
     "charge": after(geodp.release.publish, "charged"),
     "draw": after(geodp.release.publish.Prepared, "release"),
-    "write": before(publication, "write_png"),
+    "write": before(picture, "write_png"),
     "flush": before(staging, "_flush"),
     "check": after(staging, "_flush"),
 }

@@ -163,7 +163,7 @@ def listed(public, grid, present=True):
     (public / name).unlink(missing_ok=True)
     if present:
         write_regions(grid.regions, grid, public / name)
-        card["files"].append({"name": name, "sha256": sha256(public / name)})
+        card["files"].append({"name": name, "what": "a table", "sha256": sha256(public / name)})
     seal(public, card)
 
 
@@ -189,7 +189,7 @@ def test_a_release_on_regions_is_read_back(attributes, tmp_path: Path) -> None:
     assert table.grid.regions == release.grid.regions
     assert (table.key == release.table.key).all()
     assert (table.count == release.table.count).all()
-    assert geodp.Release(table).card()["expected_error"] == card["expected_error"]
+    assert geodp.Release(table).card().expected_error == card.expected_error
     listed(public, release.grid, present=False)
     assert failures(public) == []
     (cells,) = [check for check in verify(public) if check.name == "cells"]

@@ -20,6 +20,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.release.report.markdown import markdown
+from geodp.table.card import Card
 from geodp.table.contribution import SUMS
 from geodp.table.reading import MET
 
@@ -131,7 +132,8 @@ def test_an_empty_table_of_a_program_is_refused_unless_it_is_allowed() -> None:
     empty = geodp.CountTable.from_dense(np.zeros((4, 4), int), geodp.Grid.regular((4, 4)))
     with pytest.raises(UsageError, match="counts nobody"):
         geodp.publish(empty, epsilon=1)
-    assert MET not in geodp.publish(empty, epsilon=1, allow_empty=True).card()["guarantee"]
+    said = geodp.publish(empty, epsilon=1, allow_empty=True).card().guarantee
+    assert MET not in said.not_protected
 
 
 def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
@@ -208,11 +210,11 @@ def test_whether_a_domain_is_taken_does_not_depend_on_the_data() -> None:
     for limited in [*masked(grid, people > 0), *masked(grid, wider)]:
         for table in (people, np.where(people > 4, people, 0)):
             release = geodp.publish(geodp.CountTable.from_dense(table, limited), epsilon=1)
-            said = release.card()["guarantee"]["precondition"]
+            said = release.card().guarantee.precondition
             assert said.endswith("names as its source: the land survey")
             assert "vouches" in said
     whole = geodp.publish(geodp.CountTable.from_dense(people, grid), epsilon=1)
-    assert "vouches that the mask" not in whole.card()["guarantee"]["precondition"]
+    assert "vouches that the mask" not in whole.card().guarantee.precondition
     with pytest.raises(UsageError, match="public source in words"):
         mask_of_blocks(grid, blocks_of_array(wider), " ")
 
@@ -231,5 +233,5 @@ def test_facts_are_stated_once_in_the_report(office: Path) -> None:
     assert release.public_facts == (MET, SUMS)
     release.write(office / "out")
     card = json.loads((office / "out" / "public" / "release.json").read_text())
-    text = markdown(card)
+    text = markdown(Card.from_json(card))
     assert text.count(MET) == text.count(SUMS) == 1

@@ -12,6 +12,7 @@ import rasterio
 from geodp.io.crs import same_crs
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import read_release_table, verify
+from geodp.table.stated import StatedDomain
 from tests.io.verify.test_verify import seal
 
 RELEASES = sorted((Path(__file__).parents[2] / "golden" / "releases").glob("*/*"))
@@ -36,7 +37,7 @@ def test_they_were_written_with_different_versions():
 def test_an_earlier_release_agrees_with_itself(folder):
     assert [check for check in verify(folder) if not check.ok] == []
     table, card = read_release_table(folder)
-    assert card["domain"] == table.grid.describe()
+    assert card.domain == StatedDomain.of(table.grid)
 
 
 @pytest.mark.parametrize("folder", RELEASES, ids=name_of)

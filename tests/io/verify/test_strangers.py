@@ -27,7 +27,7 @@ from geodp.io.read.polygons import read_polygons
 from geodp.io.read.raster import grid_like, read_raster
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.verify.verify import read_release_table, verify
-from geodp.io.write.tiles import Tiling, mosaic_bands, write_vrt
+from geodp.io.write.tiles import Look, Tiling, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening
 from tests.io.verify.test_verify import failures, seal
@@ -215,7 +215,7 @@ def tiles(tmp_path):
         files[number] = f"n.tiles/{TILES.name(number)}"
         path.rename(tmp_path / files[number])
     vrt = tmp_path / "n.vrt"
-    names = mosaic_bands(METRES, "n", False)
+    names = Look("n", None, "float32", {}).bands(METRES)
     write_vrt(TILES, files, vrt, names=names, unit="n", dtype="float32", tags={"A": "b"})
     return vrt, list(files.values())
 
@@ -446,10 +446,15 @@ def test_columns_in_other_files_are_not_read(tmp_path):
 def test_messages_of_verify_do_not_steer_the_terminal(public):
     card = json.loads((public / "release.json").read_text())
     (public / "\x1b[2Jgone").write_text("")
-    (public / "release.json").write_text(json.dumps({**card, "release_id": "\x1b]0;x\x07\u202e"}))
-    done = CliRunner().invoke(cli.geodp, ["verify", str(public)])
-    assert not {"\x1b", "\x07", "\u202e"} & {*done.output}
-    assert "\\x1b[2Jgone" in done.output
+    steering = "\x1b]0;x\x07\u202e"
+    for changed, shown in (
+        ({}, "\\x1b[2Jgone"),
+        ({steering: 1}, "\\x1b]0;x\\x07\\u202e is unknown"),
+    ):
+        (public / "release.json").write_text(json.dumps({**card, **changed}))
+        done = CliRunner().invoke(cli.geodp, ["verify", str(public)])
+        assert not {"\x1b", "\x07", "\u202e"} & {*done.output}
+        assert shown in done.output
 
 
 def test_one_place_opens_files():
@@ -467,8 +472,9 @@ def test_one_place_opens_files():
         ("io/opening.py", "json.loads("),
         ("io/verify/verify_release.py", "json.loads("),  # it runs without this package
         *(
-            (f"privacy/{own}.py", "json.loads(") for own in ("accounts", "hash_chain", "ledger")
-        ),  # own
+            (f"privacy/{ledger}.py", "json.loads(")  # own
+            for ledger in ("accounts", "hash_chain", "ledger")
+        ),
     }
     for path in package.rglob("*.py"):
         for line in path.read_text(encoding="utf-8").splitlines():

@@ -18,6 +18,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.verify.verify import Check, read_release_table, verify
 from geodp.io.write import picture
 from geodp.release.release import intervals_of
+from geodp.table.stated import StatedDomain
 from tests.io.write.test_writers import GRIDS, KANTO, released
 
 MORE = {
@@ -91,7 +92,7 @@ def test_a_release_is_read_back(tmp_path, name):
     assert (table.count == release.table.count).all()
     assert table.event == release.event
     assert table.grid == grid
-    assert card["domain"] == grid.describe()
+    assert card.domain == StatedDomain.of(grid)
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -105,11 +106,11 @@ def test_an_empty_release_is_written_and_read_back(tmp_path, name):
 
 def test_the_map_is_drawn_again(tmp_path, public, write_copy):
     table, card = read_release_table(public)
-    picture.write_png(table, tmp_path / "again.png", name=card["name"], card=card)
+    picture.write_png(table, tmp_path / "again.png", name=card.name, card=card)
     assert (tmp_path / "again.png").read_bytes() == (public / "population.png").read_bytes()
     write_copy(GRIDS["masked"], tmp_path / "masked")
     table, card = read_release_table(tmp_path / "masked")
-    picture.write_png(table, tmp_path / "grey.png", name=card["name"], card=card)
+    picture.write_png(table, tmp_path / "grey.png", name=card.name, card=card)
     drawn = tmp_path / "masked" / "public" / "population.png"
     assert (tmp_path / "grey.png").read_bytes() == drawn.read_bytes()
     released(GRIDS["axes"]).write(tmp_path / "axes")

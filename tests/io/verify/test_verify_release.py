@@ -69,7 +69,7 @@ def test_every_release_is_verified(tmp_path, write_copy, name):
     assert all(ok for _, ok, _ in found), found
     table, card = read_release_table(tmp_path / "out")
     assert found[4][2] == f"{table.key.size} cells, {table.total} in all"
-    levels = {entry["level"] for entry in card["files"] if "level" in entry}
+    levels = {file.said["level"] for file in card.files if "level" in file.said}
     assert all(level in found[5][2] for level in levels)
 
 

@@ -44,18 +44,16 @@ def test_a_pixels_stated_error_is_the_measured_one(name):
         for place in range(len(grid.places)):
             others = tuple(a for a in range(error.ndim) if a not in (2 * place, 2 * place + 1))
             square[place] += (error.sum(axis=others) ** 2).sum()
-    stated = release.card()["expected_error"]["map"]
+    stated = release.card().expected_error.map
     drawn = [np.prod(SIDES)] * len(grid.places)
     if grid.mask is not None:
         drawn = [half(SIDES, 3).sum()]
     elif name == "ages above":
         drawn = [16 * 32]
     for one, total, pixels in zip(stated, square, drawn, strict=True):
-        assert one["cells"] * pixels == grid.size
+        assert one.cells * pixels == grid.size
         measured = np.sqrt(total / trials / pixels)
-        assert measured == pytest.approx(
-            one["standard_error"], rel=0.05 + 0.15 * (name == "masked")
-        )
+        assert measured == pytest.approx(one.standard_error, rel=0.05 + 0.15 * (name == "masked"))
 
 
 def test_the_caption_says_what_a_pixel_sums():
@@ -64,7 +62,7 @@ def test_the_caption_says_what_a_pixel_sums():
     )
     release = geodp.publish(table, method="topdown", epsilon=1, contribution=1, unit="trip")
     card = release.card()
-    one, two = (Z * pixel["standard_error"] for pixel in card["expected_error"]["map"])
+    one, two = (Z * pixel.standard_error for pixel in card.expected_error.map)
     assert one != two
     line = picture._margin(card)[0]
     assert line.startswith("95 % margin of a pixel, which sums 32 counts: ")
@@ -98,10 +96,10 @@ def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
         grid = grid.with_attribute("sex", labels)
     table = geodp.CountTable.from_keys(grid, np.array([5], np.uint64), np.array([1000]))
     release = geodp.publish(table, epsilon=1, contribution=1)
-    (pixel,) = release.card()["expected_error"]["map"]
-    assert pixel["cells"] == 1024**2 * max(len(labels), 1)
-    block = release.standard_error(pixel["cells"])
-    assert pixel["standard_error"] == pytest.approx(block, rel=1e-5)
+    (pixel,) = release.card().expected_error.map
+    assert pixel.cells == 1024**2 * max(len(labels), 1)
+    block = release.standard_error(pixel.cells)
+    assert pixel.standard_error == pytest.approx(block, rel=1e-5)
 
 
 def test_words_are_drawn_as_they_are_and_not_as_mathematics(tmp_path):

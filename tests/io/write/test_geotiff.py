@@ -52,7 +52,7 @@ def test_raster_is_the_table(tmp_path, name):
             assert raster.crs == place.crs
     assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
     assert (np.isnan(error) == ~inside).all()
-    largest = release.card()["expected_error"]["blocks"][0]["largest"]
+    largest = release.card().expected_error.blocks[0].largest
     assert error[inside] == pytest.approx(largest, rel=1e-5)
     assert (np.isnan(low) == ~inside).all()
     assert (np.isnan(high) == ~inside).all()

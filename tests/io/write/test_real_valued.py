@@ -16,7 +16,6 @@ import rasterio.shutil
 
 import geodp
 from geodp.errors import UsageError, VerificationError
-from geodp.io.folder import publication
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write import geotiff, picture, qgis_style
 from geodp.io.write.uncertainty import BESIDE, ERROR
@@ -25,6 +24,7 @@ from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegat
 from geodp.release.report.about import About
 from geodp.release.report.markdown import markdown
 from geodp.release.report.registry import registry_record
+from geodp.table.card import Card
 from tests.io.verify.test_verify import card_of, failures, rewrite, seal, with_column
 from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO
@@ -81,12 +81,12 @@ def written(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def without_pictures(written, monkeypatch):
     """Pictures take longest to write; those of ``written`` have a test of their own."""
-    monkeypatch.setattr(publication, "why_no_picture", lambda grid: "it is not tested here")
+    monkeypatch.setattr(picture.Picture, "refusal", lambda *_: "it is not tested here")
 
 
 def record_of(card):
     """The registry's record, as if the noise had come from a key that nobody knows."""
-    return registry_record({**card, "private": True}, About.of(ABOUT))
+    return registry_record(Card.from_json({**card, "private": True}), About.of(ABOUT))
 
 
 def rows_of(folder):
@@ -107,7 +107,7 @@ def test_a_release_agrees_with_itself_and_is_read_back(tmp_path, method, name):
     assert table.count.dtype == release.table.count.dtype
     assert (table.count == release.table.count).all()
     assert (table.grid, table.event) == (release.grid, release.event)
-    assert card["mechanism"]["nonnegative"] == METHODS[method].nonnegative
+    assert card.mechanism.nonnegative == METHODS[method].nonnegative
 
 
 @pytest.mark.parametrize("method", ["laplace", "laplace-nonnegative"])
@@ -298,7 +298,7 @@ def test_settings_are_told_and_read_back(tmp_path, thirds):
     assert said["spec"] == card["guarantee"]["mechanism"] == "thirds:parts=7,even=yes"
     assert said["settings"] == {"share": "1/3", "parts": 7, "even": True}
     assert read_release_table(folder)[0].event == release.event
-    assert "- Settings: share = 1/3, parts = 7, even = yes." in markdown(card)
+    assert "- Settings: share = 1/3, parts = 7, even = yes." in markdown(Card.from_json(card))
     record = record_of(card)
     assert "parts = 7" in record["deployment"]["implementation"]["mechanisms"]
     assert failures(folder) == []
@@ -311,7 +311,7 @@ def test_settings_are_told_and_read_back(tmp_path, thirds):
 def test_reports_say_what_the_values_are(written, method):
     release, folder = written[method]
     card, row = card_of(folder), METHODS[method]
-    text = markdown(card)
+    text = markdown(Card.from_json(card))
     record = json.dumps(record_of(card))
     kind = "whole numbers" if row.whole else "real numbers"
     sign = "none negative" if row.nonnegative else "negative ones among them"
@@ -334,7 +334,9 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written, tmp_
         assert failures(folder) == []
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
-        picture.write_png(release.table, tmp_path / "again.png", name="population", card=card)
+        picture.write_png(
+            release.table, tmp_path / "again.png", name="population", card=Card.from_json(card)
+        )
         with geotiff.quiet(), rasterio.open(folder / "population.png") as image:
             drawn = (image.read()[:3] == below).all(axis=0)
         assert drawn.any() == signed

@@ -18,12 +18,13 @@ import geodp
 from geodp.errors import OutputError, UsageError
 from geodp.grid.lattice import parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.io.folder import publication
 from geodp.io.folder.staged_release import check_publication, write_publication
-from geodp.io.write import geotiff, picture, tables
-from geodp.io.write.csv import write_csv
+from geodp.io.write import csv as csv_format
+from geodp.io.write import geotiff, parquet, picture, tables
+from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.release.release import Release
+from geodp.table.card import given
 from geodp.table.counts import Cells, CountTable
 from geodp.table.released import ReleasedTable
 
@@ -77,7 +78,7 @@ def test_the_folder_lists_itself(tmp_path, name):
     assert summed.returncode == 0, summed
     assert len((public / "SHA256SUMS").read_text().splitlines()) == len(paths["public"]) - 1
     card = json.loads((public / "release.json").read_text(encoding="utf-8"))
-    assert {k: v for k, v in card.items() if k not in publication.OWN} == release.card()
+    assert given(card) == release.card().to_json()
     listed = {entry["name"] for entry in card["files"]}
     assert listed | {"release.json", "SHA256SUMS"} == set(os.listdir(public))
     assert listed.isdisjoint(entry["name"] for entry in card["left_out"])
@@ -105,7 +106,7 @@ def test_confidential_tables_are_refused(tmp_path):
     table = CountTable.from_dense(np.ones((24, 32), int), KANTO)
     with pytest.raises(UsageError, match="released"):
         write_publication(
-            table, {}, tmp_path / "o", name="p", errors=None, overwrite=False, restricted={}
+            Released(table, None, None), tmp_path / "o", name="p", overwrite=False, restricted={}
         )
     assert os.listdir(tmp_path) == []
 
@@ -116,10 +117,10 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
     source = released(KANTO).table
     table = {} if kind is dict else kind(source.grid, source.key, source.count)
     calls = {
-        "csv": lambda: write_csv(table, path, name="p", errors=None),
-        "parquet": lambda: tables.write_parquet(table, path, name="p", errors=None, metadata={}),
+        "csv": lambda: csv_format.write_csv(table, path, name="p", errors=None),
+        "parquet": lambda: parquet.write_parquet(table, path, name="p", errors=None, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
-        "png": lambda: picture.write_png(table, path, name="p", card={}),
+        "png": lambda: picture.write_png(table, path, name="p", card=None),
     }
     path = tmp_path / "out"
     with pytest.raises(UsageError, match="released"):
@@ -162,8 +163,8 @@ def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, writer, error,
     def breaks(*_, **__):
         raise error
 
-    home = {"write_cog": geotiff, "write_parquet": tables}.get(writer, publication)
-    monkeypatch.setattr(home, writer, breaks)
+    homes = {"write_csv": csv_format, "write_parquet": parquet, "write_cog": geotiff}
+    monkeypatch.setattr(homes.get(writer, picture), writer, breaks)
     with pytest.raises(seen):
         released(KANTO).write(tmp_path / "out")
     assert os.listdir(tmp_path) == []
@@ -175,10 +176,12 @@ def test_a_file_size_limit_leaves_nothing(tmp_path):
         "grid = geodp.Grid.mesh('jis:half', bounds=(139, 35, 142, 37))\n"
         "counts = np.random.default_rng(0).integers(0, 5000, grid.shape)\n"
         "release = geodp.publish(geodp.CountTable.from_dense(counts, grid), epsilon=1)\n"
-        "from geodp.io.folder import publication\n"
-        "def no_tables(table, card, files, name, error):\n"
-        "    (files.folder / f'{name}.csv').touch()\n"
-        "publication._write_tables = no_tables\n"
+        "from geodp.io.write import csv, parquet\n"
+        "def no_table(table, path, **options):\n"
+        "    path.touch()\n"
+        "    path.with_suffix('.csvt').touch()\n"
+        "csv.write_csv = no_table\n"
+        "parquet.GeoParquet.write = lambda *given: ()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
         "try:\n"
         "    release.write(sys.argv[1])\n"
@@ -205,10 +208,10 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     key = grid.encode(np.concatenate(index))
     assert (key == release.table.key).all()
     assert [int(row["population"]) for row in rows] == release.table.count.tolist()
-    cell = release.card()["expected_error"]["blocks"][0]
+    cell = release.card().expected_error.blocks[0]
     errors = {float(row[ERROR]) for row in rows}
-    assert max(errors) <= cell["largest"]
-    assert errors == {cell["standard_error"]} or cell["largest"] > cell["standard_error"]
+    assert max(errors) <= cell.largest
+    assert errors == {cell.standard_error} or cell.largest > cell.standard_error
     assert b"\r" not in (folder / "population.csv").read_bytes()
     types = (folder / "population.csvt").read_text()
     before = '"string",' + '"real",' * len(centre) + '"string",' * len(labels)
@@ -300,7 +303,7 @@ def test_geoparquet_holds_the_cells(tmp_path, name):
 
 
 def test_geoparquet_is_read_by_window(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "ROW_GROUP", 16)
+    monkeypatch.setattr(parquet, "ROW_GROUP", 16)
     monkeypatch.setattr(tables, "CHUNK", 64)
     release, folder = written(tmp_path / "out", KANTO)
     file = folder / "population.parquet"

@@ -161,4 +161,4 @@ def test_whom_the_noise_serves_is_said_in_the_card(method):
     release = geodp.publish(table, method=method.name, epsilon="1/2", key=NoiseKey(bytes(32)))
     assert release.event.sensitivity == 1
     assert release.event.scale == 2
-    assert release.card()["mechanism"]["noise"] == method.noise
+    assert release.card().mechanism.noise == method.noise

@@ -22,6 +22,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.report.markdown import markdown
+from geodp.table.card import Card
 from tests.grids import FORMS, masked
 from tests.mechanisms.central.test_pyramid import spent
 
@@ -228,13 +229,13 @@ def test_the_card_says_it_and_both_verifiers_take_it(table, tmp_path):
     assert row["people_per_cell"] == pytest.approx(4e4 / 256, rel=1e-3)
     assert [check for check in verify(tmp_path / "out") if not check.ok] == []
     assert all(ok for _, ok, _ in verify_release.verify(str(tmp_path / "out")))
-    text = markdown(card)
+    text = markdown(Card.from_json(card))
     assert f"{row['bias']:+,.0f}" in text
     assert "**no**" in text
     plain = geodp.publish(
         geodp.CountTable.from_dense(np.ones((4, 4), int), geodp.Grid.regular((4, 4))), epsilon=1
     )
-    assert plain.card()["expected_error"]["attributes"] is None
+    assert plain.card().expected_error.attributes is None
 
 
 def test_the_command_line_warns_once_before_the_charge(tmp_path):

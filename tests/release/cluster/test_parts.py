@@ -21,6 +21,7 @@ from geodp.io.folder.parts import PartsFolder, write_part
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write.uncertainty import Errors
 from geodp.release.cluster import join, publish, write
+from geodp.table.card import given
 from tests.release.cluster.tables import GRID, ONCE, kept, split, town
 
 pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
@@ -39,19 +40,18 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     card = write(cluster(2), files, out, **ONCE, key=kept(), parts=5, people=500_000)
     whole = geodp.publish(town(), epsilon=1, key=kept(), people=500_000)
     public = out / "public"
-    assert json.loads((public / "release.json").read_text()) == card
-    same = {name: value for name, value in card.items() if name in whole.card()}
-    assert same == {**json.loads(json.dumps(whole.card())), "schema": "geodp-release-parts-2"}
-    listed = [entry["name"] for entry in card["files"] if entry["name"].endswith(".parquet")]
+    assert json.loads((public / "release.json").read_text()) == card.to_json()
+    assert given(card.to_json()) == {**whole.card().to_json(), "schema": "geodp-release-parts-2"}
+    listed = [name for name in card.listed if name.endswith(".parquet")]
     assert listed == [f"population.parquet/part-0000{i}.parquet" for i in range(5)]
     tables = [pq.read_table(public / name) for name in listed]
-    assert [table.num_rows for table in tables] == [entry["rows"] for entry in card["files"][:5]]
+    assert [table.num_rows for table in tables] == [file.said["rows"] for file in card.files[:5]]
     row, col = GRID.decode(whole.table.key)
     codes = np.concatenate([table["code"].to_numpy(zero_copy_only=False) for table in tables])
     assert codes.tolist() == GRID.places[0].format(row, col).tolist()
     count = np.concatenate([table["population"].to_numpy() for table in tables])
     assert count.tolist() == whole.table.count.tolist()
-    assert card["files"][0]["columns"] == tables[0].column_names
+    assert list(card.files[0].said["columns"]) == tables[0].column_names
     assert json.loads(tables[0].schema.metadata[b"geodp"])["epsilon"] == "1"
     assert b"geo" in tables[0].schema.metadata
     sums = dict(
@@ -121,7 +121,7 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     table = geodp.CountTable.from_index(grid, np.array([[3], [4]]), np.array([50]))
     files, out = split(table, tmp_path / "files", 1), tmp_path / "out"
     card = write(cluster(2), files, out, **ONCE, key=kept(), parts=2, raster=False)
-    assert {entry["name"] for entry in card["left_out"]} == {"population.csv", "population.vrt"}
+    assert {one.name for one in card.left_out} == {"population.csv", "population.vrt"}
     assert [check for check in verify(out) if not check.ok] == []
     with pytest.raises(UsageError, match="Give the grid"):
         join(out, tmp_path / "one")

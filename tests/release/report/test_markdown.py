@@ -19,6 +19,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release.report.about import About
 from geodp.release.report.markdown import markdown
 from geodp.release.report.registry import registry_record
+from geodp.table.card import Card
 
 TEXT = {"type": "string", "minLength": 1}
 
@@ -132,10 +133,10 @@ def test_gaussian_noise_is_reported_with_rho_delta_and_epsilon(tmp_path):
     release = geodp.publish(table_of(), method="pyramid", rho="1/8", delta="1e-6")
     card = card_of(tmp_path / "out", release)
     assert all(check.ok for check in verify(tmp_path / "out"))
-    text = markdown(card)
+    text = markdown(Card.from_json(card))
     for words in ("Rho: 1/8 = 0.125", "Delta: 1/1000000", "Epsilon: ", "sigma squared 4"):
         assert words in text
-    loss = registry_record(card, About.of(ABOUT))["deployment"]["privacy_loss"]
+    loss = registry_record(Card.from_json(card), About.of(ABOUT))["deployment"]["privacy_loss"]
     assert loss["privacy_parameters"]["rho"] == 0.125
     assert set(loss["privacy_parameters"]) == {"epsilon", "delta", "rho"}
 
@@ -144,7 +145,7 @@ def test_rho_alone_has_no_epsilon(tmp_path):
     card = card_of(tmp_path / "out", geodp.publish(table_of(), method="topdown", rho="1/8"))
     assert all(check.ok for check in verify(tmp_path / "out"))
     assert card["guarantee"]["epsilon"] is None
-    assert "Epsilon" not in markdown(card)
+    assert "Epsilon" not in markdown(Card.from_json(card))
 
 
 def values(node):
@@ -157,7 +158,7 @@ def values(node):
 
 
 def test_the_record_has_the_registrys_layout(card):
-    record = registry_record(card, About.of(ABOUT))
+    record = registry_record(Card.from_json(card), About.of(ABOUT))
     jsonschema.validate(json.loads(json.dumps(record)), SCHEMA)
     loss = record["deployment"]["privacy_loss"]
     assert loss["privacy_parameters"] == {"epsilon": 1 / 7}
@@ -174,7 +175,7 @@ def test_the_record_has_the_registrys_layout(card):
 
 @pytest.mark.parametrize("change", ["drop", "add"])
 def test_the_schema_of_this_test_refuses(card, change):
-    record = registry_record(card, About.of(ABOUT))
+    record = registry_record(Card.from_json(card), About.of(ABOUT))
     if change == "drop":
         del record["deployment"]["accounting"]["composition"]
     else:
@@ -187,18 +188,18 @@ def test_a_release_that_is_not_private_has_no_record(tmp_path):
     release = geodp.publish(table_of(), epsilon=1, key=geodp.NoiseKey(bytes(32)))
     card = card_of(tmp_path / "out", release)
     with pytest.raises(UsageError, match="not private"):
-        registry_record(card, About.of(ABOUT))
-    assert "**NOT PRIVATE**" in markdown(card)
+        registry_record(Card.from_json(card), About.of(ABOUT))
+    assert "**NOT PRIVATE**" in markdown(Card.from_json(card))
 
 
 def test_a_variant_without_a_name_is_refused(card):
     card["guarantee"]["variant"] = "differential privacy by decree"
     with pytest.raises(UsageError, match="by decree"):
-        registry_record(card, About.of(ABOUT))
+        registry_record(Card.from_json(card), About.of(ABOUT))
 
 
 def test_the_card_for_people_says_every_number_of_the_guarantee(card):
-    text = markdown(card)
+    text = markdown(Card.from_json(card))
     numbers = [v for v in values(card["guarantee"]) if isinstance(v, int | float)]
     assert len(numbers) >= 5
     for number in numbers:
@@ -232,7 +233,10 @@ def test_nothing_depends_on_the_data(tmp_path):
     said = []
     for people in (PEOPLE, 3 * PEOPLE):
         card = card_of(tmp_path / str(people), geodp.publish(table_of(people=people), epsilon=1))
-        texts = [markdown(card), json.dumps(registry_record(card, about))]
+        texts = [
+            markdown(Card.from_json(card)),
+            json.dumps(registry_record(Card.from_json(card), about)),
+        ]
         for number in (people, 2 * people):
             assert not any(str(number) in text or f"{number:,}" in text for text in texts)
         for digest in (card["release_id"], *(entry["sha256"] for entry in card["files"])):
@@ -246,8 +250,8 @@ def test_a_charge_is_told(tmp_path):
     ledger.add_dataset("census", PureDP(Fraction(2, 3)))
     release = geodp.publish(table_of(), epsilon="1/7", ledger=ledger, dataset="census")
     card = card_of(tmp_path / "out", release)
-    record = registry_record(card, About.of(ABOUT))
-    for text in (markdown(card), record["deployment"]["accounting"]["composition"]):
+    record = registry_record(Card.from_json(card), About.of(ABOUT))
+    for text in (markdown(Card.from_json(card)), record["deployment"]["accounting"]["composition"]):
         assert "data set census before the noise was drawn, after 0 earlier releases" in text
         assert "Spent with it: epsilon = 1/7; cap: epsilon = 2/3." in text
         assert card["budget"]["head"] in text
@@ -289,12 +293,12 @@ def test_the_command_line(tmp_path, card):
 
     out, about = tmp_path / "out", tmp_path / "about.toml"
     about.write_text(toml(ABOUT))
-    assert run(out) == markdown(card)
+    assert run(out) == markdown(Card.from_json(card))
     assert json.loads(run(out / "public", "--format", "json")) == card
     record = json.loads(run(out, "--format", "registry", "--about", about))
-    assert record == registry_record(card, About.of(ABOUT))
+    assert record == registry_record(Card.from_json(card), About.of(ABOUT))
     assert run(out, "--output", tmp_path / "card.md").strip() == str(tmp_path / "card.md")
-    assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(card)
+    assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(Card.from_json(card))
     with pytest.raises(UsageError, match="go together"):
         run(out, "--format", "registry")
     with pytest.raises(UsageError, match="go together"):

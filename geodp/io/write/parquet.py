@@ -1,0 +1,153 @@
+"""Released tables as GeoParquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.geometry import SIDES, geo_metadata, geometry, has_geometry, projjson
+from geodp.io.write.tables import (
+    ROW_GROUP,
+    _columns,
+    _counted,
+    _nothing,
+    column_names,
+    columns_in_words,
+    counted,
+    require_released,
+    rows_in_words,
+    values_in_words,
+)
+from geodp.io.write.uncertainty import BESIDE, Errors, names_of
+from geodp.privacy.event import Event
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+
+MEDIA_TYPE = "application/vnd.apache.parquet"
+
+
+class GeoParquet(Format):
+    """The counts, with the cells' outlines where the grid lies on the Earth."""
+
+    name: ClassVar[str] = "parquet"
+    endings: ClassVar[tuple[str, ...]] = ("parquet",)
+    rank: ClassVar[int] = 10
+
+    def check(self, grid: Grid, name: str) -> None:
+        """Ask whether GeoParquet can say where the grid lies."""
+        for place in grid.places:
+            projjson(place.crs)
+
+    def try_out(self, nobody: ReleasedTable, card: Card) -> None:
+        """Compose what the file says of the release."""
+        said_of(nobody.event, card.schema, card.name, "")
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write one file."""
+        table, card, errors = released.table, released.card, released.errors
+        grid, name = table.grid, card.name
+        located = has_geometry(grid)
+        about = said_of(table.event, card.schema, name, card.release_id)
+        write_parquet(table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about)
+        what = "the counts with the cells' outlines" if located else "the counts"
+        if located and len(grid.places) == 2:
+            what = "the counts with lines from origins to destinations, "
+            what += "of length 0 for those who stay"
+        columns = column_names(grid, name, names_of(errors))
+        said = {
+            "columns": [*columns, *(("geometry", "bbox") if located else ())],
+            **values_in_words(card),
+            **columns_in_words(grid),
+            "unit": counted(name, table.event.unit),
+            "geoparquet": "1.1.0" if located else None,
+        }
+        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {rows_in_words(card)}", said)
+
+
+def said_of(event: Event, schema: str, name: str, identity: str) -> dict[str, Any]:
+    """Return what a Parquet file says of its release."""
+    return {
+        "schema": schema,
+        "release_id": identity,
+        "epsilon": None if event.epsilon is None else str(event.epsilon),
+        "spends": event.spends,
+        "guarantee": event.words,
+        "private": event.is_private,
+        "unit": counted(name, event.unit),
+        "count": name,
+    }
+
+
+def write_parquet(
+    table: ReleasedTable,
+    path: Path,
+    *,
+    name: str,
+    errors: Errors | None,
+    metadata: dict[str, Any],
+) -> None:
+    """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
+
+    Cells are polygons whose corners are the same floats as their neighbours'; origin and
+    destination are joined by a line between the cells' centres, of length 0 for those who
+    stay. ``bbox`` columns and the key order let readers skip row groups.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    path : Path
+    name : str
+        Of the count's column.
+    errors : Errors or None
+        None leaves their columns out.
+    metadata : dict
+        Plain values for the schema's metadata key ``geodp``.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
+    """
+    require_released(table)
+    grid = table.grid
+    located = has_geometry(grid)
+    extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
+    if located:
+        extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
+    empty = _with_geometry(table, *_nothing(table), name, errors)
+    schema = empty.schema.with_metadata(extra)
+    repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
+    repeated += [f"bbox.{side}" for side in SIDES] if located else []
+    with pa.parquet.ParquetWriter(
+        path, schema, compression="zstd", use_dictionary=repeated
+    ) as writer:
+        for part, index, _ in _counted(table, "Writing the Parquet file"):
+            rows = _with_geometry(table, part, index, name, errors)
+            writer.write_table(rows, row_group_size=ROW_GROUP)
+
+
+def _with_geometry(
+    table: ReleasedTable,
+    part: slice,
+    index: NDArray[np.int64],
+    name: str,
+    errors: Errors | None,
+) -> Any:
+    """The Parquet file's columns of some rows, as an Arrow table."""
+    grid, rows = table.grid, _columns(table, part, index, name, errors)
+    if not has_geometry(grid):
+        return rows
+    wkb, covering = geometry(grid, index)
+    return rows.append_column("geometry", wkb).append_column("bbox", covering)
+
+
+FORMATS = (GeoParquet(),)

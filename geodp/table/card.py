@@ -1,0 +1,155 @@
+"""The public card of a release: what may be said about it, typed.
+
+``release.json`` is a :class:`Card` written as JSON: the fields of these classes and of those in
+:mod:`geodp.table.stated` are its names, in their order. ``release-2.schema.json`` beside this file
+is its JSON schema; a test holds the two and real releases together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.stated import (
+    Digest,
+    Software,
+    StatedCharge,
+    StatedDomain,
+    StatedError,
+    StatedGuarantee,
+    StatedMechanism,
+)
+
+SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
+"""What ``schema`` says in the card of a release that this version writes and reads."""
+
+PARTS_SCHEMA: Literal["geodp-release-parts-2"] = "geodp-release-parts-2"
+"""The same for a release in parts, see :mod:`geodp.io.folder.parts`."""
+
+OWN = ("name", "release_id", "files", "left_out")
+"""What is known when the files are written: all else is known of the release itself."""
+
+WORDS: Mapping[str, Any] = {
+    "columns": tuple[str, ...],
+    "bands": tuple[str, ...],
+    "rows": int,
+    "geoparquet": str | None,
+    **dict.fromkeys(
+        (
+            "level",
+            "values",
+            "standard_error",
+            "low, high",
+            "coordinates",
+            "unit",
+            "data_type",
+            "nodata",
+            "overviews",
+        ),
+        str,
+    ),
+}
+"""What a card can say of a file beside its name, its kind, what it is and its digest; the types."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A file of a release.
+
+    Attributes
+    ----------
+    name : str
+        Relative to the card.
+    media_type : str, optional
+    what : str
+    said : mapping
+        More about it: names and types are those of ``WORDS``.
+    sha256 : str
+    """
+
+    name: str
+    media_type: str | None = None
+    what: str
+    said: Mapping[str, Any] = field(default_factory=dict, metadata={"inline": WORDS})
+    sha256: Digest
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file that a release does not have, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """All of ``release.json``.
+
+    Attributes
+    ----------
+    schema : {"geodp-release-2", "geodp-release-parts-2"}
+    software : Software
+    private : bool
+        Whether nobody could know the key of the noise beforehand.
+    guarantee : StatedGuarantee
+    budget : StatedCharge or None
+        What was charged to a ledger.
+    domain : StatedDomain
+    mechanism : StatedMechanism
+    expected_error : StatedError
+    post_processing : tuple of str
+    name : str
+        Of the count and of the files; empty before there are any.
+    release_id : str
+        16 hexadecimal digits over the table and all of the above.
+    files : tuple of File
+    left_out : tuple of LeftOut
+    """
+
+    schema: Literal["geodp-release-2", "geodp-release-parts-2"]
+    software: Software
+    private: bool
+    guarantee: StatedGuarantee
+    budget: StatedCharge | None
+    domain: StatedDomain
+    mechanism: StatedMechanism
+    expected_error: StatedError
+    post_processing: tuple[str, ...]
+    name: Annotated[str, Text(r"[^/\\\s]+")] = ""
+    release_id: Annotated[str, Text(r"[0-9a-f]{16}")] = ""
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the card as plain values; before there are files, what is known of the release."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain if self.name else given(plain)
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Card:
+        """Return the card of plain values that somebody else may have written.
+
+        Raises
+        ------
+        VerificationError
+            A name is missing or unknown, or a value is none of its type or out of its range.
+        """
+        return read_plain(cls, plain, "card")
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the release has its table in several Parquet files, and no other."""
+        return self.schema == PARTS_SCHEMA
+
+    @property
+    def listed(self) -> dict[str, str]:
+        """Digests of the files by name."""
+        return {file.name: file.sha256 for file in self.files}
+
+
+def given(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain values of a card without what is known when the files are written."""
+    return {name: value for name, value in plain.items() if name not in OWN}

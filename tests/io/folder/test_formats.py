@@ -1,0 +1,138 @@
+"""Formats are found by file and by entry point; what they may do is checked."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import OutputError, UsageError, VerificationError
+from geodp.io.folder.formats import find_formats
+from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.release.publish import prepare
+
+MODULE = """
+from geodp.io.write.format import Entry, Format
+
+class Lines(Format):
+    name = {name!r}
+    endings = {endings!r}
+
+    def refusal(self, released):
+        seen.append(sorted(vars(released)))
+        return {refusal!r}
+
+    def write(self, released, folder):
+        name = released.card.name
+        (folder / (name + "." + {written!r})).write_text(str(released.table.total))
+        yield Entry(name + "." + {listed!r}, "text/plain", "the sum", {said!r})
+
+seen = []
+LINES = Lines()
+"""
+USUAL = {
+    "name": "sum",
+    "endings": ("sum",),
+    "refusal": None,
+    "written": "sum",
+    "listed": "sum",
+    "said": {"unit": "persons"},
+}
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch):
+    """Install somebody else's package, with a format, on the path."""
+
+    def plant(entry="LINES", **changes):
+        info = tmp_path / "site" / "strange_sums-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange-sums\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[geodp.formats]\nsum = strange_sums:{entry}\n")
+        source = MODULE.format(**{**USUAL, **changes})
+        (tmp_path / "site" / "strange_sums.py").write_text(source)
+        monkeypatch.syspath_prepend(str(tmp_path / "site"))
+        monkeypatch.delitem(__import__("sys").modules, "strange_sums", raising=False)
+        find_formats.cache_clear()
+
+    find_formats.cache_clear()
+    yield plant
+    find_formats.cache_clear()
+
+
+GRID = geodp.Grid.regular((8, 8))
+TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
+
+
+def release():
+    return geodp.publish(TABLE, epsilon=1)
+
+
+def test_the_order_is_stated():
+    find_formats.cache_clear()
+    names = [one.name for one in find_formats()]
+    assert names == ["csv", "parquet", "hierarchy", "areas", "geotiff", "picture"]
+
+
+def test_a_format_of_another_package_is_written_and_verified(planted, tmp_path):
+    planted()
+    whole = release()
+    whole.write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    card = json.loads((public / "release.json").read_text())
+    assert card["files"][-1]["name"] == "population.sum"
+    assert card["files"][-1]["unit"] == "persons"
+    assert (public / "population.sum").read_text() == str(whole.table.total)
+    assert [check for check in verify(tmp_path / "out") if not check.ok] == []
+    import strange_sums
+
+    assert strange_sums.seen == [["areas", "card", "errors", "table"]]
+
+
+def test_what_it_refuses_is_left_out_with_its_words(planted, tmp_path):
+    planted(refusal="there is no sum on Sundays")
+    release().write(tmp_path / "out")
+    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert card["left_out"][-1] == {"name": "population.sum", "why": "there is no sum on Sundays"}
+    assert [check for check in verify(tmp_path / "out") if not check.ok] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"entry": "nothing"}, "sum of strange-sums cannot be loaded"),
+        ({"entry": "seen"}, "strange_sums:seen of strange-sums is no format"),
+        ({"endings": ()}, "is no format with endings"),
+        ({"endings": ("tif",)}, "name or ending 'tif'"),
+        ({"name": "csv"}, "name or ending 'csv'"),
+    ],
+)
+def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, changes, said):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", PureDP(Fraction(1)))
+    planted(**changes)
+    outline = prepare(TABLE, epsilon=1, ledger=ledger, dataset="census").outline
+    with pytest.raises(UsageError, match=said):
+        outline.write(tmp_path / "out")
+    assert ledger.charges("census") == ()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"written": "other", "listed": "sum"}, OutputError, "none of its own"),
+        ({"written": "other", "listed": "other"}, OutputError, "none of its own"),
+        ({"endings": ("sum", "csvx"), "written": "csvx", "listed": "csv"}, OutputError, "its own"),
+        ({"said": {"mood": "good"}}, VerificationError, "format sum.mood is unknown"),
+        ({"said": {"rows": "many"}}, VerificationError, "format sum.rows is not a whole number"),
+    ],
+)
+def test_what_it_may_not_do_publishes_nothing(planted, tmp_path, changes, error, said):
+    planted(**changes)
+    with pytest.raises(error, match=said):
+        release().write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,90 @@
+"""The JSON schema of ``release.json``, made from the classes of the card.
+
+``python -m tests.table.card_schema`` writes it into the package.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin
+
+import geodp
+from geodp.table.card import Card
+from geodp.table.plain import Least, Text, types_of
+
+FILE = Path(geodp.__file__).parent / "table" / "release-2.schema.json"
+KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+
+
+def schema():
+    """Return the whole document."""
+    names = {}
+    root = _object(Card, names)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "geodp-release-2",
+        "title": "The card of a geodp release: release.json",
+        **root,
+        "$defs": {name: names[name] for name in sorted(names)},
+    }
+
+
+def _schema(kind, names):
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        (limit,) = parts[1:]
+        bound = (
+            {"pattern": f"^(?:{limit.pattern})$"}
+            if isinstance(limit, Text)
+            else {"minimum": limit.value}
+        )
+        assert isinstance(limit, Text | Least)
+        return {**_schema(parts[0], names), **bound}
+    if origin in (Union, UnionType):
+        return {"anyOf": [_schema(part, names) for part in parts]}
+    if origin is Literal:
+        return {"enum": list(parts)}
+    if origin is tuple and parts[-1] is Ellipsis:
+        return {"type": "array", "items": _schema(parts[0], names)}
+    if origin is tuple:
+        each = [_schema(part, names) for part in parts]
+        return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _schema(parts[1], names)}
+    if is_dataclass(kind):
+        if kind.__name__ not in names:
+            names[kind.__name__] = {}
+            names[kind.__name__] = _object(kind, names)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    return {"type": KINDS[kind]}
+
+
+def _object(kind, names):
+    """Return the schema of a dataclass, in the words of its docstring."""
+    types, properties, needed = types_of(kind), {}, []
+    for field in fields(kind):
+        if inline := field.metadata.get("inline"):
+            properties |= {name: _schema(inline[name], names) for name in inline}
+            continue
+        properties[field.name] = _schema(types[field.name], names)
+        if field.default is MISSING or field.default is not None:
+            needed.append(field.name)
+    return {
+        "description": re.sub(r"\s+", " ", kind.__doc__.split("\n\n")[0]).strip(),
+        "type": "object",
+        "properties": properties,
+        "required": needed,
+        "additionalProperties": False,
+    }
+
+
+def text():
+    """Return it as the file has it."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), encoding="utf-8")

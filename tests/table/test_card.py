@@ -1,0 +1,205 @@
+"""The card, its published JSON schema and real releases hold each other."""
+
+import json
+import random
+from copy import deepcopy
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import VerificationError
+from geodp.grid.grid import Grid
+from geodp.io.verify.readback import read_card
+from geodp.mechanisms import mechanism
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP
+from geodp.table.card import Card, File, given
+from tests.golden.releases import KEY, grids, table_of
+from tests.table.card_schema import FILE, text
+
+GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "releases").glob("*/*/release.json"))
+AMOUNTS = {
+    "pyramid": {"epsilon": "1/2", "people": 1234},
+    "topdown": {"rho": "1/8", "delta": "1/1000000"},
+    "dawa": {"epsilon": 1},
+}
+
+
+@cache
+def validator():
+    found = json.loads(FILE.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
+
+
+def written(folder, release, name="n"):
+    release.write(folder, name=name)
+    return json.loads((folder / "public" / "release.json").read_text(encoding="utf-8"))
+
+
+def hold(plain):
+    """The card's class and the schema take it, and it comes back as it was."""
+    validator().validate(plain)
+    card = Card.from_json(plain)
+    assert json.dumps(card.to_json()) == json.dumps(plain)
+    return card
+
+
+def test_the_schema_is_that_of_the_classes():
+    assert FILE.read_text(encoding="utf-8") == text(), "python -m tests.table.card_schema"
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parts[-3]}-{path.parts[-2]}")
+def test_cards_of_earlier_versions_are_read(path):
+    hold(json.loads(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("where", grids())
+def test_cards_of_every_form_of_grid_are_held(where):
+    """Without files: these are the same for all grids, and written below."""
+    grid = grids()[where]
+    for method, amounts in AMOUNTS.items():
+        if mechanism(method).refusal(grid) is None:
+            key = geodp.NoiseKey(KEY)
+            release = geodp.publish(
+                table_of(grid), method=method, contribution=1, key=key, **amounts
+            )
+            hold({**release.card().to_json(), **OWN})
+
+
+OWN = {"name": "n", "release_id": "0" * 16, "files": [], "left_out": []}
+
+
+@pytest.mark.parametrize(
+    "cap", [PureDP(5), ApproximateDP(5, Fraction(1, 1_000_000))], ids=["pure", "delta"]
+)
+def test_cards_with_a_charge_are_held(tmp_path, cap):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("census", cap)
+    given_ = (
+        {"rho": "1/8", "delta": "1/10000000"} if isinstance(cap, ApproximateDP) else {"epsilon": 1}
+    )
+    table = geodp.CountTable.from_dense(np.full((8, 8), 20), Grid.regular((8, 8)))
+    release = geodp.publish(table, method="topdown", ledger=ledger, dataset="census", **given_)
+    card = hold(written(tmp_path / "out", release))
+    assert card.budget.head == ledger.charges("census")[-1].hash
+    assert card.budget.cap.variant == cap.variant
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """Of a release that has attributes, a lone cell, a settlement, areas and files."""
+    grid = grids()["official, attribute above"]
+    key = geodp.NoiseKey(KEY)
+    release = geodp.publish(table_of(grid), epsilon=1, people=500.0, contribution=1, key=key)
+    return written(tmp_path_factory.mktemp("release") / "out", release)
+
+
+def test_a_written_card_is_that_of_the_release(plain):
+    card = hold(plain)
+    assert card.listed["n.csv"] == plain["files"][0]["sha256"]
+    assert "release_id" not in given(plain)
+    assert Card.from_json(plain) == card
+
+
+def steps(value, path=()):
+    """Paths to all values of a plain one."""
+    yield path
+    names = (
+        value if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
+    )
+    for name in names:
+        yield from steps(value[name], (*path, name))
+
+
+def at(value, path):
+    for step in path:
+        value = value[step]
+    return value
+
+
+def refused(card):
+    """Whether the class refuses it, and whether the schema does."""
+    try:
+        Card.from_json(card)
+    except VerificationError:
+        return True, not validator().is_valid(card)
+    return False, not validator().is_valid(card)
+
+
+def test_unknown_and_missing_names_are_refused_everywhere(plain):
+    open_to_all = {("domain", "axes"), ("mechanism", "settings")}
+    for path in steps(plain):
+        inner = at(plain, path)
+        if not isinstance(inner, dict) or path in open_to_all:
+            continue
+        more = deepcopy(plain)
+        at(more, path)["nobody's"] = 1
+        assert refused(more) == (True, True), path
+        for name in inner:
+            less = deepcopy(plain)
+            del at(less, path)[name]
+            optional = path[:1] == ("files",) and name not in ("name", "what", "sha256")
+            assert refused(less) == ((False, False) if optional else (True, True)), (path, name)
+
+
+def test_class_and_schema_agree_on_values_of_any_type(plain):
+    values = [None, True, -1, 0, 1.5, "", "x", "1/2", "1e9", [], ["x"], {}, {"x": 1}]
+    randomly, found = random.Random(5), set()
+    for path in [path for path in steps(plain) if path]:
+        for value in randomly.sample(values, 4):
+            changed = deepcopy(plain)
+            at(changed, path[:-1])[path[-1]] = value
+            one, two = refused(changed)
+            assert one == two, (path, value)
+            found.add(one)
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("guarantee", "epsilon"), "1e999", "card.guarantee.epsilon is not of its form"),
+        (("guarantee", "contribution"), 0, "card.guarantee.contribution is not at least 1"),
+        (("guarantee", "enforced"), 1, "card.guarantee.enforced is not true or false"),
+        (("domain", "cells"), "9", "card.domain.cells is not a whole number"),
+        (("domain", "places", 0, "bounds"), [0, 1], "bounds is not a list of 4"),
+        (("domain", "order"), "Hilbert", "card.domain.order is not as known"),
+        (("mechanism", "whole"), None, "card.mechanism.whole is not true or false"),
+        (("mechanism", "settings", "passes"), [1], "passes is of none of the types"),
+        (("expected_error", "blocks", 0, "largest"), -1.0, "largest is not at least 0"),
+        (("files", 0, "sha256"), "0" * 63, r"card.files\[0\].sha256 is not of its form"),
+        (("files", 0, "rows"), "many", r"card.files\[0\].rows is not a whole number"),
+        (("files", 0, "\x1b[2J"), 1, r"card.files\[0\].\\x1b\[2J is unknown"),
+        (("name",), "a/b", "card.name is not of its form"),
+        (("schema",), "geodp-release-3", "card.schema is not as known"),
+        (("budget",), {"variant": "pure"}, "card.budget.ledger is missing"),
+        (("private",), "yes", "card.private is not true or false"),
+    ],
+)
+def test_a_wrong_card_is_refused_where_it_is_wrong(plain, tmp_path, path, value, said):
+    wrong = deepcopy(plain)
+    at(wrong, path[:-1])[path[-1]] = value
+    with pytest.raises(VerificationError, match=said):
+        Card.from_json(wrong)
+    assert not validator().is_valid(wrong)
+    (tmp_path / "release.json").write_text(json.dumps(wrong), encoding="utf-8")
+    with pytest.raises(VerificationError, match="schema" if path == ("schema",) else said):
+        read_card(tmp_path)
+
+
+@pytest.mark.parametrize("plain", [None, [], "card", 3, {}])
+def test_what_is_no_card_is_refused(plain):
+    with pytest.raises(VerificationError, match=r"card( is not an object|\.schema is missing)"):
+        Card.from_json(plain)
+
+
+def test_values_are_frozen():
+    file = File(name="a", what="b", sha256="0" * 64)
+    with pytest.raises(AttributeError):
+        file.name = "c"
