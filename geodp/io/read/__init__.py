@@ -1,1 +1,45 @@
-"""What comes in: one kind of input, one file."""
+"""What comes in: one kind of input, one file.
+
+Every module here whose ``READERS`` lists readers adds them to ``geodp.io.read.READERS``: every
+reader by its name. The command line makes its options from their fields, and :func:`choose` says
+which of them a call is meant for.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+
+from geodp.errors import UsageError
+from geodp.io.read.reader import Call, Reader
+
+
+@cache
+def _found() -> Mapping[str, type[Reader]]:
+    names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    found = [reader for module in modules for reader in getattr(module, "READERS", ())]
+    return {reader.name: reader for reader in sorted(found, key=lambda reader: reader.name)}
+
+
+def __getattr__(name: str) -> Mapping[str, type[Reader]]:
+    """Look for readers when the table is first asked for: most of the package does without."""
+    if name != "READERS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _found()
+
+
+def choose(call: Call) -> type[Reader]:
+    """The reader that a call is meant for, by its options and the names of its files.
+
+    Raises UsageError where none is, or several as surely as each other.
+    """
+    claims = {name: reader.claim(call) for name, reader in _found().items()}
+    most = max(claims.values())
+    found = [name for name, claim in claims.items() if claim == most]
+    if not most or len(found) > 1:
+        among = ", ".join(found if most else claims)
+        raise UsageError(f"Nothing says which of these readers the call is meant for: {among}.")
+    return _found()[found[0]]
