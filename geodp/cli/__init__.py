@@ -20,7 +20,7 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
-from geodp.errors import GeodpError, LettersWarning, printable
+from geodp.errors import GeodpError, LettersWarning, PluginWarning, printable
 from geodp.io.folder.stopping import ask, begin
 
 
@@ -85,7 +85,7 @@ def _as_sentences() -> None:
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, LettersWarning):
+        if issubclass(category, (LettersWarning, PluginWarning)):
             click.echo(f"Note: {printable(str(message))}", err=True)
         else:
             shown(message, category, *where, **more)

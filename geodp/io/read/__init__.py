@@ -1,8 +1,9 @@
 """What comes in: one kind of input, one file.
 
 Every module here whose ``READERS`` lists readers adds them to ``geodp.io.read.READERS``: every
-reader by its name. The command line makes its options from their fields, and :func:`choose` says
-which of them a call is meant for.
+reader by its name. So does every module of somebody else's package that an entry point
+``geodp.readers`` names. The command line makes its options from their fields, and :func:`choose`
+says which of them a call is meant for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, add_plugins
 from geodp.io.read.reader import Call, Reader
 
 
@@ -21,7 +22,12 @@ def _found() -> Mapping[str, type[Reader]]:
     names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
     modules = [import_module(f"{__name__}.{name}") for name in names]
     found = [reader for module in modules for reader in getattr(module, "READERS", ())]
-    return {reader.name: reader for reader in sorted(found, key=lambda reader: reader.name)}
+    own = {reader.name: reader for reader in found}
+    return add_plugins(own, "geodp.readers", "READERS", _is_reader)
+
+
+def _is_reader(one: object) -> bool:
+    return isinstance(one, type) and issubclass(one, Reader)
 
 
 def __getattr__(name: str) -> Mapping[str, type[Reader]]:
