@@ -28,7 +28,13 @@ class ReadingCommand(click.Command):
         """Its own, those of readers after those of the grid."""
         own = super().get_params(ctx)
         grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
-        return [*own[:grid], *reader_options(), *own[grid:]]
+        made = reader_options()
+        if both := {one.name for one in own} & {one.name for one in made}:
+            flags = ", ".join(one.opts[-1] for one in own if one.name in both)
+            raise UsageError(
+                f"A reader of another package asks for {flags}, which {ctx.info_name} has."
+            )
+        return [*own[:grid], *made, *own[grid:]]
 
 
 def reader_options() -> list[click.Parameter]:

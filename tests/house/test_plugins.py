@@ -26,6 +26,18 @@ from geodp.io.read.table import Table
 READERS = (Table,)
 """
 
+ASKS = """
+from dataclasses import dataclass, field
+from geodp.io.read.reader import Option, Reader, asks
+@dataclass(frozen=True, kw_only=True)
+class Asks(Reader):
+    name, kind = "asks", "what it likes"
+    value: float = field(default=1.0, metadata=asks(Option("Mine.", "FLAG", type=float)))
+    def read(self, paths):
+        raise NotImplementedError
+READERS = (Asks,)
+"""
+
 
 def plant(folder, package, points, **modules):
     """A distribution as installers leave it: modules of a package, and its entry points."""
@@ -128,3 +140,20 @@ def test_without_other_packages_there_is_nothing_to_tell(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert add_plugins(METHODS, "geodp.nothing", "METHODS", bool) == METHODS
+
+
+@pytest.mark.parametrize("flag", ["--value", "--memory"])
+def test_a_reader_that_spells_a_shared_option_otherwise_is_left_out(tmp_path, flag):
+    plant(tmp_path, "other", [("geodp.readers", "asks")], asks=ASKS.replace("FLAG", flag))
+    done = run(tmp_path, "publish", "--help")
+    assert done.returncode == 0
+    assert "lists what geodp cannot use in READERS. It is left out." in done.stderr
+    assert "Mine." not in done.stdout
+
+
+def test_a_reader_that_asks_for_a_commands_own_option_is_told(tmp_path):
+    plant(tmp_path, "other", [("geodp.readers", "asks")], asks=ASKS.replace("FLAG", "--epsilon"))
+    done = run(tmp_path, "publish", "--help")
+    assert done.returncode == 2
+    assert "A reader of another package asks for --epsilon, which publish has." in done.stderr
+    assert run(tmp_path, "--help").returncode == 0

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 
 from geodp.errors import UsageError, add_plugins
-from geodp.io.read.reader import Call, Reader
+from geodp.io.read.reader import Call, Option, Reader
 
 
 @cache
@@ -23,11 +23,21 @@ def _found() -> Mapping[str, type[Reader]]:
     modules = [import_module(f"{__name__}.{name}") for name in names]
     found = [reader for module in modules for reader in getattr(module, "READERS", ())]
     own = {reader.name: reader for reader in found}
-    return add_plugins(own, "geodp.readers", "READERS", _is_reader)
+    return add_plugins(own, "geodp.readers", "READERS", partial(_fits, _spelt(own)))
 
 
-def _is_reader(one: object) -> bool:
-    return isinstance(one, type) and issubclass(one, Reader)
+def _spelt(readers: Mapping[str, type[Reader]]) -> dict[str, Option]:
+    """Options of readers by their names."""
+    asked = (one for reader in readers.values() for one in reader.asked())
+    return {one.option.name: one.option for one in asked}
+
+
+def _fits(spelt: Mapping[str, Option], one: object) -> bool:
+    """Whether something is a reader, and shares only options that are spelt as geodp's own are."""
+    if not (isinstance(one, type) and issubclass(one, Reader) and hasattr(one, "kind")):
+        return False
+    options = [asked.option for asked in one.asked()]
+    return all(spelt.get(option.name, option) == option for option in options)
 
 
 def __getattr__(name: str) -> Mapping[str, type[Reader]]:
