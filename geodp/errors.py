@@ -1,4 +1,4 @@
-"""Every error that geodp raises on purpose.
+"""Every error that geodp raises on purpose, and what is said of packages that cannot be used.
 
 A message says what was given, where, what is allowed and what to do. It never
 quotes a count or the text of a data row: messages reach screens and shared logs.
@@ -6,6 +6,9 @@ quotes a count or the text of a data row: messages reach screens and shared logs
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
 from unicodedata import category
 
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -85,6 +88,10 @@ class LettersWarning(UserWarning):
     """A name that no installed font has all letters of."""
 
 
+class PluginWarning(UserWarning):
+    """What a package of somebody else offers and geodp does without, and why."""
+
+
 def printable(text: str) -> str:
     """A text that somebody else chose, without what steers a terminal or turns lines around.
 
@@ -98,3 +105,47 @@ def printable(text: str) -> str:
         mark.encode("unicode_escape").decode() if category(mark) in _STEERING else mark
         for mark in text
     )
+
+
+def add_plugins(
+    own: Mapping[str, Any], group: str, listed: str, fits: Callable[[object], bool]
+) -> dict[str, Any]:
+    """What geodp has and, by the same name, what packages of others list; sorted by names.
+
+    An entry point of the group names a module, which lists what it offers as a file of geodp does.
+    What cannot be imported, is nothing of the kind or has a name that is taken is left out, and a
+    :class:`PluginWarning` says which package it is; nothing else suffers.
+
+    Parameters
+    ----------
+    own : mapping
+        From names to what geodp has.
+    group, listed : str
+        Such as "geodp.methods", and the name in the module, such as "METHODS".
+    fits : callable
+        Whether something is of the kind.
+    """
+    from importlib.metadata import entry_points
+
+    found = dict(own)
+    for point in entry_points(group=group):
+        package = "unknown" if point.dist is None else point.dist.name
+        where = f"{printable(point.value)} of the package {printable(package)} ({group})"
+        try:
+            offered = tuple(getattr(point.load(), listed))
+        except Exception as error:
+            _leave_out(f"{where} cannot be used ({type(error).__name__}).")
+            continue
+        for one in offered:
+            name = getattr(one, "name", None)
+            if not (fits(one) and isinstance(name, str)):
+                _leave_out(f"{where} lists what geodp cannot use in {listed}.")
+            elif name in found:
+                _leave_out(f"{where} offers {printable(name)}, a name that is taken.")
+            else:
+                found[name] = one
+    return dict(sorted(found.items()))
+
+
+def _leave_out(why: str) -> None:
+    warnings.warn(f"{why} It is left out.", PluginWarning, stacklevel=4)

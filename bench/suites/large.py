@@ -148,7 +148,7 @@ SPREAD = 1_000_003
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:
     """Read, then refine by both methods."""
-    from geodp.io.read.scratch import Spill
+    from geodp.io.read.rows.scratch import Spill
 
     refining.warm()
     spilled = 0

@@ -6,31 +6,21 @@ Nothing heavy is imported here or at the top of a command's module, so that ``--
 from __future__ import annotations
 
 import os
+import pkgutil
 import signal
 import time
 import traceback
 import warnings
+from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 from geodp import __version__
-from geodp.cli.commands.budget import budget
-from geodp.cli.commands.doctor import doctor
-from geodp.cli.commands.evaluate import evaluate
-from geodp.cli.commands.inspect import inspect
-from geodp.cli.commands.key import key
-from geodp.cli.commands.map import map_
-from geodp.cli.commands.mesh import mesh
-from geodp.cli.commands.methods import methods
-from geodp.cli.commands.plan import plan
-from geodp.cli.commands.publish import publish
-from geodp.cli.commands.report import report
-from geodp.cli.commands.verify import verify
-from geodp.cli.commands.warmup import warmup
+from geodp.cli import commands
 from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
-from geodp.errors import GeodpError, LettersWarning, printable
+from geodp.errors import GeodpError, LettersWarning, PluginWarning, printable
 from geodp.io.folder.stopping import ask, begin
 
 
@@ -45,22 +35,15 @@ def geodp() -> None:
     """
 
 
-for command in (
-    plan,
-    publish,
-    evaluate,
-    methods,
-    verify,
-    map_,
-    report,
-    budget,
-    inspect,
-    mesh,
-    key,
-    doctor,
-    warmup,
-):
-    geodp.add_command(command)
+def _found() -> list[click.Command]:
+    """The commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
+    names = [info.name for info in pkgutil.iter_modules(commands.__path__)]
+    modules = [import_module(f"{commands.__name__}.{name}") for name in names]
+    return [command for module in modules for command in module.COMMANDS]
+
+
+for _command in _found():
+    geodp.add_command(_command)
 
 
 PATIENCE = 2.0
@@ -102,7 +85,7 @@ def _as_sentences() -> None:
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, LettersWarning):
+        if issubclass(category, (LettersWarning, PluginWarning)):
             click.echo(f"Note: {printable(str(message))}", err=True)
         else:
             shown(message, category, *where, **more)

@@ -1,4 +1,4 @@
-"""Options that several commands share: what the inputs are, on which grid, under which budget."""
+"""Options that several commands share: on which grid, under which budget."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ NEIGHBOURS = ("add-remove-one", "replace-one")
 
 ORDERS = ("morton", "official")
 
-_INPUTS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path)),
+_GRID: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--grid",
         "spec",
@@ -74,79 +73,23 @@ _INPUTS: tuple[Callable[[Any], Any], ...] = (
         "where people are.",
     ),
     click.option("--pairs", is_flag=True, help="Origin-destination table on the grid."),
-    click.option("--value", multiple=True, help="Label or name of the count's column; repeatable."),
-    click.option(
-        "--attribute",
-        help="Name of the axis that several --value columns make; needs a --contribution, as "
-        "columns may count a person several times.",
-    ),
     click.option(
         "--axis",
         multiple=True,
         help="NAME=LABEL,LABEL... of an attribute; repeatable. Needs a --contribution, unless "
         "--person enforces one.",
     ),
-    click.option("--code", help="Column of cell codes (tables)."),
-    click.option("--x", help="Column of x or longitude (tables, points)."),
-    click.option("--y", help="Column of y or latitude (tables, points)."),
-    click.option(
-        "--anchor",
-        type=click.Choice(["centre", "corner", "index"]),
-        default="centre",
-        help="What x and y of a table are: the cell's centre, its lower left corner, its indices.",
-    ),
-    click.option("--column", "columns", multiple=True, help="AXIS=COLUMN; repeatable."),
-    click.option("--points", is_flag=True, help="Every row is one person at x, y."),
-    click.option("--person", help="Column of persons (points); enforces the bounds that follow."),
-    click.option("--cells", type=int, default=1, show_default=True, help="Kept of a person."),
-    click.option("--per-cell", type=int, default=1, show_default=True, help="Records a person."),
-    click.option("--truncation", type=click.Choice(["first", "sample"]), default="first"),
-    click.option("--points-crs", help="CRS of x, y if not the grid's."),
-    click.option("--allow-ballpark", is_flag=True, help="Accept an inexact change of datum."),
-    click.option("--where", multiple=True, help="COLUMN=VALUE that rows must have; repeatable."),
-    click.option(
-        "--missing",
-        multiple=True,
-        help="Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
-    ),
-    click.option("--raster-unit", type=float, default=1.0, help="Raster value of one person."),
-    click.option("--band", type=int, help="Of a raster with several, counted from 1."),
-    click.option("--encoding", help="Of texts (tables, points), such as cp1252; default: found."),
-    click.option("--delimiter", help="Of texts (tables, points), one character; default: found."),
-    click.option(
-        "--duplicates",
-        type=click.Choice(["error", "sum"]),
-        default="error",
-        show_default=True,
-        help="Of a cell that is there several times; sum needs a --contribution.",
-    ),
-    click.option("--suppressed", type=click.Choice(["error", "zero"]), default="error"),
-    click.option(
-        "--outside",
-        type=click.Choice(["error", "crop", "drop"]),
-        help="Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
-    ),
-    click.option(
-        "--memory",
-        help="Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. The "
-        "table (16 bytes an occupied cell) comes on top.  [default: half the machine's]",
-    ),
-    click.option(
-        "--scratch",
-        type=click.Path(path_type=Path),
-        help="Folder for that, on a disk where confidential data may lie; its files have no names "
-        "and go with the process.  [default: the system's]",
-    ),
 )
 
 
-def input_options(command: Command) -> Command:
-    """Give a command the inputs, and the options that :mod:`geodp.cli.inputs` reads."""
-    for option in reversed(_INPUTS):
+def grid_options(command: Command) -> Command:
+    """Give a command the options of the public grid, which :mod:`geodp.cli.inputs` reads."""
+    for option in reversed(_GRID):
         command = option(command)
     return command
 
 
+inputs = click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
 epsilon = click.option("--epsilon", help="Budget, read exactly: 0.1 or 1/10.")
 rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrated privacy.")
 delta = click.option(

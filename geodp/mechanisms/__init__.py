@@ -1,8 +1,9 @@
 """Mechanisms of central differential privacy: one published method, one file.
 
 Every module of :mod:`geodp.mechanisms.central` whose ``METHODS`` lists methods adds them to
-:data:`METHODS`; the command line, the conformance tests, the audits and the benchmarks go by that
-table.
+:data:`METHODS`, and so does every module of somebody else's package that an entry point
+``geodp.methods`` names; the command line, the conformance tests, the audits and the benchmarks go
+by that table.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, add_plugins
 from geodp.mechanisms import central
 from geodp.mechanisms.base import Mechanism
 
@@ -23,7 +24,12 @@ def _found() -> list[Mechanism]:
     return [method for module in modules for method in getattr(module, "METHODS", ())]
 
 
-METHODS: dict[str, Mechanism] = {m.name: m for m in sorted(_found(), key=lambda m: m.name)}
+METHODS: dict[str, Mechanism] = add_plugins(
+    {method.name: method for method in _found()},
+    "geodp.methods",
+    "METHODS",
+    lambda one: isinstance(one, Mechanism),
+)
 """Every method by its name, with its default settings."""
 
 

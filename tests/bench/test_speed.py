@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io.read.external_sort import Runs
+from geodp.io.read.rows.external_sort import Runs
 from geodp.kernels import radix, topdown
 from geodp.privacy.noise import node
 

@@ -184,7 +184,7 @@ def test_an_unforeseen_error_shows_its_place_and_no_message(tmp_path):
     code = (
         "import sys, geodp.cli as cli\n"
         "def broken(**_): raise RuntimeError('secret 987654')\n"
-        "cli.doctor.callback = broken\n"
+        "cli.geodp.commands['doctor'].callback = broken\n"
         "sys.argv = ['geodp', 'doctor']\n"
         "cli.main()\n"
     )

@@ -5,9 +5,12 @@ import pytest
 from click.testing import CliRunner
 
 from geodp.cli.commands.publish import publish
-from geodp.cli.inputs import GRIDS, KINDS, grid_of, kind_of_input, named, require_known
+from geodp.cli.inputs import GRIDS, grid_of, named
 from geodp.cli.options import NEIGHBOURS as RELATIONS
+from geodp.cli.readers import chosen_reader, require_known
 from geodp.errors import UsageError
+from geodp.io.read.mesh import Mesh
+from geodp.io.read.table import Table
 from geodp.privacy.event import NEIGHBOURS
 from tests.io.files import tiff
 
@@ -25,7 +28,7 @@ def context(*arguments: str) -> click.Context:
 def test_the_names_of_the_help_are_those_of_the_library() -> None:
     assert set(RELATIONS) == set(NEIGHBOURS)
     known = {option.name for option in publish.params}
-    assert {name for table in (KINDS, GRIDS) for row in table.values() for name in row} <= known
+    assert {name for row in GRIDS.values() for name in row} <= known
 
 
 @pytest.mark.parametrize(
@@ -67,8 +70,8 @@ def test_y_alone_is_a_table() -> None:
 @pytest.mark.parametrize("grid", ["inspire:1km", "regular:3x4", "like:b.tif"])
 def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     call = ["a.csv", "--grid", grid, "--value", "n"]
-    assert kind_of_input(context(*call).params) == "a table"
-    assert kind_of_input(context("a.csv", "--grid", "jis:half").params) == "official mesh files"
+    assert chosen_reader(context(*call).params) is Table
+    assert chosen_reader(context("a.csv", "--grid", "jis:half").params) is Mesh
     for option, value in (("--attribute", "a"), ("--suppressed", "zero")):
         with pytest.raises(UsageError, match=f"Not for a table: {option}.*--code"):
             require_known(context(*call, option, value))

@@ -1,62 +1,22 @@
 """A new method is one file: CONTRIBUTING's example works everywhere with no other edit."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-import geodp
+from tests.house.recipes import copy_with, example, run
 
-ROOT = Path(__file__).parents[2]
 LINES = 68
 """A complete method is not longer than this, blank lines apart."""
-
-
-def example():
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (block,) = (block for block in blocks if "METHODS = " in block)
-    return block
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A copy of the project, with the example's file and no other change."""
-    copy = tmp_path_factory.mktemp("project")
-    shutil.copytree(Path(geodp.__file__).parent, copy / "geodp")
-    for folder in ("tests", "bench"):
-        if (ROOT / folder).exists():  # the wheel is tested without the benchmarks
-            leave = shutil.ignore_patterns("__pycache__", "results")
-            shutil.copytree(ROOT / folder, copy / folder, ignore=leave)
-    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
-        shutil.copy2(ROOT / name, copy)
-    assert not (copy / "geodp" / "mechanisms" / "central" / "toy.py").exists()
-    (copy / "geodp" / "mechanisms" / "central" / "toy.py").write_text(example(), encoding="utf-8")
-    return copy
-
-
-def run(project, *words):
-    """Run a module in the copy, whose geodp comes before any that is installed."""
-    done = subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=project,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(project),
-            "NUMBA_CACHE_DIR": str(project / "compiled"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    file = "geodp/mechanisms/central/toy.py"
+    return copy_with(tmp_path_factory.mktemp("project"), file, "Add a method")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +30,7 @@ def people(project):
 
 
 def test_the_example_is_short():
-    assert sum(1 for line in example().splitlines() if line.strip()) <= LINES
+    assert sum(1 for line in example("Add a method").splitlines() if line.strip()) <= LINES
 
 
 ASKED = {

@@ -16,8 +16,8 @@ from rasterio.transform import Affine
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
-from geodp.io.read.mask import read_mask
 from geodp.io.read.mesh import read_mesh
+from geodp.io.read.public.mask import read_mask
 from geodp.io.read.table import read_table
 
 SECRET = "987654321"

@@ -1,1 +1,1 @@
-"""One command, one file."""
+"""One command, one file, which lists it in ``COMMANDS``."""

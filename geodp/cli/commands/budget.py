@@ -127,6 +127,9 @@ def export(file: Path, output: Path | None) -> None:
     click.echo(str(output))
 
 
+COMMANDS = (budget,)
+
+
 def _open(file: Path) -> Ledger:
     from geodp.privacy.ledger import Ledger
 

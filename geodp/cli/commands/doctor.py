@@ -138,3 +138,6 @@ def doctor(as_json: bool) -> None:
             click.echo(f"{finding.name} {finding.value}")
     if wrong:
         raise GeodpError(" ".join(wrong))
+
+
+COMMANDS = (doctor,)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.inputs import grid_of, named, read, require_known
-from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, rho
+from geodp.cli.inputs import grid_of
+from geodp.cli.options import contribution, delta, epsilon, grid_options, inputs, neighbours, rho
 from geodp.cli.output import _area, _number, _table, require_free, write_file
+from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ WIDTH = 160
 """Of the tables, at least."""
 
 
-@click.command(no_args_is_help=True)
-@input_options
+@click.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@grid_options
 @epsilon
 @rho
 @delta
@@ -79,8 +81,6 @@ def evaluate(**options: Any) -> None:
     without protection: it is for the operator alone, unless the inputs are public.
     """
     require_known(click.get_current_context())
-    named(options["columns"], "--column")
-    named(options["where"], "--where")
     if options["polygon_name"] is not None and options["polygons"] is None:
         raise UsageError("--polygon-name goes with --polygons only.")
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
@@ -100,7 +100,7 @@ def evaluate(**options: Any) -> None:
     chosen_methods(specs, grid, gaussian=spent["rho"] is not None)
     polygons = None
     if options["polygons"] is not None:
-        from geodp.io.read.polygons import read_polygons
+        from geodp.io.read.public.polygons import read_polygons
 
         polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
     table = read(options, grid, key)
@@ -135,6 +135,9 @@ def evaluate(**options: Any) -> None:
         click.echo(document)
     else:
         _show(found)
+
+
+COMMANDS = (evaluate,)
 
 
 def split_specs(given: Sequence[str]) -> list[str]:

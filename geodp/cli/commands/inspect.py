@@ -21,7 +21,7 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
 
     Names, labels and delimiters are written as a shell takes them.
     """
-    from geodp.io.read.inspect import inspect as run
+    from geodp.io.read.rows.inspect import inspect as run
 
     found = run(file, encoding=encoding)
     if as_json:
@@ -42,6 +42,9 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
             label, kind = column.get("label", ""), column.get("type", "")
             more = pasted(label) if label else printable(kind)
             click.echo(f"    {pasted(column['name'])}  {more}".rstrip())
+
+
+COMMANDS = (inspect,)
 
 
 def _line(values: dict[str, Any]) -> str:

@@ -28,3 +28,6 @@ def key(file: Path) -> None:
     except OSError as error:
         raise OutputError(f"{file} cannot be written ({error.strerror}).") from None
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
+
+
+COMMANDS = (key,)

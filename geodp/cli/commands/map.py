@@ -34,3 +34,6 @@ def map_(release: Path, output: Path, overwrite: bool) -> None:
     write_png(table, drawn, name=card.name, card=card)
     write_file(output, drawn.getvalue(), True, overwrite)
     click.echo(str(output))
+
+
+COMMANDS = (map_,)

@@ -16,6 +16,9 @@ def mesh() -> None:
     """Cell codes of JIS X 0410 and INSPIRE grids to and from coordinates."""
 
 
+COMMANDS = (mesh,)
+
+
 @mesh.command()
 @click.option("--grid", "spec", required=True, help="jis:half, inspire:1km ...")
 @click.argument("coordinates", nargs=-1, type=float)

@@ -38,3 +38,6 @@ def methods(as_json: bool) -> None:
         if row["settings"]:
             listed = ", ".join(f"{n}={v}" for n, v in row["settings"].items())
             click.echo(f"{'':<{width}}  settings: {listed}")
+
+
+COMMANDS = (methods,)

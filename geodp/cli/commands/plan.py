@@ -12,8 +12,8 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.commands.evaluate import split_specs
-from geodp.cli.inputs import GRIDS, KINDS, NEEDS, grid_of
-from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
+from geodp.cli.inputs import GRIDS, NEEDS, grid_of
+from geodp.cli.options import contribution, delta, epsilon, grid_options, neighbours, people, rho
 from geodp.cli.output import require_free, write_file
 from geodp.errors import UsageError
 
@@ -27,7 +27,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
 
 
 @click.command(no_args_is_help=True)
-@input_options
+@grid_options
 @epsilon
 @rho
 @delta
@@ -131,8 +131,7 @@ def plan(**options: Any) -> None:
         _show(every, found, options["smallest"])
 
 
-_DATA = {"inputs", *(name for names in KINDS.values() for name in names)}
-plan.params = [option for option in plan.params if option.name not in _DATA]
+COMMANDS = (plan,)
 
 
 def _checked(context: click.Context) -> str | None:
@@ -167,7 +166,7 @@ def _regions(options: dict[str, Any], grid: Grid) -> dict[str, Any]:
     for bounds in options["rectangle"]:
         found[" ".join(f"{number:.10g}" for number in bounds)] = list(bounds)
     if options["polygons"] is not None:
-        from geodp.io.read.polygons import read_polygons
+        from geodp.io.read.public.polygons import read_polygons
 
         found |= read_polygons(options["polygons"], grid, name=options["polygon_name"])
     return found

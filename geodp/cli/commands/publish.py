@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,25 @@ from click.core import ParameterSource
 
 from geodp import progress
 from geodp.cli.check import checked, require_unpublished
-from geodp.cli.inputs import grid_of, named, read, require_known, sha256
-from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import (
+    contribution,
+    delta,
+    epsilon,
+    grid_options,
+    inputs,
+    neighbours,
+    people,
+    rho,
+)
+from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, held
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
+    from geodp.grid.coarsen import Coarsening
+    from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
@@ -40,8 +53,9 @@ COMPILING = (
 )
 
 
-@click.command(no_args_is_help=True)
-@input_options
+@click.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@grid_options
 @epsilon
 @rho
 @delta
@@ -119,11 +133,27 @@ def publish(**options: Any) -> None:
         click.echo(said)
 
 
+COMMANDS = (publish,)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a run goes by, before anything is read."""
+
+    key: NoiseKey | None
+    ledger: Ledger | None
+    grid: Grid
+    coarser: Coarsening | None
+
+    @property
+    def released(self) -> Grid:
+        """The grid that is published."""
+        return self.grid if self.coarser is None else self.coarser.grid
+
+
 def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
     """Publish; what is to be said of it."""
     require_known(click.get_current_context())
-    named(options["columns"], "--column")
-    named(options["where"], "--where")
     plan = None
     if options["plan"] is not None:
         plan = _planned(click.get_current_context())
@@ -132,60 +162,89 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         raise UsageError("--unit says in words whom the guarantee protects.")
     complete_with_commit()
     with _phase("Starting", "imports", seconds):
-        from geodp.grid.coarsen import Coarsening
-        from geodp.io.folder.staged_release import check_publication, stage_release
-        from geodp.io.folder.staging import require_uninterrupted
-        from geodp.kernels.jit import compiling
-        from geodp.mechanisms import mechanism
-        from geodp.privacy.budget import budget
-        from geodp.privacy.key import NoiseKey
-        from geodp.table.coarsen import coarsen
+        start = _started(options, plan, stack)
+    if options["resume"]:
+        return _written(options, start, None, seconds)
+    from geodp.io.folder.staging import require_uninterrupted
 
-        if sys.stderr.isatty():
-            stack.enter_context(compiling(_once_said()))
-        if not options["check"]:
-            budget(options["epsilon"], options["rho"], options["delta"])
-        method = mechanism(options["method"])
-        key = None
-        if options["key_file"] is not None:
-            key = NoiseKey.from_file(options["key_file"])
-        ledger = None
-        if options["ledger"] is not None and not options["check"]:
-            from geodp.privacy.ledger import Ledger
-
-            ledger = Ledger.open(options["ledger"])
-        grid = grid_of(options)
-        coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
-        released = grid if coarser is None else coarser.grid
-        if plan is not None:
-            plan.require_grid(released)
-        if refusal := method.refusal(released):
-            raise UsageError(refusal)
+    require_uninterrupted(options["output"])
+    with _phase("Reading", "reading", seconds):
+        table = _table(options, start)
         if options["check"]:
-            require_unpublished(options["output"])
-        where = {"name": options["name"], "overwrite": options["overwrite"]}
-        check_publication(released, options["output"], **where)
-    prepared = None
-    if not options["resume"]:
-        require_uninterrupted(options["output"])
-        with _phase("Reading", "reading", seconds):
-            table = read(options, grid, key)
-            if coarser is not None:
-                table = coarsen(table, coarser)
-            if options["check"]:
-                return checked(options, table)
-            if plan is not None:
-                plan.require_bound(table)
-            prepared = _prepared(table, key, ledger, options)
-        for words in _warnings(prepared.outline):
-            click.echo(f"Warning: {words}", err=True)
+            return checked(options, table)
+        if plan is not None:
+            plan.require_bound(table)
+        prepared = _prepared(table, start.key, start.ledger, options)
+    for words in _warnings(prepared.outline):
+        click.echo(f"Warning: {words}", err=True)
+    return _written(options, start, prepared, seconds)
+
+
+def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:
+    """Open and check what a run goes by: whatever can be refused without the data is."""
+    from geodp.grid.coarsen import Coarsening
+    from geodp.io.folder.staged_release import check_publication
+    from geodp.kernels.jit import compiling
+    from geodp.mechanisms import mechanism
+    from geodp.privacy.budget import budget
+    from geodp.privacy.key import NoiseKey
+
+    if sys.stderr.isatty():
+        stack.enter_context(compiling(_once_said()))
+    if not options["check"]:
+        budget(options["epsilon"], options["rho"], options["delta"])
+    method = mechanism(options["method"])
+    key = None
+    if options["key_file"] is not None:
+        key = NoiseKey.from_file(options["key_file"])
+    ledger = None
+    if options["ledger"] is not None and not options["check"]:
+        from geodp.privacy.ledger import Ledger
+
+        ledger = Ledger.open(options["ledger"])
+    grid = grid_of(options)
+    coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
+    start = _Start(key, ledger, grid, coarser)
+    if plan is not None:
+        plan.require_grid(start.released)
+    if refusal := method.refusal(start.released):
+        raise UsageError(refusal)
+    if options["check"]:
+        require_unpublished(options["output"])
+    check_publication(start.released, options["output"], **_place(options))
+    return start
+
+
+def _place(options: dict[str, Any]) -> dict[str, Any]:
+    """How the folder is made."""
+    return {"name": options["name"], "overwrite": options["overwrite"]}
+
+
+def _table(options: dict[str, Any], start: _Start) -> CountTable:
+    """The confidential table on the grid that is published."""
+    from geodp.table.coarsen import coarsen
+
+    table = read(options, start.grid, start.key)
+    return table if start.coarser is None else coarsen(table, start.coarser)
+
+
+def _written(
+    options: dict[str, Any],
+    start: _Start,
+    prepared: Prepared | None,
+    seconds: dict[str, float],
+) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.io.folder.staged_release import stage_release
+
+    output, resume = options["output"], options["resume"]
     with (
-        _told_if_kept(options["output"]),
-        stage_release(released, options["output"], **where, resume=options["resume"]) as place,
+        _told_if_kept(output),
+        stage_release(start.released, output, **_place(options), resume=resume) as place,
     ):
         with _phase("Releasing", "mechanism", seconds):
             if prepared is None:
-                release, run = _resumed(place, ledger, options)
+                release, run = _resumed(place, start.ledger, options)
             else:
                 release, run = _released(place, prepared, options)
         with _phase("Writing", "writing", seconds):

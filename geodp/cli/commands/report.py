@@ -55,6 +55,9 @@ def report(release: Path, form: str, about: Path | None, output: Path | None) ->
     click.echo(str(output))
 
 
+COMMANDS = (report,)
+
+
 def _about(path: Path) -> About:
     """What the office says in a TOML file."""
     import tomllib

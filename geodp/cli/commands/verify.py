@@ -28,3 +28,6 @@ def verify(release: Path, as_json: bool) -> None:
     failed = [c.name for c in checks if not c.ok]
     if failed:
         raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")
+
+
+COMMANDS = (verify,)

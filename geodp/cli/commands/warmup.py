@@ -66,6 +66,9 @@ def warmup(as_json: bool) -> None:
     click.echo(f"Kept in {folder}; another place: NUMBA_CACHE_DIR.")
 
 
+COMMANDS = (warmup,)
+
+
 def _rehearsals() -> Iterator[Callable[[Path], None]]:
     """Small runs that call all kernels with all types of arguments that commands use."""
     import numpy as np

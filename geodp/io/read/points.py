@@ -2,43 +2,120 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
-from pyproj import CRS, Transformer
-from pyproj.exceptions import CRSError
-from pyproj.transformer import AreaOfInterest, TransformerGroup
+from geodp.errors import UsageError
+from geodp.io.read import reader
+from geodp.io.read.reader import Option, Reader, asks
 
-from geodp.errors import InputError, UsageError
-from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
-from geodp.io.read import fields
-from geodp.io.read.columns import Rows, batches, find_column, open_tables
-from geodp.io.read.external_sort import Runs
-from geodp.io.read.scratch import bytes_of
-from geodp.io.read.sources import FilePath
-from geodp.io.read.survey import Survey
-from geodp.io.read.table import Locator, axis_locators, locate, require_axes
-from geodp.io.read.tally import OUTSIDE_RULES, Outside, one_of, place
-from geodp.privacy.key import NoiseKey
-from geodp.table.contribution import Truncation, truncate
-from geodp.table.counts import CountTable
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.io.read.rows.locators import Locator
+    from geodp.io.read.rows.persons import Persons
+    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.survey import Survey
+    from geodp.io.read.rows.tally import Outside
+    from geodp.privacy.key import NoiseKey
+    from geodp.table.contribution import Truncation
+    from geodp.table.counts import CountTable
 
-HELD = 224
-"""Bytes beside the person's name that a record takes while persons are bounded."""
+CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
+BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
+PERSON = Option("Column of persons (points); enforces the bounds that follow.", "--person")
+CELLS = Option("Kept of a person.", "--cells", type=int, show=True)
+PER_CELL = Option("Records a person.", "--per-cell", type=int, show=True)
+TRUNCATION = Option("", "--truncation", type=("first", "sample"))
 
-TOO_MANY_RECORDS = (
-    "Bounding what a person adds holds all records in memory, and they go beyond the limit; raise "
-    "it (--memory, memory=), or bound persons before and vouch for it (--contribution)."
-)
 
-Floats: TypeAlias = NDArray[np.float64]
-Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
+@dataclass(frozen=True, kw_only=True)
+class Points(Reader):
+    """Records with coordinates: CSV and Parquet; the fields are those of :func:`read_points`."""
+
+    name: ClassVar[str] = "points"
+    kind: ClassVar[str] = "points"
+    flag: ClassVar[str] = "Every row is one person at x, y."
+
+    x: str = field(metadata=asks(reader.X))
+    y: str = field(metadata=asks(reader.Y))
+    crs: str | None = field(default=None, metadata=asks(CRS))
+    allow_ballpark: bool = field(default=False, metadata=asks(BALLPARK))
+    person: str | None = field(default=None, metadata=asks(PERSON))
+    cells: int = field(default=1, metadata=asks(CELLS, needs="person"))
+    per_cell: int = field(default=1, metadata=asks(PER_CELL, needs="person"))
+    truncation: Truncation = field(default="first", metadata=asks(TRUNCATION, needs="person"))
+    secret: NoiseKey | None = None
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
+    where: Mapping[str, str | int] = field(default_factory=dict, metadata=asks(reader.WHERE))
+    outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
+    encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
+    delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
+
+    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+        """Count the records in the files, with what each person adds bounded where it is asked."""
+        import numpy as np
+
+        from geodp.io.read.rows.columns import batches, find_column, open_tables
+        from geodp.io.read.rows.external_sort import Runs
+        from geodp.io.read.rows.locators import locate
+        from geodp.io.read.rows.persons import Persons
+        from geodp.io.read.rows.survey import Survey
+        from geodp.io.read.rows.tally import place
+        from geodp.table.counts import CountTable
+
+        locators = self._locators()
+        names = [name for locator in locators for name in locator.columns]
+        names += [] if self.person is None else [self.person]
+        runs, survey = Runs(self.memory, self.scratch), Survey()
+        persons = None if self.person is None else Persons(self.person, self.memory)
+        for table in open_tables(paths, delimiter=self.delimiter, encoding=self.encoding):
+            chosen = [find_column(table, name, names) for name in names]
+            wanted = {find_column(table, name, names): self.where[name] for name in self.where}
+            for rows, arrays in batches(table, chosen, wanted, survey):
+                index = locate(self.grid, rows, locators, arrays)
+                within, key, inside = place(self.grid, rows, index, self.outside or "error")
+                survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                if persons is None:
+                    runs.add(key)
+                else:
+                    persons.add(within, key, arrays[-1], inside)
+        if persons is not None:
+            return self._bounded(persons, survey)
+        read = survey.reading()
+        return CountTable.of_cells(self.grid, *runs.arrays(), bound=None, reading=read)
+
+    def _locators(self) -> list[Locator]:
+        from geodp.io.read.rows.locators import axis_locators, require_axes
+        from geodp.io.read.rows.projection import point_locator, transformation
+
+        places = self.grid.places
+        if len(places) != 1 or places[0].transform is None:
+            raise UsageError("Points need a grid of one map with a place on the Earth.")
+        move = transformation(places[0], self.crs, self.allow_ballpark)
+        found = [point_locator(places[0], self.x, self.y, move)]
+        found += axis_locators(self.grid, self.columns)
+        require_axes(self.grid, found)
+        return found
+
+    def _bounded(self, persons: Persons, survey: Survey) -> CountTable:
+        from geodp.table.contribution import truncate
+        from geodp.table.counts import CountTable
+
+        kept, counts = truncate(
+            *persons.records(),
+            cells=self.cells,
+            per_cell=self.per_cell,
+            truncation=self.truncation,
+            secret=self.secret,
+        )
+        bound, read = self.cells * self.per_cell, survey.reading()
+        return CountTable.from_keys(
+            self.grid, kept, counts, bound=bound, enforced=True, reading=read
+        )
+
+
+READERS = (Points,)
 
 
 def read_points(
@@ -68,7 +145,8 @@ def read_points(
     records in each; the table then carries the bound that it keeps, ``cells * per_cell``. All
     records are then held in memory, and more than fit into the limit are refused. Without one
     nothing bounds how often a person is counted, and :func:`geodp.publish` asks for a contribution
-    to vouch for.
+    to vouch for. What is not explained here all readers have in common:
+    :class:`geodp.io.read.reader.Reader`, which also says what is raised.
 
     Parameters
     ----------
@@ -78,148 +156,37 @@ def read_points(
     x, y : str
         Columns of longitude and latitude, or of easting and northing.
     crs : str, optional
-        CRS of the records. Default: the grid's.
+        CRS of the records. Default: the grid's. A transformation that is not exact enough is
+        refused.
     person : str, optional
         Column that tells persons apart.
     cells, per_cell, truncation, secret
         See :func:`geodp.table.contribution.truncate`.
     columns : mapping, optional
         For every attribute of the grid the column of its labels.
-    where : mapping, optional
-        Only rows whose columns have these values; text is compared as it is written.
-    outside : {"error", "crop", "drop"}, optional
-        For records outside the domain. Default: "error".
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
         installed: the points of the Tokyo datum then move by some 450 m.
-    delimiter, encoding : str, optional
-        Default: as found in the header; UTF-8 or CP932.
-    memory : int or str, optional
-        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
-        occupied cell) and the reader's buffers come on top. Default: half the machine's.
-    scratch : path, optional
-        Folder for what goes beyond: confidential, in files without names that go when the
-        process ends. Default: the system's folder for temporary files.
-
-    Returns
-    -------
-    CountTable
-
-    Raises
-    ------
-    UsageError
-        A call that cannot be carried out, or a transformation that is not exact enough.
-    InputError
-        Data that must not be used as they are; names file and line.
+    where, outside, delimiter, encoding, memory, scratch
     """
-    policy = outside or "error"
-    one_of("outside", policy, OUTSIDE_RULES)
-    public = Grid.mesh(grid) if isinstance(grid, str) else grid
-    if len(public.places) != 1 or public.places[0].transform is None:
-        raise UsageError("Points need a grid of one map with a place on the Earth.")
-    lattice = public.places[0]
-    move = _transformation(lattice, crs, allow_ballpark)
-    locators = [_point_locator(lattice, x, y, move), *axis_locators(public, columns or {})]
-    require_axes(public, locators)
-    names = [name for locator in locators for name in locator.columns]
-    names += [] if person is None else [person]
-    filters = dict(where or {})
-    runs, survey = Runs(memory, scratch), Survey()
-    limit, held = bytes_of(memory), 0
-    people: list[pa.Array] = []
-    keys: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
-    for table in open_tables(paths, delimiter=delimiter, encoding=encoding):
-        chosen = [find_column(table, name, names) for name in names]
-        wanted = {find_column(table, name, names): filters[name] for name in filters}
-        for rows, arrays in batches(table, chosen, wanted, survey):
-            index = locate(public, rows, locators, arrays)
-            rows_inside, key, inside = place(public, rows, index, policy)
-            survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
-            if person is None:
-                runs.add(key)
-                continue
-            keys.append(key)
-            people.append(_people(rows_inside, person, arrays[-1], inside))
-            held += people[-1].nbytes + HELD * key.size
-            if held > limit:
-                raise InputError(TOO_MANY_RECORDS, file=table.name)
-    if person is None:
-        read = survey.reading()
-        return CountTable.of_cells(public, *runs.arrays(), bound=None, reading=read)
-    kept, counts = truncate(
-        _numbered(people),
-        np.concatenate(keys),
+    from geodp.grid.grid import Grid
+
+    return Points(
+        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        x=x,
+        y=y,
+        crs=crs,
+        person=person,
         cells=cells,
         per_cell=per_cell,
         truncation=truncation,
         secret=secret,
-    )
-    bound, read = cells * per_cell, survey.reading()
-    return CountTable.from_keys(public, kept, counts, bound=bound, enforced=True, reading=read)
-
-
-def _people(rows: Rows, column: str, array: pa.Array, inside: NDArray[np.bool_] | None) -> pa.Array:
-    """The persons of the rows inside the domain, as text; InputError where one is missing."""
-    if pa.types.is_floating(array.type):
-        raise rows.error(0, f"Column {column}: persons are told apart by text or whole numbers.")
-    text = pc.utf8_trim_whitespace(array.cast(pa.string()))
-    text = text if inside is None else text.filter(pa.array(inside))
-    missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
-    if missing.any():
-        raise rows.error(int(missing.argmax()), f"Column {column}: the person is missing.")
-    return text
-
-
-def _numbered(people: Sequence[pa.Array]) -> NDArray[np.int64]:
-    """Persons as numbers, in the order of their first records."""
-    if not people:
-        return np.empty(0, np.int64)
-    encoded = pa.chunked_array(people).combine_chunks().dictionary_encode()
-    numbers: NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
-    return numbers
-
-
-def _point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locator:
-    def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        point = fields.coordinates(xs), fields.coordinates(ys)
-        return lattice.locate(*(point if move is None else move(*point)))
-
-    return Locator((x, y), (0, 1), read)
-
-
-def _transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:
-    """From the records' CRS to the lattice's; None where they are the same."""
-    if crs is None:
-        return None
-    if lattice.crs is None:
-        raise UsageError("The grid has no CRS to transform to; give the grid one.")
-    try:
-        given, wanted = CRS.from_user_input(crs), CRS.from_user_input(lattice.crs)
-    except CRSError:
-        given = None
-    if given is None:
-        raise UsageError("The CRS is unknown; name one such as EPSG:4326.")
-    if given.equals(wanted, ignore_axis_order=True):
-        return None
-    # The area is the public grid's, not the records'.
-    degrees = Transformer.from_crs(wanted, wanted.geodetic_crs, always_xy=True)
-    area = AreaOfInterest(*degrees.transform_bounds(*lattice.bounds))
-    with warnings.catch_warnings():  # said by the error below
-        warnings.simplefilter("ignore")
-        group = TransformerGroup(given, wanted, always_xy=True, area_of_interest=area)
-    if not group.transformers:
-        raise UsageError("There is no transformation between the two CRSs.")
-    best = group.transformers[0]
-    if not allow_ballpark and (not group.best_available or "Ballpark" in best.description):
-        raise UsageError(
-            f"The exact transformation from {crs} to {lattice.crs} is not installed, and another "
-            "may move points by hundreds of metres. Install PROJ's grid for it, transform the "
-            "records before, or accept the error "
-            "(--allow-ballpark, allow_ballpark=True)."
-        )
-
-    def move(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-        # A point that PROJ cannot transform becomes infinite, which locate refuses.
-        return best.transform(x, y)
-
-    return move
+        columns=columns or {},
+        where=where or {},
+        outside=outside,
+        allow_ballpark=allow_ballpark,
+        delimiter=delimiter,
+        encoding=encoding,
+        memory=memory,
+        scratch=scratch,
+    ).read(paths)

@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from rasterio.windows import Window
+from geodp.errors import UsageError
+from geodp.io.read.reader import MISSING, OUTSIDE, Call, Claim, Option, Reader, asks
 
-from geodp.errors import CodeError, InputError, UsageError, printable
-from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
-from geodp.io.crs import same_crs
-from geodp.io.opening import open_raster
-from geodp.io.read.columns import Rows
-from geodp.io.read.sources import FilePath, guard, kind_of
-from geodp.io.read.tally import Outside, Tally
-from geodp.table.counts import CountTable
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.tally import Outside
+    from geodp.table.counts import CountTable
 
-ALIGNED = 1e-3
-"""How far, in cells, the corners of a raster may lie from those of the grid's cells."""
+BAND = Option("Of a raster with several, counted from 1.", "--band", type=int)
+UNIT = Option("Raster value of one person.", "--raster-unit", type=float)
 
-WHOLE = 1e-4
-"""How far a value divided by the unit may be from a whole number, besides its own rounding."""
 
-NO_RASTER = "The file is no raster that is read (GeoTIFF), or it is truncated or damaged."
+def _numbers(given: Sequence[str]) -> list[float]:
+    try:
+        return [float(text) for text in given]
+    except ValueError:
+        raise UsageError("--missing of a raster is a number.") from None
 
-WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
-DECISIVE = (b"<NoDataValue", b"<GeoTransform", b"<SRS")
-"""Files beside a raster, and what in GDAL's own says more than statistics."""
 
-PIXELS = 1 << 22
-"""Pixels that are in memory at once."""
+@dataclass(frozen=True, kw_only=True)
+class Raster(Reader):
+    """A raster of counts; the fields are those of :func:`read_raster`."""
+
+    name: ClassVar[str] = "raster"
+    kind: ClassVar[str] = "a raster"
+
+    band: int | None = field(default=None, metadata=asks(BAND))
+    unit: float = field(default=1.0, metadata=asks(UNIT))
+    missing: Sequence[float] = field(default=(), metadata=asks(MISSING, convert=_numbers))
+    outside: Outside | None = field(default=None, metadata=asks(OUTSIDE))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isfinite(self.unit) and self.unit > 0):
+            raise UsageError("The unit is a finite number above 0.")
+
+    @classmethod
+    def claim(cls, call: Call) -> Claim:
+        """GeoTIFF is told by its ending."""
+        return Claim.FILES if call.ends_in(".tif", ".tiff") else Claim.NONE
+
+    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+        """Read the pixels of the one raster."""
+        import numpy as np
+
+        from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.pixels import aligned_parts, counts_of
+        from geodp.io.read.rows.sources import listed
+        from geodp.io.read.rows.tally import Tally
+
+        (path, *others) = listed(paths)
+        if others:
+            raise UsageError("Give one raster at a time.")
+        if len(self.grid.shape) != 2 or len(self.grid.places) != 1:
+            raise UsageError("A raster needs a grid of one map without attributes.")
+        tally = Tally(
+            self.grid, self.outside or "error", "error", memory=self.memory, scratch=self.scratch
+        )
+        for part in aligned_parts(path, self.grid.places[0], self.band):
+            values, valid = part.values, part.valid
+            for value in self.missing:
+                valid &= values != value
+            pixels = int(np.count_nonzero(valid))
+            tally.survey.take(part.lines.name, pixels, {}, pixels)
+            row, col = np.nonzero(valid & (values != 0))
+            rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
+            with rows.named():
+                count = counts_of(values[row, col], self.unit)
+            tally.add(rows, np.stack([part.rows[row], part.cols[col]]), count)
+        return tally.table()
+
+
+READERS = (Raster,)
 
 
 def read_raster(
@@ -55,231 +97,31 @@ def read_raster(
     """Read a raster of counts.
 
     Its cells must be the grid's: same CRS, same size, shifted by whole cells. Nodata and NaN
-    are nobody. An error's row is the raster's line, counted from 1.
+    are nobody. An error's row is the raster's line, counted from 1. What is not explained here all
+    readers have in common: :class:`geodp.io.read.reader.Reader`, which also says what is raised.
 
     Parameters
     ----------
     path : path
     grid : Grid, optional
-        Public, one map without attributes. Default: ``grid_like(path)``, which makes the
-        raster's header public.
+        Public, one map without attributes. Default: ``grid_like(path)`` of
+        :mod:`geodp.io.read.rows.pixels`, which makes the raster's header public.
     unit : float
         What one person counts as; values divided by it must be whole within 1e-4.
     band : int, optional
         Counted from 1; needed where there are several.
     missing : sequence of float, optional
         Values that mean nobody besides nodata, such as -200.
-    outside : {"error", "drop"}
-        For people outside the domain.
-    memory : int or str, optional
-        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
-        occupied cell) and the reader's buffers come on top. Default: half the machine's.
-    scratch : path, optional
-        Folder for what goes beyond: confidential, in files without names that go when the
-        process ends. Default: the system's folder for temporary files.
-
-    Returns
-    -------
-    CountTable
-
-    Raises
-    ------
-    UsageError
-        A call that cannot be carried out.
-    InputError
-        A raster that is not aligned, or values that are no counts.
+    outside, memory, scratch
     """
-    if not (np.isfinite(unit) and unit > 0):
-        raise UsageError("The unit is a finite number above 0.")
-    public = grid_like(path) if grid is None else grid
-    if len(public.shape) != 2 or len(public.places) != 1:
-        raise UsageError("A raster needs a grid of one map without attributes.")
-    tally = Tally(public, outside, "error", memory=memory, scratch=scratch)
-    for part in aligned_parts(path, public.places[0], band):
-        values, valid = part.values, part.valid
-        for value in missing:
-            valid &= values != value
-        pixels = int(np.count_nonzero(valid))
-        tally.survey.take(part.lines.name, pixels, {}, pixels)
-        row, col = np.nonzero(valid & (values != 0))
-        rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
-        with rows.named():
-            count = _whole(values[row, col], unit)
-        tally.add(rows, np.stack([part.rows[row], part.cols[col]]), count)
-    return tally.table()
+    from geodp.io.read.rows.pixels import grid_like
 
-
-def grid_like(path: FilePath) -> Grid:
-    """The grid of a raster's cells: ``Grid.regular`` from its shape, CRS and transform.
-
-    Nothing but the header is read. The header is public from then on: take it from a raster
-    whose extent was not chosen by looking at where people are.
-    """
-    with opened(path) as raster:
-        crs = raster.crs
-        name = None if crs is None else crs.to_string()
-        return Grid.regular(raster.shape, crs=name, transform=raster.transform)
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Where the pixels of a raster stand, as a table without columns."""
-
-    name: str
-    width: int
-
-    columns: tuple[str, ...] = ()
-
-    def arrays(self, chosen: Sequence[int]) -> Iterator[list[Any]]:
-        """A raster has no columns."""
-        return iter(())
-
-    def line(self, record: int) -> int:
-        """Line, counted from 1, of a pixel counted from 0."""
-        return record // self.width + 1
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some lines of a raster on a lattice.
-
-    Attributes
-    ----------
-    lines : Lines
-        Of the whole raster.
-    first : int
-        Pixels before.
-    rows, cols : int64[n], int64[m]
-        The lattice's indices of lines and columns, possibly outside.
-    values : ndarray[n, m]
-    valid : bool[n, m]
-        Neither nodata nor NaN.
-    """
-
-    lines: Lines
-    first: int
-    rows: NDArray[np.int64]
-    cols: NDArray[np.int64]
-    values: NDArray[Any]
-    valid: NDArray[np.bool_]
-
-
-def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> Iterator[Part]:
-    """A raster's lines on the lattice whose cells are its own, some at a time.
-
-    Raises InputError for a raster that is not aligned, is damaged or has several bands of
-    which none was chosen.
-    """
-    with opened(path) as raster:
-        name = os.fspath(path)
-        if band is None and raster.count != 1:
-            raise InputError(
-                f"The raster has {raster.count} bands; choose one (--band, band=).", file=name
-            )
-        if band is not None and not 1 <= band <= raster.count:
-            raise InputError(f"The raster has the bands 1 to {raster.count}.", file=name)
-        if np.dtype(raster.dtypes[(band or 1) - 1]).kind not in "iuf":
-            raise InputError("The raster's values must be real numbers.", file=name)
-        rows, cols = _align(raster, lattice, name)
-        lines = Lines(name, raster.width)
-        step = max(1, PIXELS // raster.width)
-        for line in range(0, raster.height, step):
-            height = min(step, raster.height - line)
-            window = Window(0, line, raster.width, height)
-            read = guard(
-                name, partial(raster.read, band or 1, window=window, masked=True), NO_RASTER
-            )
-            values, valid = read.data, ~np.ma.getmaskarray(read)
-            if values.dtype.kind == "f":
-                valid &= ~np.isnan(values)
-            yield Part(lines, line * raster.width, rows[line : line + height], cols, values, valid)
-
-
-@contextmanager
-def opened(path: FilePath) -> Iterator[Any]:
-    """A raster file open in GDAL; InputError for what is none."""
-    name = os.fspath(path)
-    kind_of(path)  # refuses what is not there
-    _require_alone(Path(path), name)
-    with contextlib.ExitStack() as held:
-        yield guard(name, lambda: held.enter_context(open_raster(path)), NO_RASTER)
-
-
-def _require_alone(path: Path, name: str) -> None:
-    """InputError for a file beside a raster that would change what its pixels mean."""
-    beside = [path.with_name(path.name + ending) for ending in (".msk", ".aux.xml")]
-    beside += [path.with_suffix(ending) for ending in WORLD_FILES]
-    for other in (file for file in beside if file.is_file()):
-        if other.suffix == ".xml":  # of statistics alone, QGIS leaves one at every look
-            said = guard(name, other.read_bytes)
-            if not any(word in said for word in DECISIVE):
-                continue
-        raise InputError(
-            f"What stands beside a raster is not read, and {printable(other.name)} would change "
-            "it; write it into the raster (gdal_translate), or move it away.",
-            file=name,
-        )
-
-
-def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The lattice's indices of the raster's lines and columns."""
-    if lattice.transform is None:
-        raise UsageError("A raster needs a grid with a transform.")
-    if not same_crs(raster.crs.to_wkt() if raster.crs else None, lattice.crs):
-        raise InputError(
-            f"The raster must have the grid's CRS ({lattice.crs}); warping would make counts "
-            "of fractions, so choose a grid in the raster's CRS.",
-            file=name,
-        )
-    a, b, c, d, e, f = tuple(raster.transform)[:6]
-    wide, _, west, _, tall, base = lattice.transform
-    edges: list[tuple[int, int] | None] = []
-    for size, step, first, cell, origin in (
-        (raster.height, e, f, tall, base),
-        (raster.width, a, c, wide, west),
-    ):
-        start, end = (first - origin) / cell, (first + size * step - origin) / cell
-        whole = round(start), round(end)
-        if max(abs(start - whole[0]), abs(end - whole[1])) > ALIGNED:
-            edges.append(None)
-        else:
-            edges.append(whole if abs(whole[1] - whole[0]) == size else None)
-    rows, cols = edges
-    if b or d or rows is None or cols is None:
-        raise InputError(
-            "The raster's cells must be the grid's: same size, no rotation, shifted by whole "
-            "cells; counts are not resampled.",
-            file=name,
-        )
-    return _run(*rows), _run(*cols)
-
-
-def _run(start: int, end: int) -> NDArray[np.int64]:
-    """Indices of the cells between two edges, from the first to the second."""
-    return np.arange(start, end) if start < end else np.arange(start - 1, end - 1, -1)
-
-
-def _whole(values: NDArray[Any], unit: float) -> NDArray[np.int64]:
-    """Values that are not 0 as counts; CodeError at the first that is none."""
-    people = values.astype(np.float64) / unit
-    nearest = np.rint(people)
-    rounding = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
-    allowed = np.minimum(WHOLE + rounding * np.abs(nearest), 0.1)
-    with np.errstate(invalid="ignore"):
-        rules = (
-            (np.isfinite(people), "a value must be finite; nodata or NaN mean nobody."),
-            (
-                people >= 0,
-                "a value is negative; if it means nobody, name it as missing "
-                "(--missing, missing=).",
-            ),
-            (
-                np.abs(people - nearest) <= allowed,
-                "a value is no whole number of units (--raster-unit, unit=).",
-            ),
-            (people < 2**53, "a value is above 2**53; check the unit."),
-        )
-    for good, rule in rules:
-        if not good.all():
-            raise CodeError(int(good.argmin()), rule)
-    return nearest.astype(np.int64)
+    return Raster(
+        grid=grid_like(path) if grid is None else grid,
+        unit=unit,
+        band=band,
+        missing=missing,
+        outside=outside,
+        memory=memory,
+        scratch=scratch,
+    ).read(path)

@@ -28,7 +28,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
-from geodp.io.read.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_regions
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import regions_file

@@ -11,8 +11,8 @@ import numpy as np
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.columns import batches, find_column, open_tables
-from geodp.io.read.sources import FilePath, listed
+from geodp.io.read.rows.columns import batches, find_column, open_tables
+from geodp.io.read.rows.sources import FilePath, listed
 from geodp.io.read.table import read_table
 from geodp.table.counts import UNSTATED, CountTable
 

@@ -59,14 +59,14 @@ def after(home, name, when=lambda *_: True):
 
 def swallowed(number):
     """The signal comes where a library drops every exception."""
-    whole = table.read_table
+    whole = table.Table.read
 
     def reads(*given, **options):
         with suppress(BaseException):
             os.kill(os.getpid(), number)
         return whole(*given, **options)
 
-    table.read_table = reads
+    table.Table.read = reads
 
 
 def to_its_place(_, destination):

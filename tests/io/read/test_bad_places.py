@@ -9,10 +9,11 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.mask import read_mask
 from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
-from geodp.io.read.raster import grid_like, read_raster
+from geodp.io.read.public.mask import read_mask
+from geodp.io.read.raster import read_raster
+from geodp.io.read.rows.pixels import grid_like
 from tests.io.files import (
     GOOD,
     HEAD,
@@ -167,7 +168,7 @@ def test_refused(case: Case, tmp_path: Path) -> None:
             y="y",
             crs="EPSG:1",
         ),
-        lambda path: read_raster(path, unit=0),
+        lambda path: read_raster(path, unit=0, grid=METRES),
         lambda path: read_raster(tiff(RASTER)(path.parent), grid=Grid.regular((4, 4))),
         lambda path: read_raster(path, grid=Grid.mesh("jis:half").pairs()),
         lambda path: read_mask(path, Grid.mesh("jis:half").pairs(), source="x"),

@@ -14,7 +14,7 @@ from geodp import cli
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.hierarchy import Regions
 from geodp.io import opening
-from geodp.io.read import fields, sources
+from geodp.io.read.rows import fields, sources
 from geodp.io.read.table import read_table
 from geodp.io.verify import readback, verify
 from tests.io.files import chain

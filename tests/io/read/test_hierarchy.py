@@ -10,11 +10,12 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.publish import publish
-from geodp.cli.inputs import grid_of, require_known
+from geodp.cli.inputs import grid_of
+from geodp.cli.readers import require_known
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
-from geodp.io.read.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_regions
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.hierarchy import regions_file, write_regions

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from geodp.io.read.inspect import inspect
+from geodp.io.read.rows.inspect import inspect
 from tests.io.read.test_readers import BODY, COLUMNS, LABELS, official
 
 

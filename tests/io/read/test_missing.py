@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from geodp import Grid
 from geodp.cli.commands.publish import publish
 from geodp.errors import CodeError
-from geodp.io.read import fields
 from geodp.io.read.raster import read_raster
+from geodp.io.read.rows import fields
 from geodp.io.read.table import read_table
 from tests.io.files import tiff
 

@@ -12,7 +12,8 @@ from rasterio.transform import Affine
 
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
-from geodp.io.read.raster import grid_like, read_raster
+from geodp.io.read.raster import read_raster
+from geodp.io.read.rows.pixels import grid_like
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
 
@@ -58,7 +59,7 @@ def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
 
 
 def test_points_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodp.io.read.external_sort.PENDING", 1000)
+    monkeypatch.setattr("geodp.io.read.rows.external_sort.PENDING", 1000)
     n = 300_000
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"x": np.arange(n) % 7 + 0.5, "y": np.zeros(n) + 0.5}), path)
@@ -96,7 +97,7 @@ def test_rasters(dtype: str, tmp_path: Path) -> None:
 
 
 def test_a_raster_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodp.io.read.raster.PIXELS", 100)
+    monkeypatch.setattr("geodp.io.read.rows.pixels.PIXELS", 100)
     values = np.arange(600).reshape(30, 20).astype(np.int32)
     path = tmp_path / "r.tif"
     with rasterio.open(

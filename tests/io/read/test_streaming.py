@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from geodp.cli import geodp
 from geodp.errors import CodeError, InputError, OutputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read import external_sort as module
-from geodp.io.read.external_sort import Runs
 from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
-from geodp.io.read.scratch import Spill, bytes_of
+from geodp.io.read.rows import external_sort as module
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.scratch import Spill, bytes_of
 from geodp.io.read.table import read_table
 from geodp.kernels import coo
 
@@ -251,7 +251,7 @@ def test_persons_beyond_the_limit_are_refused(tmp_path):
 def test_a_killed_process_leaves_no_file(tmp_path):
     code = f"""
 import os, signal, numpy as np
-from geodp.io.read.external_sort import Runs
+from geodp.io.read.rows.external_sort import Runs
 runs = Runs("1MiB", {str(tmp_path)!r})
 rng = np.random.default_rng(0)
 while runs.spilled < 2_000_000:

@@ -22,9 +22,10 @@ import geodp
 from geodp import cli
 from geodp.errors import InputError, VerificationError
 from geodp.io.opening import MOST_DEPTH, open_parquet, open_raster, parse_json
-from geodp.io.read.mask import read_mask
-from geodp.io.read.polygons import read_polygons
-from geodp.io.read.raster import grid_like, read_raster
+from geodp.io.read.public.mask import read_mask
+from geodp.io.read.public.polygons import read_polygons
+from geodp.io.read.raster import read_raster
+from geodp.io.read.rows.pixels import grid_like
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write.tiles import Look, Tiling, write_vrt

@@ -13,7 +13,7 @@ import pytest
 
 import geodp
 from geodp.io.folder.publication import sha256
-from geodp.io.read.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_regions
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table
 from tests.io.verify.test_golden_releases import RELEASES, name_of

@@ -13,8 +13,8 @@ import pyogrio
 import pytest
 
 from geodp.grid.hierarchy import Regions
-from geodp.io.read.hierarchy import read_regions
-from geodp.io.read.mask import read_mask
+from geodp.io.read.public.hierarchy import read_regions
+from geodp.io.read.public.mask import read_mask
 from geodp.io.read.table import read_table
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table, verify

@@ -19,7 +19,7 @@ import pyarrow.csv
 
 from geodp import progress
 from geodp.errors import InputError
-from geodp.io.read.sources import DAMAGES, Source, guard
+from geodp.io.read.rows.sources import DAMAGES, Source, guard
 
 HEAD = 1 << 18
 """Bytes in which the header of a text must end."""

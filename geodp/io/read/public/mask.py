@@ -15,9 +15,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
 from geodp.io.opening import parse_json
-from geodp.io.read.delimited import BINARY
-from geodp.io.read.raster import aligned_parts
-from geodp.io.read.sources import FilePath, guard, kind_of
+from geodp.io.read.rows.delimited import BINARY
+from geodp.io.read.rows.pixels import aligned_parts
+from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 
 def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:

@@ -15,7 +15,7 @@ import numpy as np
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.opening import parse_json
-from geodp.io.read.sources import FilePath, guard, kind_of
+from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
 """Fields that name polygons, the first that is there."""

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from geodp import progress
 from geodp.errors import InputError
 from geodp.io.opening import open_parquet
-from geodp.io.read.sources import Source, guard
+from geodp.io.read.rows.sources import Source, guard
 
 BUFFER = 1 << 20
 """Bytes of a column of Parquet that are read at once."""

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system, infer_jis_level
-from geodp.io.read import fields
-from geodp.io.read.columns import Table, open_tables
-from geodp.io.read.delimited import TextTable, is_name
-from geodp.io.read.parquet import ParquetTable
-from geodp.io.read.raster import opened
-from geodp.io.read.sources import FilePath, kind_of
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.columns import Table, open_tables
+from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.pixels import opened
+from geodp.io.read.rows.sources import FilePath, kind_of
 
 KEYS = ("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "CODE")
 """Beginnings of the names of columns that hold codes."""

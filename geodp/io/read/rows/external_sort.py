@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
-from geodp.io.read.scratch import Columns, Spill, bytes_of, require_scratch
-from geodp.io.read.sources import FilePath
+from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
+from geodp.io.read.rows.sources import FilePath
 from geodp.kernels import coo, radix
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, exact_sum
 
@@ -33,9 +33,9 @@ class Runs:
     Parameters
     ----------
     memory : int, str or None
-        See :func:`geodp.io.read.scratch.bytes_of`.
+        See :func:`geodp.io.read.rows.scratch.bytes_of`.
     scratch : path or None
-        Folder of the files; see :class:`geodp.io.read.scratch.Spill`.
+        Folder of the files; see :class:`geodp.io.read.rows.scratch.Spill`.
     recorded : bool
         Whether keys come with the numbers of their records, so that ``again`` can tell the
         first record that repeats a key.

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.io.read.delimited import TextTable, is_name
-from geodp.io.read.parquet import ParquetTable
-from geodp.io.read.sources import FilePath, listed, sources
-from geodp.io.read.survey import Survey
+from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.sources import FilePath, listed, sources
+from geodp.io.read.rows.survey import Survey
 
 MOST_NAMES = 20
 """Names of columns that an error lists."""
@@ -89,7 +89,7 @@ def open_tables(
     encoding: str | None = None,
     labelled: bool = False,
 ) -> Iterator[Table]:
-    """The tables inside files; see :func:`geodp.io.read.sources.sources`.
+    """The tables inside files; see :func:`geodp.io.read.rows.sources.sources`.
 
     Parameters
     ----------

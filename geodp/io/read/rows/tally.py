@@ -8,19 +8,18 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError
 from geodp.grid.grid import OUTSIDE, Grid
-from geodp.io.read.columns import Rows, Table
-from geodp.io.read.external_sort import Runs
-from geodp.io.read.scratch import LEAST_MEMORY, bytes_of
-from geodp.io.read.sources import FilePath
-from geodp.io.read.survey import Survey
+from geodp.io.read.rows.columns import Rows, Table
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
+from geodp.io.read.rows.sources import FilePath
+from geodp.io.read.rows.survey import Survey
 from geodp.table.counts import UNSTATED, CountTable
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
 """What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
 extent and refuses it inside, where only a mask can exclude it."""
-OUTSIDE_RULES = ("error", "crop", "drop")
 
 Duplicates: TypeAlias = Literal["error", "sum"]
 
@@ -38,7 +37,7 @@ class Tally:
     within : bool
         Whether "sum" also holds for a cell that is twice in one file.
     memory, scratch
-        See :class:`geodp.io.read.external_sort.Runs`.
+        See :class:`geodp.io.read.rows.external_sort.Runs`.
 
     Attributes
     ----------
@@ -56,8 +55,6 @@ class Tally:
         memory: int | str | None = None,
         scratch: FilePath | None = None,
     ) -> None:
-        one_of("outside", outside, OUTSIDE_RULES)
-        one_of("duplicates", duplicates, ("error", "sum"))
         self.grid = grid
         self.survey = Survey()
         self._outside = outside
@@ -154,9 +151,3 @@ def place(
         if refused.any():
             raise rows.error(int(refused.argmax()), OUTSIDE)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
-
-
-def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Raise UsageError for a choice that is not allowed."""
-    if value not in allowed:
-        raise UsageError(f"{name} is one of {', '.join(allowed)}.")

@@ -1,0 +1,242 @@
+"""A reader: how one kind of input becomes a table, as a frozen value whose fields are its options.
+
+Nothing heavy is imported here or at the top of a reader's file: the command line makes its options
+from the fields, and its help is quick.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.io.read.rows.sources import FilePath
+    from geodp.table.counts import CountTable
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line asks for a field of a reader; it stands in the field's metadata.
+
+    A field without a default is required, and the option has the default of its field.
+
+    Attributes
+    ----------
+    help : str
+        A sentence.
+    flag : str
+        On the command line, such as ``"--points-crs"``. Readers that share an option share this
+        value.
+    type : type or tuple of str
+        str, int, float, Path; bool for a flag; a tuple lists the words that are allowed.
+    many, pairs : bool
+        Whether it may be repeated: the field takes a sequence of what was given, or, if every
+        one reads NAME=VALUE, a mapping.
+    show : bool
+        Whether help shows the default.
+    """
+
+    help: str
+    flag: str
+    type: type | tuple[str, ...] = str
+    many: bool = False
+    pairs: bool = False
+    show: bool = False
+
+    @property
+    def name(self) -> str:
+        """Under which a call has its value: ``points_crs`` of ``--points-crs``."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A field of a reader that the command line asks for.
+
+    Attributes
+    ----------
+    field : str
+    option : Option
+    required : bool
+    default : Any
+        Of the field; None where it has none.
+    needs : str or None
+        Name of the option without which this one would change nothing.
+    convert : callable
+        From what was given to what the field takes; raises UsageError.
+    """
+
+    field: str
+    option: Option
+    required: bool
+    default: Any
+    needs: str | None
+    convert: Callable[[Any], Any]
+
+
+def asks(
+    option: Option,
+    *,
+    needs: str | None = None,
+    convert: Callable[[Any], Any] = lambda given: given,
+) -> Mapping[str, Any]:
+    """Metadata of a field that the command line asks for; see :class:`Asked`."""
+    return {"option": option, "needs": needs, "convert": convert}
+
+
+MEMORY = Option(
+    "Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. The table (16 "
+    "bytes an occupied cell) comes on top.  [default: half the machine's]",
+    "--memory",
+)
+SCRATCH = Option(
+    "Folder for that, on a disk where confidential data may lie; its files have no names and go "
+    "with the process.  [default: the system's]",
+    "--scratch",
+    type=Path,
+)
+VALUE = Option("Label or name of the count's column; repeatable.", "--value", many=True)
+X = Option("Column of x or longitude (tables, points).", "--x")
+Y = Option("Column of y or latitude (tables, points).", "--y")
+COLUMNS = Option("AXIS=COLUMN; repeatable.", "--column", pairs=True)
+WHERE = Option("COLUMN=VALUE that rows must have; repeatable.", "--where", pairs=True)
+MISSING = Option(
+    "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
+    "--missing",
+    many=True,
+)
+DUPLICATES = Option(
+    "Of a cell that is there several times; sum needs a --contribution.",
+    "--duplicates",
+    type=("error", "sum"),
+    show=True,
+)
+OUTSIDE = Option(
+    "Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
+    "--outside",
+    type=("error", "crop", "drop"),
+)
+ENCODING = Option("Of texts (tables, points), such as cp1252; default: found.", "--encoding")
+DELIMITER = Option("Of texts (tables, points), one character; default: found.", "--delimiter")
+"""Options that several readers share."""
+
+
+class Claim(IntEnum):
+    """How surely a call is meant for a reader; the surest one reads."""
+
+    NONE = 0
+    ANY = 1
+    GRID = 2
+    """The files on such a grid usually are."""
+    COLUMNS = 3
+    """Options name columns that it reads."""
+    FILES = 4
+    """The files' names end as its files do."""
+    ASKED = 5
+    """Its flag is given."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a call says of its inputs, without a look at the data.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+    grid : str
+        As written: ``"jis:half"``.
+    given : mapping
+        Values of options by their names, defaults among them.
+    """
+
+    paths: tuple[Path, ...]
+    grid: str
+    given: Mapping[str, Any]
+
+    def ends_in(self, *endings: str) -> bool:
+        """Whether the name of any file ends so, in letters of either case."""
+        return any(path.suffix.lower() in endings for path in self.paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader(ABC):
+    """One kind of input, one file of :mod:`geodp.io.read` (or of somebody else's package).
+
+    What all have in common. A reader whose `grid` and other fields cannot be used raises
+    UsageError when it is made or when it reads; data that must not be used as they are raise
+    InputError, which names file and line.
+
+    Attributes
+    ----------
+    name : str
+        Of the class: in ``READERS``, and of the flag that asks for it, if it has one.
+    kind : str
+        Of the class: what it reads, as messages say it: ``"a table"``.
+    flag : str
+        Of the class: help of the flag ``--NAME`` that asks for it; empty where none does.
+    grid : Grid
+        Public: it never depends on the rows.
+    memory : int or str, optional
+        Limit for rows that wait, in bytes or such as "4GiB"; the table itself (16 bytes an
+        occupied cell) and the reader's buffers come on top. Default: half the machine's.
+    scratch : path, optional
+        Folder for what goes beyond: confidential, in files without names that go when the
+        process ends. Default: the system's folder for temporary files.
+
+    Several readers have, with the same meaning:
+
+    columns : mapping
+        For axes of ``grid.axis_names``: columns of indices, of an attribute's labels.
+    where : mapping
+        Only rows whose columns have these values; text is compared as it is written.
+    duplicates : {"error", "sum"}
+        For a cell that is there several times. With "sum" the table has no bound: what adds up
+        may be other dates, and a person in each of them.
+    outside : {"error", "crop", "drop"}, optional
+        For rows outside the domain: "crop" drops those outside the grid's extent, but refuses
+        those that a mask excludes. Default: "error".
+    delimiter, encoding : str, optional
+        Of texts. Default: as found in the header; UTF-8 or CP932.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    flag: ClassVar[str] = ""
+
+    grid: Grid
+    memory: int | str | None = field(default=None, metadata=asks(MEMORY))
+    scratch: FilePath | None = field(default=None, metadata=asks(SCRATCH))
+
+    def __post_init__(self) -> None:
+        for asked in self.asked():
+            allowed, value = asked.option.type, getattr(self, asked.field)
+            optional = value is None and not asked.required
+            if isinstance(allowed, tuple) and not optional and value not in allowed:
+                raise UsageError(f"{asked.field} is one of {', '.join(allowed)}.")
+
+    @classmethod
+    def asked(cls) -> Iterator[Asked]:
+        """The fields that the command line asks for, in their order."""
+        missing = dataclasses.MISSING
+        for one in dataclasses.fields(cls):
+            if "option" in one.metadata:
+                required = one.default is missing and one.default_factory is missing
+                default = None if one.default is missing else one.default
+                yield Asked(one.name, required=required, default=default, **one.metadata)
+
+    @classmethod
+    def claim(cls, call: Call) -> Claim:
+        """How surely a call is meant for it; where nothing else is said, if its flag is given."""
+        return Claim.ASKED if cls.flag and call.given.get(cls.name) else Claim.NONE
+
+    @abstractmethod
+    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+        """The confidential table of files on the grid."""

@@ -1,0 +1,152 @@
+"""Columns that say where a row is: by code, by coordinates, by index, by label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.columns import Rows
+
+ON_LATTICE = 1e-3
+"""How far, in cells, a coordinate may lie from the centre or corner that it states."""
+
+
+@dataclass(frozen=True)
+class Locator:
+    """How columns become axes of the grid.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    axes : tuple of int
+    read : callable
+        From the columns' arrays to an index for every axis, int64[n] each.
+    """
+
+    columns: tuple[str, ...]
+    axes: tuple[int, ...]
+    read: Callable[..., Sequence[NDArray[np.int64]]]
+
+
+def locate(
+    grid: Grid, rows: Rows, locators: Sequence[Locator], arrays: Sequence[pa.Array]
+) -> NDArray[np.int64]:
+    """Cell indices int64[d, n] of a batch, from the locators' columns in their order."""
+    index = np.empty((len(grid.shape), len(arrays[0])), np.int64)
+    remaining = iter(arrays)
+    for locator in locators:
+        with rows.named(" and ".join(locator.columns)):
+            found = locator.read(*(next(remaining) for _ in locator.columns))
+        for axis, values in zip(locator.axes, found, strict=True):
+            index[axis] = values
+    return index
+
+
+def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
+    """Locators of single axes by name: attributes by label, all others by index."""
+    found = []
+    first = len(grid.shape) - len(grid.attributes)
+    for name, column in columns.items():
+        if name not in grid.axis_names:
+            raise UsageError(f"The grid's axes are {', '.join(grid.axis_names)}.")
+        axis = grid.axis_names.index(name)
+        if axis < first:
+            found.append(Locator((column,), (axis,), _read_index))
+        else:
+            found.append(Locator((column,), (axis,), _label_reader(grid, axis - first)))
+    return found
+
+
+def require_axes(grid: Grid, locators: Sequence[Locator]) -> None:
+    """Raise UsageError unless every axis is located once."""
+    axes = [axis for locator in locators for axis in locator.axes]
+    for axis, name in enumerate(grid.axis_names):
+        if axes.count(axis) != 1:
+            raise UsageError(
+                f"The axis {name} must be located by exactly one of code, x and y, and columns "
+                "(--code, --x and --y, --column)."
+            )
+
+
+def cell_locators(
+    grid: Grid,
+    code: str | None,
+    point: tuple[str | None, str | None],
+    anchor: str,
+    columns: Mapping[str, str],
+) -> list[Locator]:
+    """Locators of all axes of a table's rows: of a code, of x and y, of columns of axes.
+
+    Raises UsageError for columns that do not locate every axis once.
+    """
+    found, (x, y), columns = [], point, dict(columns)
+    if code is not None:
+        found.append(_code_locator(grid, code, 0))
+    if x is not None or y is not None:
+        if x is None or y is None or len(grid.places) != 1:
+            raise UsageError("x and y go together, with a grid of one map.")
+        if anchor == "index":
+            found += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
+        else:
+            found.append(_coordinate_locator(grid.places[0], x, y, anchor))
+    for number, name in enumerate(("origin", "destination")):
+        if name in columns and len(grid.places) == 2:
+            found.append(_code_locator(grid, columns.pop(name), number))
+    found += axis_locators(grid, columns)
+    require_axes(grid, found)
+    return found
+
+
+def _code_locator(grid: Grid, column: str, place: int) -> Locator:
+    if place >= len(grid.places) or grid.places[place].system is None:
+        raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
+    lattice = grid.places[place]
+    return Locator(
+        (column,),
+        (2 * place, 2 * place + 1),
+        lambda codes: lattice.parse(fields.codes(codes)),
+    )
+
+
+def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:
+    if lattice.transform is None:
+        raise UsageError(
+            'The grid has no transform; give cell indices (--anchor index, anchor="index").'
+        )
+    a, _, c, _, e, f = lattice.transform
+    half = 0.5 if anchor == "centre" else 0.0
+    # The lower left corner is where a row ends whose index counts southwards.
+    below = 1.0 if anchor == "corner" and e < 0 else half
+
+    def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
+        found = []
+        for column, first, step, shift in ((ys, f, e, below), (xs, c, a, half)):
+            exact = (fields.coordinates(column) - first) / step - shift
+            index = np.rint(exact)
+            bad = np.flatnonzero((np.abs(exact - index) > ON_LATTICE) | (np.abs(index) > 2**52))
+            if bad.size:
+                raise CodeError(
+                    int(bad[0]),
+                    f"the coordinate is not the {anchor} of a cell of the grid; check the anchor, "
+                    "the CRS and the grid, or read single points as such (--points, read_points).",
+                )
+            found.append(index.astype(np.int64))
+        return found
+
+    return Locator((x, y), (0, 1), read)
+
+
+def _read_index(column: pa.Array) -> list[NDArray[np.int64]]:
+    return [fields.indices(column)]
+
+
+def _label_reader(grid: Grid, attribute: int) -> Callable[[pa.Array], list[NDArray[np.int64]]]:
+    return lambda column: [fields.labels(column, grid.attributes[attribute].labels)]

@@ -1,0 +1,73 @@
+"""Coordinates of points: from the CRS of the records to that of the grid, exactly or not at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyproj import CRS, Transformer
+from pyproj.exceptions import CRSError
+from pyproj.transformer import AreaOfInterest, TransformerGroup
+
+from geodp.errors import UsageError
+from geodp.grid.lattice import Lattice
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.locators import Locator
+
+Floats: TypeAlias = NDArray[np.float64]
+Move: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+def point_locator(lattice: Lattice, x: str, y: str, move: Move | None) -> Locator:
+    """Where points lie that columns of coordinates state, moved into the lattice's CRS."""
+
+    def read(xs: pa.Array, ys: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        point = fields.coordinates(xs), fields.coordinates(ys)
+        return lattice.locate(*(point if move is None else move(*point)))
+
+    return Locator((x, y), (0, 1), read)
+
+
+def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Move | None:
+    """From the records' CRS to the lattice's; None where they are the same.
+
+    Raises UsageError where none is exact enough.
+    """
+    if crs is None:
+        return None
+    if lattice.crs is None:
+        raise UsageError("The grid has no CRS to transform to; give the grid one.")
+    try:
+        given, wanted = CRS.from_user_input(crs), CRS.from_user_input(lattice.crs)
+    except CRSError:
+        given = None
+    if given is None:
+        raise UsageError("The CRS is unknown; name one such as EPSG:4326.")
+    if given.equals(wanted, ignore_axis_order=True):
+        return None
+    # The area is the public grid's, not the records'.
+    degrees = Transformer.from_crs(wanted, wanted.geodetic_crs, always_xy=True)
+    area = AreaOfInterest(*degrees.transform_bounds(*lattice.bounds))
+    with warnings.catch_warnings():  # said by the error below
+        warnings.simplefilter("ignore")
+        group = TransformerGroup(given, wanted, always_xy=True, area_of_interest=area)
+    if not group.transformers:
+        raise UsageError("There is no transformation between the two CRSs.")
+    best = group.transformers[0]
+    if not allow_ballpark and (not group.best_available or "Ballpark" in best.description):
+        raise UsageError(
+            f"The exact transformation from {crs} to {lattice.crs} is not installed, and another "
+            "may move points by hundreds of metres. Install PROJ's grid for it, transform the "
+            "records before, or accept the error "
+            "(--allow-ballpark, allow_ballpark=True)."
+        )
+
+    def move(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        # A point that PROJ cannot transform becomes infinite, which locate refuses.
+        return best.transform(x, y)
+
+    return move

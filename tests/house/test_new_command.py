@@ -1,0 +1,49 @@
+"""A new command is one file: CONTRIBUTING's example works with no other edit."""
+
+import json
+
+import pytest
+
+from tests.house.recipes import copy_with, example, run, run_any
+
+LINES = 20
+"""A complete command is not longer than this, blank lines apart."""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with the example's file, and a release of 4 cells."""
+    file = "geodp/cli/commands/cells.py"
+    copy = copy_with(tmp_path_factory.mktemp("project"), file, "Add a command")
+    (copy / "people.csv").write_text("x,y,n\n0,0,5000\n1,1,7000\n", encoding="utf-8")
+    table = ("--x", "x", "--y", "y", "--anchor", "index", "--value", "n", "--contribution", "1")
+    grid = ("--grid", "regular:2x2", "--method", "laplace-nonnegative")
+    words = ("people.csv", *grid, *table, "--epsilon", "1", "--output", "out")
+    run(copy, "geodp", "publish", *words)
+    return copy
+
+
+def test_the_example_is_short():
+    assert sum(1 for line in example("Add a command").splitlines() if line.strip()) <= LINES
+
+
+def test_it_stands_in_the_list_in_its_order(project):
+    before = [line.split() for line in run(project, "geodp", "--help").splitlines()]
+    names = [line[0] for line in before[before.index(["Commands:"]) + 1 :] if line]
+    assert names == sorted(names)
+    assert {"budget", "cells", "publish", "warmup"} <= {*names}
+
+
+def test_it_counts_the_cells_of_a_release(project):
+    found = json.loads(run(project, "geodp", "cells", "out", "--json"))
+    assert found["domain"] == 4
+    assert 2 <= found["not_zero"] <= 4
+    assert run(project, "geodp", "cells", "out").startswith("4 cells, ")
+    done = run_any(project, "geodp", "cells", "nowhere")
+    assert done.returncode == 3
+    assert done.stderr.startswith("Error: ")
+
+
+def test_the_house_takes_it_and_the_help_stays_quick(project):
+    words = ("tests/house/test_house.py", "tests/cli/test_process.py", "-q")
+    run(project, "pytest", *words, "-p", "no:cacheprovider", "-k", "its_plan or imports_little")

@@ -1,0 +1,141 @@
+"""A reader is one file: a frozen value whose fields are options, found without being named."""
+
+import dataclasses
+import inspect
+from pathlib import Path
+
+import click
+import pytest
+
+import geodp
+from geodp.cli.commands.evaluate import evaluate
+from geodp.cli.commands.plan import plan
+from geodp.cli.commands.publish import publish
+from geodp.cli.readers import reader_options
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io import read
+from geodp.io.read import READERS, choose
+from geodp.io.read.reader import Call, Claim, Reader
+
+NEEDED = {"points": {"x": "x", "y": "y"}, "table": {"value": "n"}}
+FRONT_DOORS = {
+    name: getattr(geodp, f"read_{name}") for name in ("mesh", "points", "raster", "table")
+}
+GRID = Grid.mesh("jis:primary", bounds=(138, 35 + 1 / 3, 139, 36))
+
+
+def call(*paths, grid="jis:half", **given):
+    return Call(tuple(map(Path, paths)), grid, given)
+
+
+def test_every_file_of_the_package_but_one_is_a_reader():
+    files = {path.stem for path in Path(read.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "reader"} == set(READERS) == set(FRONT_DOORS)
+    assert list(READERS) == sorted(READERS)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (call("a.txt"), "mesh"),
+        (call("a.zip", "b.zip", value=("v",)), "mesh"),
+        (call("a.csv", grid="inspire:1km"), "table"),
+        (call("a.csv", grid="regular:2x2"), "table"),
+        (call("a.csv", code="c"), "table"),
+        (call("a.csv", y="y"), "table"),
+        (call("a.csv", column=("x=x",)), "table"),
+        (call("a.tif"), "raster"),
+        (call("a.csv", "b.TIFF", code="c"), "raster"),
+        (call("a.csv", points=True, x="x"), "points"),
+        (call("a.tif", points=True), "points"),
+        (call("a.csv", points=False, code=None, x=None, column=()), "mesh"),
+    ],
+)
+def test_a_call_says_which_reader_it_is_meant_for(given, name):
+    assert choose(given) is READERS[name]
+
+
+def test_a_call_for_none_or_for_several_is_refused(monkeypatch):
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Other(READERS["raster"]):
+        name = "other"
+
+    for readers, names in (
+        ({**READERS, "other": Other}, "raster, other"),
+        ({"raster": READERS["raster"], "points": READERS["points"]}, "raster, points"),
+    ):
+        monkeypatch.setattr(read, "_found", lambda found=readers: found)
+        path = "a.tif" if "other" in readers else "a.csv"
+        with pytest.raises(UsageError, match=f"meant for: {names}\\."):
+            choose(call(path))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_is_a_frozen_value(name):
+    one = READERS[name](grid=GRID, **NEEDED.get(name, {}))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.grid = None
+    for asked in one.asked():
+        if isinstance(asked.option.type, tuple):
+            with pytest.raises(UsageError, match=f"{asked.field} is one of {asked.option.type[0]}"):
+                dataclasses.replace(one, **{asked.field: "magic"})
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_front_door_has_every_field_with_its_default(name):
+    door = inspect.signature(FRONT_DOORS[name]).parameters
+    for field in dataclasses.fields(READERS[name]):
+        default = door[field.name].default
+        if field.name == "grid":
+            continue
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            assert default is inspect.Parameter.empty
+        elif field.default is dataclasses.MISSING:  # an empty mapping
+            assert default is None
+        else:
+            assert default == field.default or (field.name, default) == ("outside", "error")
+    for parameter in door:
+        assert f"{parameter}" in FRONT_DOORS[name].__doc__
+
+
+def test_the_options_of_commands_are_the_fields():
+    made = {option.name: option for option in reader_options()}
+    fields = {asked.option.name for reader in READERS.values() for asked in reader.asked()}
+    assert set(made) == fields | {"points"}
+    for reader in READERS.values():
+        for asked in reader.asked():
+            option = made[asked.option.name]
+            assert option.opts == [asked.option.flag]
+            assert (option.help or "") == asked.option.help
+            assert option.multiple == (asked.option.many or asked.option.pairs)
+            assert option.default in (None, asked.default) or option.multiple
+            assert not option.required  # another reader may do without
+    for command in (publish, evaluate):
+        names = [one.name for one in command.get_params(click.Context(command))]
+        assert set(made) <= set(names)
+        assert len(names) == len(set(names))
+    names = {one.name for one in plan.get_params(click.Context(plan))}
+    assert not names & {*made, "inputs"}
+
+
+def test_readers_that_share_an_option_spell_it_alike():
+    """The first one's help and form are shown, so another one must be the same."""
+    spelt = {}
+    for reader in READERS.values():
+        for asked in reader.asked():
+            assert spelt.setdefault(asked.option.name, asked.option) == asked.option
+
+
+def test_a_reader_says_nothing_of_calls_by_default():
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Silent(Reader):
+        name = "silent"
+
+        def read(self, paths):
+            raise NotImplementedError
+
+    assert Silent.claim(call("a.csv", silent=True)) is Claim.NONE
+    Silent.flag = "Read in silence."
+    assert Silent.claim(call("a.csv", silent=True)) is Claim.ASKED
+    assert Silent.claim(call("a.csv", silent=False)) is Claim.NONE
