@@ -95,7 +95,7 @@ def _joined(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look:
         media_type="application/xml",
         what="the counts as a map, north up: tiles joined; cells that the tables do not list are 0",
         said={
-            "bands": names,
+            "bands": tuple(names),
             "data_type": look.dtype,
             "nodata": "NaN, outside the domain",
             "unit": unit,
