@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from geodp.io.read.table import read_table as read_table
     from geodp.mechanisms import METHODS as METHODS
     from geodp.privacy.event import Event as Event
+    from geodp.privacy.event import Measurement as Measurement
     from geodp.privacy.key import NoiseKey as NoiseKey
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
@@ -33,6 +34,7 @@ _HOME = {
     "Event": "geodp.privacy.event",
     "GeodpError": "geodp.errors",
     "Grid": "geodp.grid.grid",
+    "Measurement": "geodp.privacy.event",
     "NoiseKey": "geodp.privacy.key",
     "Plan": "geodp.analysis.plan.plan",
     "Release": "geodp.release.release",

@@ -8,7 +8,7 @@ from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, KINDS, grid_of, kind_of_input, named, require_known
 from geodp.cli.options import NEIGHBOURS as RELATIONS
 from geodp.errors import UsageError
-from geodp.privacy.event import NEIGHBOURS
+from geodp.privacy.neighbours import NEIGHBOURS
 from tests.io.files import tiff
 
 END = ["--epsilon", "1", "--output", "out"]

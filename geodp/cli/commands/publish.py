@@ -16,18 +16,26 @@ from click.core import ParameterSource
 from geodp import progress
 from geodp.cli.check import checked, require_unpublished
 from geodp.cli.inputs import grid_of, named, read, require_known, sha256
-from geodp.cli.options import contribution, delta, epsilon, input_options, neighbours, people, rho
+from geodp.cli.options import (
+    contribution,
+    delta,
+    epsilon,
+    input_options,
+    neighbours,
+    people,
+    rho,
+    terms_of,
+)
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, held
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
     from geodp.io.folder.staged_release import StagedRelease
-    from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
+    from geodp.privacy.terms import Terms
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
-    from geodp.table.counts import CountTable
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
@@ -137,14 +145,13 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         from geodp.io.folder.staging import require_uninterrupted
         from geodp.kernels.jit import compiling
         from geodp.mechanisms import mechanism
-        from geodp.privacy.budget import budget
         from geodp.privacy.key import NoiseKey
+        from geodp.release.publish import prepare
         from geodp.table.coarsen import coarsen
 
         if sys.stderr.isatty():
             stack.enter_context(compiling(_once_said()))
-        if not options["check"]:
-            budget(options["epsilon"], options["rho"], options["delta"])
+        terms = None if options["check"] else terms_of(options)
         method = mechanism(options["method"])
         key = None
         if options["key_file"] is not None:
@@ -172,11 +179,12 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
             table = read(options, grid, key)
             if coarser is not None:
                 table = coarsen(table, coarser)
-            if options["check"]:
+            if terms is None:
                 return checked(options, table)
             if plan is not None:
                 plan.require_bound(table)
-            prepared = _prepared(table, key, ledger, options)
+            given = {name: options[name] for name in ("allow_empty", "dataset")}
+            prepared = prepare(table, method, terms, key=key, ledger=ledger, **given)
         for words in _warnings(prepared.outline):
             click.echo(f"Warning: {words}", err=True)
     with (
@@ -185,23 +193,12 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     ):
         with _phase("Releasing", "mechanism", seconds):
             if prepared is None:
-                release, run = _resumed(place, ledger, options)
+                release, run = _resumed(place, terms, ledger, options)
             else:
                 release, run = _released(place, prepared, options)
         with _phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _said(release, written, options)
-
-
-def _prepared(
-    table: CountTable, key: NoiseKey | None, ledger: Ledger | None, options: dict[str, Any]
-) -> Prepared:
-    """All that comes before the charge, but for the place."""
-    from geodp.release.publish import prepare
-
-    terms = ("method", "epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
-    given = {name: options[name] for name in (*terms, "allow_empty", "dataset")}
-    return prepare(table, key=key, ledger=ledger, **given)
 
 
 def _released(
@@ -228,17 +225,16 @@ def _released(
 
 
 def _resumed(
-    place: StagedRelease, ledger: Ledger | None, options: dict[str, Any]
+    place: StagedRelease, terms: Terms | None, ledger: Ledger | None, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
-    from geodp.accuracy.resolution import public_guess
     from geodp.release.publish import charged
     from geodp.release.release import Release
 
     kept = place.kept(_call(options))
     charge = charged(ledger, options["dataset"], kept.table.event, kept.fingerprint)
-    guess = public_guess(options["people"])
-    return Release(kept.table, charge, guess, kept.public_facts), dict(kept.run)
+    people = None if terms is None else terms.people
+    return Release(kept.table, charge, people, kept.public_facts), dict(kept.run)
 
 
 @contextmanager

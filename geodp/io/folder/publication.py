@@ -23,7 +23,7 @@ from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import regions_file, write_regions
 from geodp.io.write.picture import why_no_picture, write_png
 from geodp.io.write.uncertainty import Errors, names_of, standard_error_of
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.table.released import ReleasedTable
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
@@ -134,7 +134,7 @@ def _write_tables(
     return identity
 
 
-def said_of(event: Event, card: dict[str, Any], name: str, identity: str) -> dict[str, Any]:
+def said_of(event: Measurement, card: dict[str, Any], name: str, identity: str) -> dict[str, Any]:
     """What a Parquet file says of its release."""
     return {
         "schema": card["schema"],

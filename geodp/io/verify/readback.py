@@ -33,7 +33,7 @@ from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import regions_file
 from geodp.io.write.uncertainty import beside_of
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
 
@@ -331,9 +331,9 @@ def _lattice(place: dict[str, Any]) -> Lattice:
     return Lattice(rows, cols, system, row0, col0, crs, transform)
 
 
-def _event(card: dict[str, Any]) -> Event:
+def _event(card: dict[str, Any]) -> Measurement:
     said = card["guarantee"]
-    event = Event(
+    event = Measurement(
         said["mechanism"],
         _exact(said["epsilon"]),
         said["neighbours"],

@@ -24,7 +24,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.trees.descent import CHILDREN, Descent, Frontier, Level, Opened, Walk
 from geodp.mechanisms.trees.refinement import Noise, Tree
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import Cells
 
@@ -109,12 +109,12 @@ class Cut(ABC):
     Attributes
     ----------
     grid : Grid
-    event : Event
+    event : Measurement
     method : Mechanism
     """
 
     grid: Grid
-    event: Event
+    event: Measurement
     method: Mechanism
 
     @property
@@ -292,7 +292,7 @@ class TopDownCut(Cut):
         return Subtrees(roots, (prefix.view(np.uint64), count), [])
 
 
-def cut_of(method: Mechanism, grid: Grid, event: Event) -> Cut:
+def cut_of(method: Mechanism, grid: Grid, event: Measurement) -> Cut:
     """The cut of a method; UsageError for one that cannot be cut."""
     if isinstance(method, Pyramid):
         return PyramidCut(grid, event, method)
@@ -316,5 +316,5 @@ def spans(cells: Cells, roots: Roots, stride: int) -> tuple[NDArray[np.int64], N
 
 
 @lru_cache(maxsize=8)
-def _descent(method: Pyramid, grid: Grid, event: Event) -> Descent:
+def _descent(method: Pyramid, grid: Grid, event: Measurement) -> Descent:
     return method.descent(grid, event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from geodp.privacy.event import ADD_REMOVE
+from geodp.privacy.neighbours import ADD_REMOVE
 
 TIMING = (
     "Running time and memory follow the number of input rows and the released cells; a run is "
