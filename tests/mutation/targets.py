@@ -79,6 +79,7 @@ TARGETS = (
             "Measurement.law",
             "Measurement.width",
             "Measurement.is_private",
+            "Composed",
         ),
     ),
     Target("geodp.privacy.budget", ("tests/privacy/test_budget.py",)),

@@ -3,9 +3,12 @@
 from fractions import Fraction as F
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.privacy.event import CONCENTRATED, PURE, Measurement
+from geodp.privacy.event import CONCENTRATED, PURE, Composed, Measurement
+from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.noise.gaussian import DiscreteGaussian
@@ -14,11 +17,11 @@ from geodp.privacy.terms import Terms
 
 
 def spent(
-    neighbours=ADD_REMOVE, contribution=1, sensitivity=1, rho=None, key_origin="entropy", **given
+    neighbours=ADD_REMOVE, contribution=1, sensitivity=1, rho=None, key_origin="entropy", **changed
 ):
     """Of epsilon 1/3, or of rho."""
     amounts = {"rho": rho} if rho else {"epsilon": "1/3"}
-    terms = Terms.of(**amounts, neighbours=neighbours, contribution=contribution, **given)
+    terms = Terms.of(**amounts, neighbours=neighbours, contribution=contribution, **changed)
     return Measurement.of("m", terms, sensitivity, key_origin)
 
 
@@ -101,3 +104,73 @@ def test_an_event_keeps_what_its_terms_say():
 def test_terms_that_leave_the_contribution_to_a_table_cost_nothing_yet():
     with pytest.raises(UsageError, match="settle it"):
         spent(contribution=None)
+
+
+# -- several events
+
+pures = st.fractions(F(1, 100), 3, max_denominator=100).map(lambda e: measured(epsilon=e))
+gaussians = st.fractions(F(1, 100), 3, max_denominator=100).map(lambda r: measured(rho=r))
+events = st.lists(pures | gaussians, min_size=1, max_size=5)
+
+
+def measured(**amounts):
+    return Measurement.of("m", Terms.of(**amounts, contribution=1), 1)
+
+
+@given(st.lists(pures, min_size=1), st.lists(gaussians, min_size=1))
+def test_losses_of_one_kind_add_up_exactly(pure, gaussian):
+    assert Composed(pure).loss == PureDP(sum(one.epsilon for one in pure))
+    assert Composed(gaussian).loss == ZeroConcentratedDP(sum(one.rho for one in gaussian))
+
+
+@given(events, st.randoms(use_true_random=False))
+def test_neither_order_nor_grouping_of_like_events_matters(some, random):
+    mixed = random.sample(some, len(some))
+    assert Composed(mixed).loss == Composed(some).loss
+    like = [one for one in some if (one.rho is None) == (some[0].rho is None)]
+    cut = random.randint(1, len(like))
+    groups = [Composed(part) for part in (like[:cut], like[cut:]) if part]
+    assert Composed(groups).loss == Composed(like).loss
+
+
+@given(events, pures | gaussians)
+def test_a_further_event_never_costs_less_than_nothing(some, more):
+    before, after = Composed(some).loss, Composed([*some, more]).loss
+    if type(before) is type(after):
+        assert all(a < b for a, b in zip(before.amounts, after.amounts, strict=True))
+    else:  # a pure loss counts as half of its square once there is Gaussian noise
+        rest = sum(one.epsilon**2 for one in some) / 2
+        assert after.rho > more.rho
+        assert after.rho == more.rho + rest
+
+
+def test_a_ledger_spends_what_is_composed(tmp_path):
+    some = [measured(epsilon=amount) for amount in ("1/2", "1/3", "1/7")]
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("census", PureDP(F(1)))
+    for number, one in enumerate(some):
+        ledger.charge(
+            "census",
+            one.loss,
+            mechanism=one.mechanism,
+            neighbours=one.neighbours,
+            contribution=one.contribution,
+            fingerprint=f"{number:016x}",
+        )
+    together = Composed(some)
+    assert ledger.spent("census") == together.loss
+    assert (together.unit, together.neighbours) == ("person", ADD_REMOVE)
+    assert together.describe() == {
+        "loss": PureDP(F(41, 42)).describe(),
+        "neighbours": ADD_REMOVE,
+        "unit": "person",
+        "events": [one.describe() for one in some],
+    }
+
+
+@pytest.mark.parametrize(
+    "some", [[], [spent(), spent(REPLACE)], [spent(), spent(unit="household")]]
+)
+def test_losses_that_do_not_add_up_are_not_composed(some):
+    with pytest.raises(UsageError, match="Losses add up"):
+        Composed(some)
