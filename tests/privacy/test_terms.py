@@ -1,13 +1,16 @@
 """Terms are checked once, exact, and make themselves again from what they say was given."""
 
+import ast
 from fractions import Fraction as F
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import geodp
 from geodp.errors import UsageError
 from geodp.privacy.budget import budget
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
@@ -104,3 +107,15 @@ def test_other_keywords_are_parted_and_unknown_ones_refused():
     )
     with pytest.raises(TypeError, match="'epsilom'"):
         split({"epsilom": 1}, "seed")
+
+
+def test_no_other_signature_spells_the_terms():
+    """One value passes through; a ledger's cap and a charge are not terms: they have no budget."""
+    spelt = set()
+    for path in Path(geodp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                names = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+                if "contribution" in names and names & {"epsilon", "rho"}:
+                    spelt.add((path.stem, node.name))
+    assert spelt == {("terms", "of")}
