@@ -28,6 +28,7 @@ from geodp.mechanisms.trees.refinement import Noise
 from geodp.mechanisms.trees.refinement import refine as topdown
 from geodp.mechanisms.trees.refinement import refine_dense as topdown_dense
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 
 METHODS = ("topdown", "pyramid")
 
@@ -48,11 +49,11 @@ class Refinement:
         return NoiseKey(bytes(32))
 
     @property
-    def event(self) -> geodp.Event:
+    def event(self) -> geodp.Measurement:
         """Its budget: add-remove-one, one cell a person."""
         chosen = TopDown() if self.method == "topdown" else Pyramid()
-        amounts = {"epsilon": self.epsilon, "rho": None, "delta": None}
-        return chosen.event(self.table.grid, amounts, "add-remove-one", 1, key_origin="fixed")
+        terms = Terms.of(epsilon=self.epsilon, contribution=1)
+        return chosen.event(self.table.grid, terms, "fixed")
 
     @property
     def noise(self) -> Noise:

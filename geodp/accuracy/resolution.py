@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from geodp.accuracy.blocks import BlockError
-from geodp.errors import UsageError
-
-
-def public_guess(people: float | None) -> float | None:
-    """A guess of the sum of all counts as a number above 0; UsageError for anything else."""
-    if people is None:
-        return None
-    if isinstance(people, bool | str) or not (isfinite(people) and people > 0):
-        raise UsageError("people is a public guess of the sum of all counts: a number above 0.")
-    return float(people)
 
 
 def resolution_floor(errors: Sequence[BlockError], people: float, cells: int) -> int | None:

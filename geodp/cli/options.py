@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from geodp.privacy.terms import Terms
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -111,3 +114,11 @@ neighbours = click.option(
 contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."
 )
+
+
+def terms_of(options: dict[str, Any]) -> Terms:
+    """Return the terms of a command's options; those that it does not have are left out."""
+    from geodp.privacy.terms import Terms, TermsGiven
+
+    names = TermsGiven.__annotations__
+    return Terms.of(**{name: options[name] for name in names if name in options})

@@ -33,17 +33,22 @@ METHODS: dict[str, Mechanism] = add_plugins(
 """Every method by its name, with its default settings."""
 
 
-def mechanism(spec: str) -> Mechanism:
-    """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``.
+def mechanism(chosen: str | Mechanism) -> Mechanism:
+    """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``; or itself.
 
-    Raises UsageError for an unknown name or setting.
+    Raises UsageError for an unknown name or setting, and for a method of somebody else's that has
+    the name of one of these: cards and ledgers would take it for that.
 
     Examples
     --------
     >>> mechanism("topdown").spec
     'topdown'
     """
-    name, _, settings = str(spec).partition(":")
+    if isinstance(chosen, Mechanism):
+        if type(METHODS.get(chosen.name, chosen)) is not type(chosen):
+            raise UsageError(f"{chosen.name} is the name of a method of geodp; choose another.")
+        return chosen
+    name, _, settings = str(chosen).partition(":")
     if name not in METHODS:
         raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
     return METHODS[name].with_settings(settings)

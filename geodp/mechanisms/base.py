@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
@@ -21,8 +20,9 @@ from geodp.accuracy.blocks import (
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.event import Event, Guarantee, event
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
@@ -104,11 +104,11 @@ class Mechanism(ABC):
     skips_outside: ClassVar[bool] = False
 
     @abstractmethod
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Run the method; ``event.scale`` is the noise's scale for its sensitivity."""
 
     @abstractmethod
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """All that :meth:`release` can measure on a grid, written out from what it goes by.
 
         Part of a release's identity: under one kept key two releases with different queries have
@@ -126,7 +126,7 @@ class Mechanism(ABC):
             )
         return None
 
-    def overload(self, grid: Grid, event: Event) -> str | None:
+    def overload(self, grid: Grid, event: Measurement) -> str | None:
         """Why the noise of an event would be too much for a grid; asked before any charge."""
         try:
             event.require_drawable(self.least_share(grid, event))
@@ -134,39 +134,18 @@ class Mechanism(ABC):
             return str(error)
         return None
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Smallest part of the budget that noise is drawn with: of scale ``event.scale / part``."""
         return Fraction(1)
 
-    def event(
-        self,
-        grid: Grid,
-        amounts: Mapping[str, Fraction | None],
-        neighbours: str,
-        contribution: int,
-        *,
-        enforced: bool = False,
-        unit: str = "person",
-        key_origin: str = "entropy",
-    ) -> Event:
-        """What a release on a grid spends: parameters of :func:`geodp.privacy.event.event`.
+    def event(self, grid: Grid, terms: Terms, key_origin: str = "entropy") -> Measurement:
+        """Return what a release on a grid spends under terms whose contribution is settled.
 
         Raises UsageError for Gaussian noise where the method has none.
         """
-        if amounts["rho"] is not None and not self.gaussian:
+        if terms.gaussian and not self.gaussian:
             raise UsageError(f"{self.name} has Laplace noise only: give epsilon alone.")
-        return event(
-            self.spec,
-            amounts["epsilon"],
-            neighbours,
-            contribution,
-            enforced,
-            self.sensitivity(grid),
-            unit,
-            key_origin,
-            amounts["rho"],
-            amounts["delta"],
-        )
+        return Measurement.of(self.spec, terms, self.sensitivity(grid), key_origin)
 
     def sensitivity(self, grid: Grid) -> int:
         """L1 change of the measured vector when one person is added, once, to one cell.
@@ -175,18 +154,18 @@ class Mechanism(ABC):
         """
         return 1
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card of an event."""
         return "a person counted once changes one count by 1"
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i.
 
         None where the error depends on the data.
         """
         return None
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """The tree whose nodes it estimates, for the error of any set of cells, if it is one.
 
         Its variances hold for nodes with all of their children; at the edges of the domain they
@@ -194,7 +173,7 @@ class Mechanism(ABC):
         """
         return None
 
-    def block_errors(self, grid: Grid, event: Event) -> tuple[BlockError, ...] | None:
+    def block_errors(self, grid: Grid, event: Measurement) -> tuple[BlockError, ...] | None:
         """Errors of blocks whose keys share their first i digits, at index i.
 
         None where the error depends on the data.
@@ -208,14 +187,14 @@ class Mechanism(ABC):
         return None if largest is None else errors_of_blocks(largest, tree, grid)
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """Closed-form variances of sums over the domain's cells in aligned blocks of keys.
 
         Parameters
         ----------
         grid : Grid
-        event : Event
+        event : Measurement
         stride : int
             Keys that a block covers: a product of the last radices of the grid's order.
         block : uint64[n]
@@ -232,22 +211,22 @@ class Mechanism(ABC):
         assert tree is not None
         return block_variances(tree, block, stride, grid)
 
-    def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float] | None:
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float] | None:
         """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""
         return None
 
-    def isolated_block(self, grid: Grid, event: Event) -> dict[str, Any] | None:
+    def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
         """The same of the sum of a lone settlement of several cells."""
         return None
 
     def label_totals(
-        self, grid: Grid, event: Event, people: float | None
+        self, grid: Grid, event: Measurement, people: float | None
     ) -> list[dict[str, Any]] | None:
         """Of small labels' totals, see :mod:`geodp.mechanisms.trees.attributes`; None: no such
         bias."""
         return None
 
-    def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]] | None:
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]] | None:
         """What the clamp takes from the occupied among a node's children, the others empty.
 
         Mean and standard deviation in counts, for every split of its tree from the root's on,

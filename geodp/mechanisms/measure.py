@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain, Query
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
@@ -98,7 +98,7 @@ def _require_whole(counts: NDArray[np.int64]) -> None:
         raise TypeError(f"Noise is added to int64 counts; these are {counts.dtype}.")
 
 
-def released_vector(values: Counts, grid: Grid, event: Event) -> ReleasedTable:
+def released_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
     """A release of values of all ``2**bits`` keys; those outside the domain are dropped."""
     key = np.flatnonzero(values).astype(np.uint64)
     if grid.size < values.size:
@@ -106,6 +106,6 @@ def released_vector(values: Counts, grid: Grid, event: Event) -> ReleasedTable:
     return ReleasedTable(grid, key, values[key], event)
 
 
-def released_dense(values: Counts, grid: Grid, event: Event) -> ReleasedTable:
+def released_dense(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
     """A release of an array of the grid's box; cells outside the domain are dropped."""
     return released_vector(grid.domain.to_vector(values), grid, event)

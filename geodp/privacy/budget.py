@@ -10,12 +10,13 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.privacy.loss import (
-    epsilon_for,
+    ApproximateDP,
+    Loss,
+    PureDP,
+    ZeroConcentratedDP,
     rho_for,
+    to_approximate,
 )
-from geodp.privacy.neighbours import ADD_REMOVE as ADD_REMOVE
-from geodp.privacy.neighbours import NEIGHBOURS as NEIGHBOURS
-from geodp.privacy.neighbours import REPLACE as REPLACE
 
 LONGEST = 200
 """Most characters, and largest exponent, of a budget."""
@@ -55,8 +56,8 @@ def rational(value: Budget, name: str = "epsilon") -> Fraction:
 
 def budget(
     epsilon: Budget | None = None, rho: Budget | None = None, delta: Budget | None = None
-) -> dict[str, Fraction | None]:
-    """Exact epsilon, rho and delta of a budget that is given in one of four ways.
+) -> Loss:
+    """Return the exact loss of a budget that is given in one of four ways.
 
     epsilon alone is pure. rho alone is zero-concentrated; with a delta the epsilon that follows
     is stated too. epsilon and delta give the largest rho that implies them (Canonne, Kamath and
@@ -65,7 +66,12 @@ def budget(
     Raises
     ------
     UsageError
-        Neither or both of epsilon and rho, or a delta of 1 or more.
+        Neither or both of epsilon and rho, a delta of 1 or more, or numbers above 1e100.
+
+    Examples
+    --------
+    >>> budget(rho="1/8")
+    ZeroConcentratedDP(rho=Fraction(1, 8))
     """
     if (epsilon is None) == (rho is None):
         raise UsageError("Give either epsilon or rho.")
@@ -74,11 +80,27 @@ def budget(
         raise UsageError("delta must be below 1; the inverse of ten times the people is usual.")
     if epsilon is not None:
         exact = rational(epsilon)
-        found = None if chance is None else rho_for(exact, chance)
+        if chance is None:
+            return PureDP(exact)
+        found = rho_for(exact, chance)
         if found == 0:
             raise UsageError("No rho above 0 gives that epsilon and delta; choose larger ones.")
-        return {"epsilon": exact, "rho": found, "delta": chance}
+        return ApproximateDP(exact, chance, ZeroConcentratedDP(found))
     assert rho is not None
-    exact = rational(rho, "rho")
-    stated = None if chance is None else epsilon_for(exact, chance)
-    return {"epsilon": stated, "rho": exact, "delta": chance}
+    concentrated = ZeroConcentratedDP(rational(rho, "rho"))
+    return concentrated if chance is None else to_approximate(concentrated, chance)
+
+
+def amounts_of(loss: Loss) -> dict[str, Fraction | None]:
+    """Return epsilon, rho and delta of what :func:`budget` made; None for those it has not.
+
+    Examples
+    --------
+    >>> amounts_of(PureDP(Fraction(1, 5)))
+    {'epsilon': Fraction(1, 5), 'rho': None, 'delta': None}
+    """
+    found: dict[str, Fraction | None] = dict.fromkeys(("epsilon", "rho", "delta"))
+    found |= zip(loss.parameters, loss.amounts, strict=True)
+    if isinstance(loss, ApproximateDP) and loss.original is not None:
+        found["rho"] = loss.original.rho
+    return found

@@ -1,27 +1,48 @@
-"""What a release costs: exact budgets, guarantees in words, and events as frozen values."""
+"""Events: uses of mechanisms on confidential data, as frozen values.
+
+Who reads what
+--------------
+The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``, of any
+event. A mechanism reads the :class:`Measurement` that it made of its :class:`Terms`, and no terms
+any more; so do closed forms, cards and readers of releases. New kinds of events are new classes
+here, each with its own ``loss`` and its own words; nobody asks an event which kind it is.
+
+What may never change
+---------------------
+- The names of the fields of :class:`Measurement`, their order and their values: all but
+  ``key_origin`` enter the digest that derives a release's noise from a kept key
+  (:mod:`geodp.release.identity`). A changed field would draw new noise for a release that was
+  published before, and charge for it again.
+- ``mechanism``, ``neighbours``, ``contribution`` and the text of ``loss`` stand in ledger entries,
+  and an entry is recognised by them.
+- The keys of :meth:`Measurement.describe` stand in release cards, which are read back.
+
+A new field needs a default that leaves all of these as they are.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 from geodp.errors import UsageError
+from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import (
     ApproximateDP,
     Loss,
     PureDP,
     ZeroConcentratedDP,
+    compose,
 )
-from geodp.privacy.neighbours import ADD_REMOVE as ADD_REMOVE
-from geodp.privacy.neighbours import NEIGHBOURS as NEIGHBOURS
-from geodp.privacy.neighbours import REPLACE as REPLACE
-from geodp.privacy.neighbours import canonical_unit
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import LARGEST_SCALE, Law, checked
+from geodp.privacy.terms import Terms
 
 PURE = "pure epsilon-differential privacy"
 CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
@@ -46,8 +67,33 @@ class Guarantee:
     source: str
 
 
+class Event(ABC):
+    """What is learnt of confidential data, and what it costs.
+
+    Attributes
+    ----------
+    neighbours : str
+        One of ``NEIGHBOURS``.
+    unit : str
+        Whom the guarantee protects, as a noun.
+    """
+
+    __slots__ = ()
+    neighbours: str
+    unit: str
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """What it costs, for a ledger."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Plain values for a card."""
+
+
 @dataclass(frozen=True, slots=True)
-class Event:
+class Measurement(Event):
     """One use of a mechanism on confidential data.
 
     Attributes
@@ -83,6 +129,48 @@ class Event:
     key_origin: str
     rho: Fraction | None = None
     delta: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls, mechanism: str, terms: Terms, sensitivity: int, key_origin: str = "entropy"
+    ) -> Self:
+        """Return what a mechanism spends under terms whose contribution is settled.
+
+        Parameters
+        ----------
+        mechanism : str
+        terms : Terms
+        sensitivity : int
+            That of one person added or removed once. Replacing one person removes one and adds
+            one, which doubles it; a contribution of c multiplies it by c.
+        key_origin : str
+
+        Raises
+        ------
+        UsageError
+            Terms that leave the contribution to a table.
+
+        Examples
+        --------
+        >>> Measurement.of("laplace", Terms.of(epsilon="1/2", contribution=3), 1).scale
+        Fraction(6, 1)
+        """
+        if terms.contribution is None:
+            raise UsageError("Nothing bounds the contribution; settle it with Terms.bound.")
+        amounts = amounts_of(terms.loss)
+        factor = terms.contribution * (2 if terms.neighbours == REPLACE else 1)
+        return cls(
+            mechanism,
+            amounts["epsilon"],
+            terms.neighbours,
+            terms.contribution,
+            terms.enforced,
+            sensitivity * factor,
+            terms.unit,
+            key_origin,
+            amounts["rho"],
+            amounts["delta"],
+        )
 
     @property
     def loss(self) -> Loss:
@@ -210,39 +298,57 @@ def _text(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
 
 
-def event(
-    mechanism: str,
-    epsilon: Fraction | None,
-    neighbours: str,
-    contribution: int,
-    enforced: bool,
-    sensitivity: int,
-    unit: str,
-    key_origin: str,
-    rho: Fraction | None = None,
-    delta: Fraction | None = None,
-) -> Event:
-    """A checked event; ``sensitivity`` is that of one person added or removed once.
+@dataclass(frozen=True, slots=True)
+class Composed(Event):
+    """Several events about the same people, each chosen perhaps in the light of the others.
 
-    Replacing one person removes one and adds one, which doubles it; a contribution of c
-    multiplies it by c.
+    Attributes
+    ----------
+    events : tuple of Event
+        At least one, all of one unit and one neighbouring relation: other losses do not add up.
+    neighbours, unit : str
+        Theirs.
+
+    Raises
+    ------
+    UsageError
+        No event, or events whose losses do not add up.
+
+    Examples
+    --------
+    >>> tables = [
+    ...     Measurement.of("pyramid", Terms.of(epsilon=epsilon, contribution=1), 1)
+    ...     for epsilon in ("1/2", "1/3")
+    ... ]
+    >>> Composed(tables).loss
+    PureDP(epsilon=Fraction(5, 6))
     """
-    if neighbours not in NEIGHBOURS:
-        raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
-    if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
-        raise UsageError("contribution must be a whole number of at least 1.")
-    contribution = int(contribution)
-    factor = contribution * (2 if neighbours == REPLACE else 1)
-    most = sensitivity * factor
-    return Event(
-        mechanism,
-        epsilon,
-        neighbours,
-        contribution,
-        enforced,
-        most,
-        canonical_unit(unit),
-        key_origin,
-        rho,
-        delta,
-    )
+
+    events: Sequence[Event]
+    neighbours: str = field(init=False)
+    unit: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        events = tuple(self.events)
+        if len({(one.neighbours, one.unit) for one in events}) != 1:
+            raise UsageError(
+                "Losses add up for events of one unit and one neighbouring relation; give at "
+                "least one."
+            )
+        object.__setattr__(self, "events", events)
+        object.__setattr__(self, "neighbours", events[0].neighbours)
+        object.__setattr__(self, "unit", events[0].unit)
+
+    @property
+    def loss(self) -> Loss:
+        """The exact sum, by :func:`geodp.privacy.loss.compose`, as a ledger adds up charges."""
+        return compose(one.loss for one in self.events)
+
+    def describe(self) -> dict[str, Any]:
+        """The sum, and what each event says."""
+        return {
+            "loss": self.loss.describe(),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "events": [one.describe() for one in self.events],
+        }

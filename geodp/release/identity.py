@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.table.counts import CountTable
 
@@ -34,7 +34,7 @@ LABEL = b"geodp release identity 2"
 """Of this use of the hash, and of the list of components."""
 
 
-def release_digest(table: CountTable, method: Mechanism, event: Event) -> bytes:
+def release_digest(table: CountTable, method: Mechanism, event: Measurement) -> bytes:
     """SHA-256 of everything that a release depends on but the key.
 
     Equal for equal releases, on any machine, and on a cluster: see :func:`streamed_digest`.
@@ -44,7 +44,7 @@ def release_digest(table: CountTable, method: Mechanism, event: Event) -> bytes:
     table : CountTable
     method : Mechanism
         With its settings.
-    event : Event
+    event : Measurement
         Of the method on the table's grid.
 
     Returns
@@ -58,7 +58,7 @@ def release_digest(table: CountTable, method: Mechanism, event: Event) -> bytes:
 def streamed_digest(
     grid: Grid,
     method: Mechanism,
-    event: Event,
+    event: Measurement,
     cells: int,
     keys: Iterable[NDArray[np.uint64]],
     counts: Iterable[NDArray[np.int64]],
@@ -72,7 +72,7 @@ def streamed_digest(
     )
 
 
-def components(grid: Grid, method: Mechanism, event: Event) -> dict[str, Plain]:
+def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, Plain]:
     """What is in the digest beside the table, by name."""
     order = grid.order
     return {

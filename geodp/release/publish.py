@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from geodp.accuracy.resolution import public_guess
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.budget import Budget, budget
-from geodp.privacy.event import ADD_REMOVE, Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
+from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.release import Release
 from geodp.table.contribution import agreed_bound, require_no_sums
@@ -30,18 +29,12 @@ from geodp.table.totals import WholeTable
 def publish(
     table: CountTable,
     *,
-    method: str = "pyramid",
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
+    method: str | Mechanism = "pyramid",
     allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
+    **terms: Unpack[TermsGiven],
 ) -> Release:
     """Release a table with differential privacy.
 
@@ -49,8 +42,24 @@ def publish(
     ----------
     table : CountTable
         Confidential counts on a public domain.
-    method : str
-        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``.
+    method : str or Mechanism
+        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
+        own, whose releases under a kept key are told apart by its name, version, settings and
+        queries.
+    allow_empty : bool
+        Publish a table that counts nothing, too. Otherwise it is refused before anything is
+        charged, and the card states that at least one row was counted as a public fact.
+    key : NoiseKey, optional
+        Default: fresh from the operating system and forgotten. With a kept key the noise
+        depends on the key and a digest of the table, the grid, all parameters and what the method
+        measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
+        and different inputs, or a method that has changed, never share noise.
+    ledger : Ledger, optional
+        Charged before any noise is drawn, when all that is public has been worked out; the charge
+        stays if the run fails afterwards.
+        Publishing the same input again with the same kept key is recognised and costs nothing.
+    dataset : str, optional
+        Name of the data set in the ledger.
     epsilon : str, int, float, Decimal or Fraction
         The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
         privacy; with delta, of Gaussian noise with the largest rho that implies the two.
@@ -69,20 +78,6 @@ def publish(
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
-    allow_empty : bool
-        Publish a table that counts nothing, too. Otherwise it is refused before anything is
-        charged, and the card states that at least one row was counted as a public fact.
-    key : NoiseKey, optional
-        Default: fresh from the operating system and forgotten. With a kept key the noise
-        depends on the key and a digest of the table, the grid, all parameters and what the method
-        measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
-        and different inputs, or a method that has changed, never share noise.
-    ledger : Ledger, optional
-        Charged before any noise is drawn, when all that is public has been worked out; the charge
-        stays if the run fails afterwards.
-        Publishing the same input again with the same kept key is recognised and costs nothing.
-    dataset : str, optional
-        Name of the data set in the ledger.
 
     Returns
     -------
@@ -120,14 +115,8 @@ def publish(
     """
     prepared = prepare(
         table,
-        method=method,
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
-        people=people,
+        mechanism(method),
+        Terms.of(**terms),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
@@ -174,38 +163,40 @@ class Prepared:
 
 def prepare(
     table: CountTable,
+    method: Mechanism,
+    terms: Terms,
     *,
-    method: str = "pyramid",
-    people: float | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
-    **terms: Any,
 ) -> Prepared:
-    """Everything of :func:`publish` that comes before the charge, with the same parameters."""
+    """Do everything of :func:`publish` that comes before the charge."""
     if not isinstance(table, CountTable):
         raise UsageError("publish takes a CountTable; CountTable.from_dense makes one.")
-    guess = public_guess(people)
-    chosen, spent = agreed(table, method, key=key, **terms)
+    spent = agree(table, method, terms, key)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=allow_empty),
         *require_no_sums(table.grid, spent, WholeTable(table)),
     )
-    nobody = outline(table.grid, spent, guess, facts)
-    return Prepared(table, chosen, nobody, key, ledger, dataset)
+    nobody = outline(table.grid, method, spent, terms.people, facts)
+    return Prepared(table, method, nobody, key, ledger, dataset)
 
 
 def outline(
-    grid: Grid, spent: Event, people: float | None, public_facts: tuple[str, ...] = ()
+    grid: Grid,
+    method: Mechanism,
+    spent: Measurement,
+    people: float | None,
+    public_facts: tuple[str, ...] = (),
 ) -> Release:
-    """The release of nobody, whose card and closed forms have been worked out once.
+    """Work out the card and the closed forms of the release of nobody, once.
 
     They are public, so what is wrong with them shows before anything is charged.
     """
     none = np.empty(0, np.int64)
     table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
-    found = Release(table, None, people, public_facts)
+    found = Release(table, None, people, public_facts, method)
     found.card()
     found.errors()
     for _ in found.areas():
@@ -219,41 +210,30 @@ def warn_of(nobody: Release) -> None:
         warnings.warn(words, UserWarning, stacklevel=3)
 
 
-def agreed(
-    table: CountTable,
-    method: str,
-    *,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    key: NoiseKey | None = None,
-) -> tuple[Mechanism, Event]:
-    """The method and the event of :func:`publish`; of the table only grid and bound are read."""
-    chosen = mechanism(method)
-    if refusal := chosen.refusal(table.grid):
+def agree(
+    table: CountTable, method: Mechanism, terms: Terms, key: NoiseKey | None = None
+) -> Measurement:
+    """Settle what a release of a table spends; of the table only grid and bound are read.
+
+    Raises
+    ------
+    UsageError
+        As :func:`publish`.
+    """
+    if refusal := method.refusal(table.grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    most, enforced = agreed_bound(table, contribution)
-    spent = chosen.event(
-        table.grid,
-        budget(epsilon, rho, delta),
-        neighbours,
-        most,
-        enforced=enforced,
-        unit=unit,
-        key_origin="entropy" if key is None else key.origin,
-    )
-    if overload := chosen.overload(table.grid, spent):
+    most, enforced = agreed_bound(table, terms.contribution)
+    origin = "entropy" if key is None else key.origin
+    spent = method.event(table.grid, terms.bound(most, enforced=enforced), origin)
+    if overload := method.overload(table.grid, spent):
         raise UsageError(overload)
-    return chosen, spent
+    return spent
 
 
 def charged(
-    ledger: Ledger | None, dataset: str | None, spent: Event, fingerprint: str
+    ledger: Ledger | None, dataset: str | None, spent: Measurement, fingerprint: str
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
 

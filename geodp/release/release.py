@@ -24,7 +24,7 @@ from geodp.io.write import frame
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
 from geodp.mechanisms import Mechanism, mechanism
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.table.card import Card
@@ -44,12 +44,15 @@ class Release:
         A public guess of the sum of all counts.
     public_facts : tuple of str
         What a refusal would have told, so that the card says it is not protected.
+    own : Mechanism, optional
+        The method. Default: that of ``METHODS`` which the event names.
     """
 
     table: ReleasedTable
     charge: Charge | None = None
     people: float | None = None
     public_facts: tuple[str, ...] = ()
+    own: Mechanism | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -61,14 +64,14 @@ class Release:
         return self.table.grid
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Measurement:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
 
-    @property
+    @cached_property
     def method(self) -> Mechanism:
         """The mechanism, with its settings."""
-        return mechanism(self.event.mechanism)
+        return self.own or mechanism(self.event.mechanism)
 
     def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
         """The released sum over a region, its standard error and a 95 % interval.

@@ -17,6 +17,7 @@ from geodp.errors import UsageError
 from geodp.grid.hierarchy import Regions
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 
 PEOPLE = 1_000_000
 TRIALS, MOST = 200, 5
@@ -67,9 +68,7 @@ def simulated(method, grid, trials=TRIALS):
     """Released minus true counts of every cell in key order: float64[trials, cells]; and these."""
     index = cells_of(grid)
     table = geodp.CountTable.from_index(grid, index, np.full(index.shape[1], PEOPLE))
-    spent = method.event(
-        grid, {"epsilon": Fraction(1, 4), "rho": None, "delta": None}, "add-remove-one", 1
-    )
+    spent = method.event(grid, Terms.of(epsilon=Fraction(1, 4), contribution=1))
     found = np.zeros((trials, table.key.size))
     for trial in range(trials):
         released = method.release(table, spent, NoiseKey(trial.to_bytes(32, "little")))

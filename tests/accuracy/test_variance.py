@@ -10,7 +10,8 @@ from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
 from geodp.table.released import ReleasedTable
 from tests.reference.blocks import largest_variances, shared_out
 
@@ -105,7 +106,7 @@ def test_what_is_stated_at_the_edges_bounds_least_squares():
     """Two passes weigh what is measured below a node by the children that it really has."""
     grid = Grid.regular((11, 6))
     method = mechanism("pyramid:chain=1-3-3,shares=2-1-2-3")
-    use = event(method.spec, Fraction(1, 10), "add-remove-one", 1, False, 1, "person", "fixed")
+    use = Measurement.of(method.spec, Terms.of(epsilon=Fraction(1, 10), contribution=1), 1, "fixed")
     chain = method.levels(grid)
     key = np.arange(1 << grid.bits, dtype=np.uint64)
     key = key[grid.contains_keys(key)]

@@ -11,7 +11,7 @@ from geodp.cli.readers import chosen_reader, require_known
 from geodp.errors import UsageError
 from geodp.io.read.mesh import Mesh
 from geodp.io.read.table import Table
-from geodp.privacy.event import NEIGHBOURS
+from geodp.privacy.neighbours import NEIGHBOURS
 from tests.io.files import tiff
 
 END = ["--epsilon", "1", "--output", "out"]

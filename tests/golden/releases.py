@@ -18,9 +18,9 @@ from geodp.grid.hierarchy import Regions
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import Mechanism, mechanism
-from geodp.privacy.budget import budget
-from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NOISE_FORMAT, digest
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 from geodp.release.identity import encode
 from geodp.table.counts import CountTable
 
@@ -138,7 +138,9 @@ def pinned(row: Mechanism, grid: Grid, amounts: dict[str, str], neighbours: str,
     """What is kept of one release: its SHA-256, its values, its queries', or that it is refused."""
     if row.refusal(grid) is not None:
         return REFUSED
-    use = row.event(grid, budget(**amounts), neighbours, most, key_origin="fixed")
+    use = row.event(
+        grid, Terms.of(**amounts, neighbours=neighbours, contribution=most), key_origin="fixed"
+    )
     if row.overload(grid, use) is not None:
         return REFUSED
     if row.spec in ASKED:

@@ -13,7 +13,8 @@ from geodp.grid.hierarchy import RegionOrder, Regions
 from geodp.grid.region import Region
 from geodp.grid.tree import overlaps
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
 from tests.mechanisms.central.test_pyramid import compare, spent
 from tests.reference import regions as reference
 
@@ -332,5 +333,5 @@ def test_one_person_changes_one_count_of_every_level():
     grid = grid_of("city", SEX_AGE)
     chain = mechanism("pyramid").levels(grid)
     assert sum(chain.shares) == 1
-    use = event("pyramid", Fraction(1), "add-remove-one", 1, False, 1, "person", "fixed")
+    use = Measurement.of("pyramid", Terms.of(epsilon=Fraction(1), contribution=1), 1, "fixed")
     assert sum(1 / use.law(share).scale for share in chain.shares) == 1

@@ -19,7 +19,7 @@ from geodp.analysis.plan import plan, shares
 from geodp.io import opening
 from geodp.io.write import geotiff, tiles
 from geodp.mechanisms.central import partitioned
-from geodp.release.cluster import cluster, run
+from geodp.release.cluster import run
 from geodp.table import counts
 
 ROOT = Path(__file__).parents[2]
@@ -186,7 +186,7 @@ def test_what_exists_may_hold():
         ("docs/distributed.md", "more than 4,096 tiles", tiles.MOST_TILES),
         ("docs/distributed.md", "at most 16,384 nodes", partitioned.MOST_ROOTS),
         ("docs/distributed.md", "each of 16,384 nodes", partitioned.MOST_ROOTS),
-        ("docs/distributed.md", "`parts`, 64)", cluster.PARTS),
+        ("docs/distributed.md", "`parts`, 64)", run.PARTS),
         ("docs/distributed.md", "at most 2^23 cells", run.AT_ONCE.bit_length() - 1),
         ("docs/privacy.md", "more than 2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
     ],

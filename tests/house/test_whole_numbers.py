@@ -30,6 +30,7 @@ from geodp.kernels import (
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 
 MECHANISMS = Path(inspect.getfile(geodp)).parent / "mechanisms"
 KERNELS = MECHANISMS.parent / "kernels"
@@ -134,8 +135,7 @@ def compiled():
     for method in ("pyramid", "topdown"):
         geodp.publish(table, method=method, epsilon=1)
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
-    amounts = {"epsilon": 1, "rho": None, "delta": None}
-    made = Noise.of(row.event(grid, amounts, "add-remove-one", 1), key)
+    made = Noise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
     refinement.refine_dense(table, made)
     # What is compiled into another kernel has types of its own only when it is called.
     looked_up, node = refinement.Tree(table, made.detail)._looked_up, np.zeros((3, 1), np.int64)

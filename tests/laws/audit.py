@@ -14,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 
 RISK = 1e-6 / 20
 """Of each bound: two ways round, five projections, two bounds for each."""
@@ -140,9 +141,9 @@ def audited(
     """
     grid = tables[0].grid
     sensitivity = mechanism.sensitivity(grid)
-    given = (None, rho, delta) if rho else (epsilon, None, None)
-    most = (neighbours, 1, False, sensitivity, "person", "fixed")
-    spent = event("audit", given[0], *most, *given[1:])
+    given = {"rho": rho, "delta": delta} if rho else {"epsilon": epsilon}
+    terms = Terms.of(**given, neighbours=neighbours, contribution=1)
+    spent = Measurement.of("audit", terms, sensitivity, "fixed")
     # The halves that choose, then those that test: of the one table, and of the other.
     runs = [
         releases(release, tables[number % 2], spent, trials, number * trials) for number in range(4)

@@ -27,9 +27,10 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.descent import descend
 from geodp.mechanisms.trees.refinement import Noise, Tree
-from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 from geodp.table.counts import Cells
 from tests.laws.audit import best_set, counts_of, discriminant, releases
 from tests.laws.stacked import domain_keys, stacked
@@ -217,10 +218,9 @@ class Case:
     def audited(self, trials, overspent=Fraction(1)):
         """The epsilon that is sure at 99.9 %, where the budget is overspent so many times."""
         method = mechanism(self.spec)
-        amounts = {"epsilon": self.epsilon, "rho": None, "delta": None}
-        if self.rho is not None:
-            amounts = {"epsilon": None, "rho": self.rho, "delta": None}
-        event = method.event(self.grid, amounts, self.neighbours, 1, key_origin="fixed")
+        given = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
+        terms = Terms.of(**given, neighbours=self.neighbours, contribution=1)
+        event = method.event(self.grid, terms, "fixed")
         if overspent != 1:
             noise = {"epsilon": self.epsilon * overspent, "rho": None}
             if self.rho is not None:

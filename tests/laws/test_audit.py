@@ -10,9 +10,9 @@ import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.trees.refinement import Noise, refine
-from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
+from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.released import ReleasedTable
 from tests.laws.audit import audited, caught

@@ -12,8 +12,9 @@ import pytest
 import geodp
 from geodp.grid.region import Region
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from geodp.release.release import Release
 
 SIDE = 64
@@ -27,8 +28,8 @@ TRIALS = 25
 def spent_by(method, rho):
     most = method.sensitivity(GRID)
     epsilon = Fraction(1, 10) if rho is None else None
-    return event(
-        method.spec, epsilon, "add-remove-one", 1, False, most, "person", "fixed", rho, None
+    return Measurement.of(
+        method.spec, Terms.of(epsilon=epsilon, rho=rho, contribution=1), most, "fixed"
     )
 
 

@@ -12,8 +12,10 @@ import pytest
 from scipy import stats
 
 import geodp
-from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 
 METHODS = sorted(geodp.METHODS)
 GRIDS = {"square": geodp.Grid.regular((8, 8)), "line": geodp.Grid.regular((64,))}
@@ -26,7 +28,12 @@ EPSILON = Fraction(1, 4)
 
 def spent_by(method, grid):
     sensitivity = method.sensitivity(grid)
-    return event(method.spec, EPSILON, NEIGHBOURS[0], 1, False, sensitivity, "person", "fixed")
+    return Measurement.of(
+        method.spec,
+        Terms.of(epsilon=EPSILON, neighbours=NEIGHBOURS[0], contribution=1),
+        sensitivity,
+        "fixed",
+    )
 
 
 def errors_of(method, grid, trials):

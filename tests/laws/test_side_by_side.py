@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 from tests.laws import side_by_side
 from tests.laws.audit import counts_of
 from tests.laws.side_by_side import CONTROLS, GRIDS, SETTINGS, SIDE_BY_SIDE, TOGETHER, Case
@@ -58,9 +59,7 @@ def test_a_quarter_too_much_is_caught(method):
 def test_copies_have_the_law_of_single_releases(spec, form):
     case, trials = case_of(spec, form, NEIGHBOURS[0]), 3_000
     method, counts = mechanism(spec), np.array(case.two, np.int64)
-    event = method.event(
-        case.grid, {"epsilon": Fraction(1), "rho": None, "delta": None}, NEIGHBOURS[0], 1
-    )
+    event = method.event(case.grid, Terms.of(epsilon=1, contribution=1))
     together = TOGETHER[method.name](
         method, case.grid, event, counts, 10 * trials, NoiseKey(bytes([9]) + bytes(31))
     )

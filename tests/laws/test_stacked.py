@@ -8,8 +8,8 @@ import pytest
 
 from geodp.mechanisms import base, mechanism
 from geodp.mechanisms.central import agrid
-from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.neighbours import NEIGHBOURS
 from tests.laws import stacked
 from tests.laws.side_by_side import forms_of, neighbours_of
 from tests.laws.stacked import ON_CELLS, ON_KEYS, of_domain, table_of

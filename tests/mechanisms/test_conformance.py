@@ -14,9 +14,11 @@ from geodp.errors import UsageError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.event import Measurement
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 
 METHODS = sorted(geodp.METHODS)
 GRID = geodp.Grid.regular((12, 20))  # padded to 16 x 32 keys
@@ -58,8 +60,11 @@ def key(number):
 
 def spent(row, grid, epsilon=1):
     sensitivity = row.sensitivity(grid)
-    return event(
-        row.spec, Fraction(epsilon), NEIGHBOURS[0], 1, False, sensitivity, "person", "fixed"
+    return Measurement.of(
+        row.spec,
+        Terms.of(epsilon=Fraction(epsilon), neighbours=NEIGHBOURS[0], contribution=1),
+        sensitivity,
+        "fixed",
     )
 
 
@@ -228,9 +233,16 @@ class TestWhatItReleases:
         row = mechanism(spec)
         once = row.sensitivity(GRID)
         events = [
-            event(row.spec, Fraction(1, 4), "add-remove-one", 1, False, once, "person", "fixed"),
-            event(row.spec, Fraction(1), "add-remove-one", 4, False, once, "person", "fixed"),
-            event(row.spec, Fraction(1), "replace-one", 2, False, once, "person", "fixed"),
+            Measurement.of(
+                row.spec, Terms.of(epsilon=Fraction(1, 4), contribution=1), once, "fixed"
+            ),
+            Measurement.of(row.spec, Terms.of(epsilon=Fraction(1), contribution=4), once, "fixed"),
+            Measurement.of(
+                row.spec,
+                Terms.of(epsilon=Fraction(1), neighbours="replace-one", contribution=2),
+                once,
+                "fixed",
+            ),
         ]
         runs = [row.release(table, spent, key(5)) for spent in events]
         for run in runs[1:]:

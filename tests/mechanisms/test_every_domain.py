@@ -11,7 +11,8 @@ from geodp.analysis.evaluate.blocks import Truth
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Regions
 from geodp.mechanisms import mechanism
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from tests.grids import FORMS, cells_of
 from tests.reference import evaluate as reference
@@ -57,7 +58,7 @@ every_method_on_every_form = pytest.mark.parametrize(("spec", "grid"), list(aske
 def releases(spec, table, trials):
     row = mechanism(spec)
     once = row.sensitivity(table.grid)
-    spent = event(row.spec, SMALL, "add-remove-one", 1, False, once, "person", "fixed")
+    spent = Measurement.of(row.spec, Terms.of(epsilon=SMALL, contribution=1), once, "fixed")
     for trial in range(trials):
         yield row.release(table, spent, geodp.NoiseKey(trial.to_bytes(32, "little")))
 

@@ -22,6 +22,7 @@ from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, released_vector
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from tests.laws.audit import audited
 from tests.mechanisms.test_conformance import variants
 
@@ -53,8 +54,8 @@ def pair_of(name):
 
 
 def spent(row, grid, rho=None):
-    amounts = {"epsilon": None if rho else EPSILON, "rho": rho, "delta": None}
-    return row.event(grid, amounts, "add-remove-one", 1, key_origin="fixed")
+    given = {"rho": rho} if rho else {"epsilon": EPSILON}
+    return row.event(grid, Terms.of(**given, contribution=1), "fixed")
 
 
 def secret_of(number):

@@ -14,11 +14,10 @@ from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
 from geodp.mechanisms.central import matrix
 from geodp.mechanisms.trees import strategies
-from geodp.privacy.budget import budget
-from geodp.privacy.event import NEIGHBOURS
 from geodp.privacy.noise import node as node_noise
 from geodp.privacy.noise.geometric import Geometric
 from geodp.privacy.noise.node import NodeNoise
+from geodp.privacy.terms import Terms
 from geodp.release.identity import encode
 from tests.golden.releases import SETTINGS, grids
 from tests.mechanisms.kept import forget_levels, forget_strategies
@@ -37,7 +36,7 @@ def crowded(grid):
 
 
 def use(row, grid, noise="epsilon", amount="1/2"):
-    return row.event(grid, budget(**{noise: amount}), NEIGHBOURS[0], 1, key_origin="fixed")
+    return row.event(grid, Terms.of(**{noise: amount}, contribution=1), "fixed")
 
 
 class Recorder:

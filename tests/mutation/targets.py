@@ -56,10 +56,10 @@ TARGETS = (
     Target(
         "geodp.privacy.neighbours",
         (
-            "tests/privacy/test_event.py",
+            "tests/privacy/test_terms.py",
             "tests/privacy/test_ledger_attacks.py",
             "-k",
-            "unit or relations",
+            "unit or relations or sense",
         ),
     ),
     Target(
@@ -72,15 +72,22 @@ TARGETS = (
         "geodp.privacy.event",
         ("tests/privacy/test_event.py",),
         (
-            "event",
-            "Event.loss",
-            "Event.variant",
-            "Event.scale",
-            "Event.sigma2",
-            "Event.law",
-            "Event.width",
-            "Event.is_private",
+            "Measurement.of",
+            "Measurement.loss",
+            "Measurement.variant",
+            "Measurement.scale",
+            "Measurement.sigma2",
+            "Measurement.law",
+            "Measurement.width",
+            "Measurement.is_private",
+            "Composed",
         ),
+    ),
+    Target("geodp.privacy.budget", ("tests/privacy/test_budget.py",)),
+    Target(
+        "geodp.privacy.terms",
+        ("tests/privacy/test_terms.py",),
+        ("Terms.__post_init__", "Terms.of", "Terms.given", "Terms.bound", "split"),
     ),
     Target("geodp.mechanisms.trees.levels", ("tests/mechanisms/trees/test_levels.py",)),
     Target(
@@ -198,6 +205,6 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("agreed", "charged", "Prepared.release"),
+        ("agree", "charged", "Prepared.release"),
     ),
 )

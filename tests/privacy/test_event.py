@@ -2,22 +2,27 @@
 
 from fractions import Fraction as F
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import LONGEST, budget, rational
-from geodp.privacy.event import ADD_REMOVE, CONCENTRATED, NEIGHBOURS, PURE, REPLACE, Event, event
-from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, epsilon_for, rho_for
+from geodp.privacy.event import CONCENTRATED, PURE, Composed, Measurement
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 
 
-def spent(neighbours=ADD_REMOVE, contribution=1, sensitivity=1, rho=None, **changed):
+def spent(
+    neighbours=ADD_REMOVE, contribution=1, sensitivity=1, rho=None, key_origin="entropy", **changed
+):
     """Of epsilon 1/3, or of rho."""
-    epsilon = F(1, 3) if rho is None else None
-    given = {"enforced": False, "unit": "person", "key_origin": "entropy", "rho": rho, **changed}
-    return event("m", epsilon, neighbours, contribution, sensitivity=sensitivity, **given)
+    amounts = {"rho": rho} if rho else {"epsilon": "1/3"}
+    terms = Terms.of(**amounts, neighbours=neighbours, contribution=contribution, **changed)
+    return Measurement.of("m", terms, sensitivity, key_origin)
 
 
 @pytest.mark.parametrize(
@@ -59,10 +64,10 @@ def test_noise_of_the_other_kind_has_no_such_parameter():
         _ = spent(rho=F(1)).scale
     with pytest.raises(UsageError, match="no sigma2"):
         _ = spent().sigma2
-    without = Event("m", None, ADD_REMOVE, 1, False, 1, "person", "entropy")
+    without = Measurement("m", None, ADD_REMOVE, 1, False, 1, "person", "entropy")
     with pytest.raises(UsageError, match="no scale"):
         _ = without.scale
-    stated = Event("m", F(1), ADD_REMOVE, 1, False, 1, "person", "entropy", F(1), F(1, 9))
+    stated = Measurement("m", F(1), ADD_REMOVE, 1, False, 1, "person", "entropy", F(1), F(1, 9))
     with pytest.raises(UsageError, match="no scale"):
         _ = stated.scale
 
@@ -70,11 +75,13 @@ def test_noise_of_the_other_kind_has_no_such_parameter():
 def test_what_each_kind_costs():
     assert spent().loss == PureDP(F(1, 3))
     assert spent(rho=F(1, 8)).loss == ZeroConcentratedDP(F(1, 8))
-    stated = Event("m", F(1), ADD_REMOVE, 1, False, 1, "person", "entropy", F(1, 8), F(1, 9))
+    stated = Measurement("m", F(1), ADD_REMOVE, 1, False, 1, "person", "entropy", F(1, 8), F(1, 9))
     assert stated.loss == ApproximateDP(1, F(1, 9), ZeroConcentratedDP(F(1, 8)))
     assert stated.loss.original == ZeroConcentratedDP(F(1, 8))
     for epsilon, delta in ((None, F(1, 9)), (F(1), None)):
-        half = Event("m", epsilon, ADD_REMOVE, 1, False, 1, "person", "entropy", F(1, 8), delta)
+        half = Measurement(
+            "m", epsilon, ADD_REMOVE, 1, False, 1, "person", "entropy", F(1, 8), delta
+        )
         assert half.loss == ZeroConcentratedDP(F(1, 8))
     assert (spent().variant, spent(rho=F(1)).variant) == (PURE, CONCENTRATED)
 
@@ -84,87 +91,86 @@ def test_only_a_key_that_nobody_knew_is_private():
     assert private == {"entropy": True, "file": True, "fixed": False, "": False}
 
 
-def test_an_event_keeps_what_it_was_given():
-    made = event("m", F(1, 3), REPLACE, np.int64(5), True, 7, " one  trip ", "file", F(1), F(1, 9))
-    given = ("m", F(1, 3), REPLACE, 5, True, 70, "trip", "file", F(1), F(1, 9))
-    assert made == Event(*given)
-    assert type(made.contribution) is int
+def test_an_event_keeps_what_its_terms_say():
+    delta = F(1, 9)
+    terms = Terms(ApproximateDP(F(1, 3), delta, ZeroConcentratedDP(F(1))), REPLACE, 5, True, "trip")
+    given = ("m", F(1, 3), REPLACE, 5, True, 70, "trip", "file", F(1), delta)
+    assert Measurement.of("m", terms, 7, "file") == Measurement(*given)
+    assert Measurement.of("m", terms, 7, "file").loss == terms.loss
     assert (spent().rho, spent().delta) == (None, None)
+    assert spent().loss == PureDP(F(1, 3))
+
+
+def test_terms_that_leave_the_contribution_to_a_table_cost_nothing_yet():
+    with pytest.raises(UsageError, match="settle it"):
+        spent(contribution=None)
+
+
+# -- several events
+
+pures = st.fractions(F(1, 100), 3, max_denominator=100).map(lambda e: measured(epsilon=e))
+gaussians = st.fractions(F(1, 100), 3, max_denominator=100).map(lambda r: measured(rho=r))
+events = st.lists(pures | gaussians, min_size=1, max_size=5)
+
+
+def measured(**amounts):
+    return Measurement.of("m", Terms.of(**amounts, contribution=1), 1)
+
+
+@given(st.lists(pures, min_size=1), st.lists(gaussians, min_size=1))
+def test_losses_of_one_kind_add_up_exactly(pure, gaussian):
+    assert Composed(pure).loss == PureDP(sum(one.epsilon for one in pure))
+    assert Composed(gaussian).loss == ZeroConcentratedDP(sum(one.rho for one in gaussian))
+
+
+@given(events, st.randoms(use_true_random=False))
+def test_neither_order_nor_grouping_of_like_events_matters(some, random):
+    mixed = random.sample(some, len(some))
+    assert Composed(mixed).loss == Composed(some).loss
+    like = [one for one in some if (one.rho is None) == (some[0].rho is None)]
+    cut = random.randint(1, len(like))
+    groups = [Composed(part) for part in (like[:cut], like[cut:]) if part]
+    assert Composed(groups).loss == Composed(like).loss
+
+
+@given(events, pures | gaussians)
+def test_a_further_event_never_costs_less_than_nothing(some, more):
+    before, after = Composed(some).loss, Composed([*some, more]).loss
+    if type(before) is type(after):
+        assert all(a < b for a, b in zip(before.amounts, after.amounts, strict=True))
+    else:  # a pure loss counts as half of its square once there is Gaussian noise
+        rest = sum(one.epsilon**2 for one in some) / 2
+        assert after.rho > more.rho
+        assert after.rho == more.rho + rest
+
+
+def test_a_ledger_spends_what_is_composed(tmp_path):
+    some = [measured(epsilon=amount) for amount in ("1/2", "1/3", "1/7")]
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("census", PureDP(F(1)))
+    for number, one in enumerate(some):
+        ledger.charge(
+            "census",
+            one.loss,
+            mechanism=one.mechanism,
+            neighbours=one.neighbours,
+            contribution=one.contribution,
+            fingerprint=f"{number:016x}",
+        )
+    together = Composed(some)
+    assert ledger.spent("census") == together.loss
+    assert (together.unit, together.neighbours) == ("person", ADD_REMOVE)
+    assert together.describe() == {
+        "loss": PureDP(F(41, 42)).describe(),
+        "neighbours": ADD_REMOVE,
+        "unit": "person",
+        "events": [one.describe() for one in some],
+    }
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"neighbours": "friends"}, "neighbours must be"),
-        ({"contribution": 0}, "at least 1"),
-        ({"contribution": -1}, "at least 1"),
-        ({"contribution": True}, "at least 1"),
-        ({"contribution": 1.5}, "at least 1"),
-        ({"contribution": "2"}, "at least 1"),
-        ({"unit": ""}, "whom the guarantee protects"),
-        ({"unit": "one"}, "whom the guarantee protects"),
-        ({"unit": None}, "whom the guarantee protects"),
-    ],
+    "some", [[], [spent(), spent(REPLACE)], [spent(), spent(unit="household")]]
 )
-def test_an_event_that_makes_no_sense_is_refused(changed, says):
-    with pytest.raises(UsageError, match=says):
-        spent(**changed)
-
-
-def test_the_names_of_the_relations_that_cards_and_ledgers_hold():
-    assert NEIGHBOURS == (ADD_REMOVE, REPLACE) == ("add-remove-one", "replace-one")
-
-
-# -- budgets
-
-
-def test_four_ways_to_give_a_budget():
-    assert budget("1/3") == {"epsilon": F(1, 3), "rho": None, "delta": None}
-    assert budget(rho="1/3") == {"epsilon": None, "rho": F(1, 3), "delta": None}
-    delta = F(1, 10**6)
-    stated = {"epsilon": epsilon_for(F(1, 3), delta), "rho": F(1, 3), "delta": delta}
-    assert budget(rho="1/3", delta="1e-6") == stated
-    stated = {"epsilon": F(1, 3), "rho": rho_for(F(1, 3), delta), "delta": delta}
-    assert budget("1/3", delta="1e-6") == stated
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({}, "either"),
-        ({"epsilon": 1, "rho": 1}, "either"),
-        ({"delta": "1e-6"}, "either"),
-        ({"epsilon": 1, "delta": 1}, "delta must be below 1; the inverse"),
-        ({"rho": 1, "delta": 2}, "delta must be below 1"),
-        ({"epsilon": 1, "delta": 0}, "delta must be above 0"),
-        ({"epsilon": 0}, "epsilon must be above 0"),
-        ({"rho": 0}, "rho must be above 0"),
-        ({"epsilon": "1e-199", "delta": "1e-199"}, "No rho above 0"),
-    ],
-)
-def test_budgets_that_make_no_sense(given, says):
-    with pytest.raises(UsageError, match=says):
-        budget(**given)
-
-
-@pytest.mark.parametrize(
-    "value", ["1e200", "1E-200", "0." + "1" * (LONGEST - 2), 0.1, np.float32(0.1)]
-)
-def test_budgets_up_to_the_longest_are_read_exactly(value):
-    assert rational(value) == F(str(value))
-
-
-class Odd:
-    """What reads like a number and is none."""
-
-    def __str__(self):
-        return "1"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [Odd(), "1e201", "1E-201", "0." + "1" * (LONGEST - 1), True, None, 1j, "1/0", "x", b"1"],
-)
-def test_budgets_beyond_it_and_what_is_no_number(value):
-    with pytest.raises(UsageError, match="delta must be a decimal"):
-        rational(value, "delta")
+def test_losses_that_do_not_add_up_are_not_composed(some):
+    with pytest.raises(UsageError, match="Losses add up"):
+        Composed(some)

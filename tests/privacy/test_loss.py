@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from geodp.errors import UsageError
 from geodp.privacy import loss
 from geodp.privacy.budget import rational
-from geodp.privacy.event import REPLACE
 from geodp.privacy.loss import (
     ApproximateDP,
     PureDP,
@@ -33,6 +32,7 @@ from geodp.privacy.loss import (
     to_zero_concentrated,
     within,
 )
+from geodp.privacy.neighbours import REPLACE
 
 amounts = st.fractions(0, 1000, max_denominator=10**6)
 above_zero = st.fractions(F(1, 10**6), 1000, max_denominator=10**6)

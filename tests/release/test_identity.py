@@ -15,9 +15,10 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.central import pyramid
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.budget import budget
-from geodp.privacy.event import NEIGHBOURS, Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.loss import PureDP
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 from geodp.release.identity import components, encode, release_digest, streamed_digest
 from tests.keys import keep
 from tests.ledgers import small_ledger
@@ -81,7 +82,7 @@ def test_two_releases_by_changed_software_do_not_tell_the_total(monkeypatch):
 def use(method=None, grid=GRID, **amounts):
     """An event that has every kind of budget in it."""
     amounts = amounts or {"rho": "1/8", "delta": "1/1000"}
-    return (method or Pyramid()).event(grid, budget(**amounts), NEIGHBOURS[0], 1)
+    return (method or Pyramid()).event(grid, Terms.of(**amounts, contribution=1))
 
 
 BASE = (GRID, Pyramid(), use())
@@ -184,7 +185,7 @@ OTHER = {
 def test_all_that_an_event_says_is_in_the_digest_but_where_the_key_came_from():
     event = use(Silent())
     digests = {release_digest(TABLE, Silent(), event)}
-    assert OTHER.keys() | {"key_origin"} == {field.name for field in fields(Event)}
+    assert OTHER.keys() | {"key_origin"} == {field.name for field in fields(Measurement)}
     for name, value in OTHER.items():
         digests.add(release_digest(TABLE, Silent(), replace(event, **{name: value})))
     assert len(digests) == 1 + len(OTHER)

@@ -6,6 +6,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.mechanisms.central.topdown import TopDown
 from geodp.privacy.budget import rational
 from geodp.privacy.event import ADD_REMOVE
 from geodp.privacy.loss import epsilon_for
@@ -204,3 +205,46 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
 
 def test_whom_a_release_protects_unless_told_otherwise():
     assert geodp.publish(TABLE, epsilon=1).event.unit == "person"
+
+
+class Mine(TopDown):
+    """A method that geodp does not know."""
+
+    name = "mine"
+
+
+class Taken(TopDown):
+    """Somebody else's, by the name of one of geodp's."""
+
+
+def test_a_method_of_ones_own_is_published_planned_and_evaluated(tmp_path):
+    key = geodp.NoiseKey(bytes(32))
+    release = geodp.publish(TABLE, method=Mine(), epsilon=1, key=key)
+    known = geodp.publish(TABLE, method="topdown", epsilon=1, key=key)
+    assert (release.method, release.event.mechanism) == (Mine(), "mine")
+    assert (release.table.to_dense() != known.table.to_dense()).any(), "it shares the noise"
+    box = (0, 0, 4, 4)
+    assert release.estimate(box).standard_error == known.estimate(box).standard_error
+    assert release.write(tmp_path / "out")["public"]
+    assert release.card()["mechanism"]["name"] == "mine"
+    planned = geodp.plan(GRID, Mine(), epsilon=1)
+    assert (planned.name, planned.blocks) == (
+        "mine",
+        geodp.plan(GRID, "topdown", epsilon=1).blocks,
+    )
+    found = geodp.evaluate(TABLE, methods=[Mine(), "laplace"], epsilon=1, trials=1)
+    assert [*found.methods] == ["mine", "laplace"]
+
+
+def test_a_method_of_ones_own_has_a_name_of_its_own():
+    with pytest.raises(UsageError, match="topdown is the name of a method of geodp"):
+        geodp.publish(TABLE, method=Taken(), epsilon=1)
+    assert geodp.publish(TABLE, method=TopDown(), epsilon=1).event.mechanism == "topdown"
+
+
+def test_a_keyword_that_no_door_knows_is_refused():
+    for door in (geodp.publish, geodp.evaluate):
+        with pytest.raises(TypeError, match="epsilom"):
+            door(TABLE, epsilom=1)
+    with pytest.raises(TypeError, match="epsilom"):
+        geodp.plan(GRID, epsilom=1)

@@ -4,7 +4,7 @@ from hypothesis import given
 
 import geodp
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from tests.strategies import shaped_tables
 
 GRID = geodp.Grid.regular((4, 4))
@@ -67,7 +67,7 @@ def test_raw_and_released_tables_are_different_types():
     release = geodp.publish(table, epsilon=1)
     assert isinstance(release.table, geodp.ReleasedTable)
     assert not isinstance(release.table, geodp.CountTable)
-    assert isinstance(release.table.event, Event)
+    assert isinstance(release.table.event, Measurement)
     with pytest.raises(UsageError, match="takes a CountTable"):
         geodp.publish(release.table, epsilon=1)
 

@@ -4,44 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from geodp.analysis.evaluate.queries import Polygons, Rectangles
 from geodp.analysis.evaluate.result import NOTICE, Evaluation, summary
-from geodp.analysis.evaluate.trials import Bench, Progress, Task, run_all
+from geodp.analysis.evaluate.trials import Bench, Progress, Run, Task, run_all
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, Mechanism, mechanism
-from geodp.privacy.budget import Budget, budget
-from geodp.privacy.event import ADD_REMOVE
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.table.contribution import agreed_bound
 from geodp.table.counts import CountTable
+
+DEFAULT_EPSILON = "0.1"
 
 NOTHING_RUNS = "No method takes this grid and budget."
 
 __all__ = ["NOTICE", "Evaluation", "chosen_methods", "evaluate"]
 
 
+class EvaluationGiven(TermsGiven, total=False):
+    """Terms and the sums that are asked for, as keyword arguments of :func:`evaluate`."""
+
+    rectangles: int
+    seed: int
+    polygons: Mapping[str, Any] | Sequence[Any] | None
+
+
 def evaluate(
     table: CountTable,
     *,
-    methods: str | Sequence[str] = ("pyramid", "topdown", "laplace"),
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
+    methods: str | Mechanism | Sequence[str | Mechanism] = ("pyramid", "topdown", "laplace"),
     trials: int = 10,
     key: NoiseKey | None = None,
-    rectangles: int = 0,
-    seed: int = 0,
-    polygons: Mapping[str, Any] | Sequence[Any] | None = None,
     processes: int = 1,
     public: bool = False,
     progress: Progress | None = None,
+    **given: Unpack[EvaluationGiven],
 ) -> Evaluation:
     """Measure the errors of methods on a table.
 
@@ -54,12 +56,13 @@ def evaluate(
     ----------
     table : CountTable
         Confidential counts on a public domain.
-    methods : str or sequence of str
-        Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every one. A method that
-        cannot take the grid, or the noise of the budget, is not run, and listed with its reason.
-    epsilon, rho, delta, neighbours, contribution
+    methods : str, Mechanism or sequence of these
+        Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every one; or methods of
+        your own. A method that cannot take the grid, or the noise of the budget, is not run, and
+        listed with its reason.
+    epsilon, rho, delta, neighbours, contribution, unit, people
         As in :func:`geodp.publish`; without epsilon and rho, epsilon is 0.1. Epsilon and delta, or
-        rho, are Gaussian noise.
+        rho, are Gaussian noise. No error depends on the last two.
     trials : int
         Releases of each method.
     key : NoiseKey, optional
@@ -99,74 +102,89 @@ def evaluate(
     """
     if not isinstance(table, CountTable):
         raise UsageError("evaluate takes a CountTable; CountTable.from_dense makes one.")
-    for name, number, least in (
-        ("trials", trials, 1),
-        ("processes", processes, 1),
-        ("rectangles", rectangles, 0),
-        ("seed", seed, 0),
-    ):
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
-            raise UsageError(f"{name} must be a whole number of at least {least}.")
+    _require_whole("trials", trials, 1)
+    _require_whole("processes", processes, 1)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    grid = table.grid
-    amounts = budget("0.1" if epsilon is None and rho is None else epsilon, rho, delta)
-    most, enforced = agreed_bound(table, contribution)
-    chosen, refused = chosen_methods(methods, grid, gaussian=amounts["rho"] is not None)
-    origin = "entropy" if key is None else key.origin
-    runs = tuple(
-        (
-            method,
-            method.event(grid, amounts, neighbours, most, enforced=enforced, key_origin=origin),
-        )
-        for method in chosen
-    )
-    overloads = {method.spec: method.overload(grid, spent) for method, spent in runs}
-    refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
-    runs = tuple(run for run in runs if run[0].spec not in refused)
-    if not runs:
-        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
-    task = Task(
-        table,
-        runs,
-        Rectangles.random(grid, int(rectangles), int(seed)) if rectangles else None,
-        None if polygons is None else Polygons.of(grid, polygons),
-    )
-    bench = Bench(task)
+    wanted, asked = split(given, "rectangles", "seed", "polygons")
+    if wanted.get("epsilon") is None and wanted.get("rho") is None:
+        wanted["epsilon"] = DEFAULT_EPSILON
+    terms = Terms.of(**wanted)
+    most, enforced = agreed_bound(table, terms.contribution)
+    terms = terms.bound(most, enforced=enforced)
+    runs, refused = _runs(methods, table.grid, terms, "entropy" if key is None else key.origin)
+    bench = Bench(Task(table, runs, *_queries(table.grid, **asked)))
     master = NoiseKey.generate() if key is None else key
     try:
         found = run_all(bench, master, int(trials), int(processes), progress)
     finally:
         if key is None:
             master.forget()
-    figures = {}
-    shifts = bench.truth.shifts
-    for (method, spent), own in zip(runs, found, strict=True):
-        variances = method.variances(grid, spent)
-        figures[method.spec] = {
-            **summary(bench.truth, own, task.polygons),
-            "closed_form": None
-            if variances is None
-            else np.sqrt([variances[grid.bits - shift] for shift in shifts]),
-        }
     return Evaluation(
-        epsilon=amounts["epsilon"],
-        neighbours=neighbours,
-        contribution=runs[0][1].contribution,
+        terms=terms,
         trials=int(trials),
-        areas=tuple(1 << shift for shift in shifts),
+        areas=tuple(1 << shift for shift in bench.truth.shifts),
         blocks=tuple(int(n) for n in bench.truth.blocks),
-        cells=grid.size,
-        methods=figures,
+        cells=table.grid.size,
+        methods=_figures(bench, found),
         refused=refused,
         public=bool(public),
-        rho=amounts["rho"],
-        delta=amounts["delta"],
     )
 
 
+def _require_whole(name: str, number: object, least: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+        raise UsageError(f"{name} must be a whole number of at least {least}.")
+
+
+def _queries(
+    grid: Grid,
+    rectangles: int = 0,
+    seed: int = 0,
+    polygons: Mapping[str, Any] | Sequence[Any] | None = None,
+) -> tuple[Rectangles | None, Polygons | None]:
+    """Return the sums over regions that are asked for."""
+    _require_whole("rectangles", rectangles, 0)
+    _require_whole("seed", seed, 0)
+    return (
+        Rectangles.random(grid, int(rectangles), int(seed)) if rectangles else None,
+        None if polygons is None else Polygons.of(grid, polygons),
+    )
+
+
+def _runs(
+    methods: str | Mechanism | Sequence[str | Mechanism],
+    grid: Grid,
+    terms: Terms,
+    key_origin: str,
+) -> tuple[tuple[Run, ...], dict[str, str]]:
+    """Return the methods that can run with what they spend, and why the others cannot."""
+    chosen, refused = chosen_methods(methods, grid, gaussian=terms.gaussian)
+    runs = tuple((method, method.event(grid, terms, key_origin)) for method in chosen)
+    overloads = {method.spec: method.overload(grid, spent) for method, spent in runs}
+    refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
+    runs = tuple(run for run in runs if run[0].spec not in refused)
+    if not runs:
+        raise UsageError(f"{NOTHING_RUNS} {' '.join(refused.values())}")
+    return runs, refused
+
+
+def _figures(bench: Bench, found: list[list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Return the figures of every method from those of its trials, beside its closed form."""
+    grid, figures = bench.task.table.grid, {}
+    for (method, spent), own in zip(bench.task.runs, found, strict=True):
+        variances = method.variances(grid, spent)
+        figures[method.spec] = {
+            **summary(bench.truth, own, bench.task.polygons),
+            "closed_form": None
+            if variances is None
+            else np.sqrt([variances[grid.bits - shift] for shift in bench.truth.shifts]),
+        }
+    return figures
+
+
 def chosen_methods(
-    methods: str | Sequence[str], grid: Grid, *, gaussian: bool = False
+    methods: str | Mechanism | Sequence[str | Mechanism], grid: Grid, *, gaussian: bool = False
 ) -> tuple[list[Mechanism], dict[str, str]]:
     """Methods that take a grid and a noise, each once, and why the others do not.
 
@@ -181,7 +199,7 @@ def chosen_methods(
     >>> [method.name for method in chosen], list(refused)
     (['topdown'], ['laplace'])
     """
-    names = [methods] if isinstance(methods, str) else list(methods)
+    names = [methods] if isinstance(methods, str | Mechanism) else list(methods)
     listed = [mechanism(name) for n in names for name in (METHODS if n == "all" else [n])]
     if not listed:
         raise UsageError("Name at least one method to evaluate.")

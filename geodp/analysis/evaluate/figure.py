@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from geodp.analysis.style import COLOURS, INK, MARKERS, style_axes
+from geodp.privacy.budget import amounts_of
 
 if TYPE_CHECKING:
     from geodp.analysis.evaluate.result import Evaluation
@@ -57,8 +58,8 @@ def plot_errors(
             for number, (spec, figures) in enumerate(evaluation.methods.items()):
                 _line(axes, evaluation, number, spec, figures, measure)
         _label(figure, right, evaluation)
-        symbols = {"ε": evaluation.epsilon, "ρ": evaluation.rho, "δ": evaluation.delta}
-        spent = ", ".join(f"{s} = {float(n):.3g}" for s, n in symbols.items() if n is not None)
+        amounts = zip("ερδ", amounts_of(evaluation.terms.loss).values(), strict=True)
+        spent = ", ".join(f"{s} = {float(n):.3g}" for s, n in amounts if n is not None)
         bars = "" if evaluation.trials == 1 else "; bars: 95 % intervals"
         dashes = any(row["closed_form"] is not None for row in evaluation.methods.values())
         figure.text(

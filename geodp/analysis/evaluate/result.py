@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from geodp.analysis.evaluate.blocks import CLASS_NAMES, HOT_AREAS, HOT_COUNTS, Truth
 from geodp.analysis.evaluate.queries import Polygons
+from geodp.privacy.budget import amounts_of
+from geodp.privacy.terms import Terms
 
 NOTICE = (
     "CONFIDENTIAL: these errors were measured against the confidential counts and are not "
@@ -30,10 +32,8 @@ class Evaluation:
 
     Attributes
     ----------
-    epsilon : Fraction or None
-        With rho: of the approximate guarantee with delta, where that was asked for.
-    neighbours : str
-    contribution : int
+    terms : Terms
+        Of every release of every trial.
     trials : int
     areas : tuple of int
         Cells (keys) of the blocks: 1, 4, 16 ... and all.
@@ -47,13 +47,9 @@ class Evaluation:
         Of every method that did not: why, as one sentence.
     public : bool
         Whether the caller vouched that the table is public; otherwise this is confidential.
-    rho, delta : Fraction, optional
-        Of Gaussian noise.
     """
 
-    epsilon: Fraction | None
-    neighbours: str
-    contribution: int
+    terms: Terms
     trials: int
     areas: tuple[int, ...]
     blocks: tuple[int, ...]
@@ -61,14 +57,12 @@ class Evaluation:
     methods: dict[str, dict[str, Any]] = field(repr=False)
     refused: dict[str, str] = field(repr=False)
     public: bool = False
-    rho: Fraction | None = None
-    delta: Fraction | None = None
 
     @property
     def budget(self) -> str:
         """What every release of every trial spends, as text; longer ratios as decimals only."""
-        amounts = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta}
-        return ", ".join(f"{name} {_exact(n)}" for name, n in amounts.items() if n is not None)
+        amounts = amounts_of(self.terms.loss).items()
+        return ", ".join(f"{name} {_exact(n)}" for name, n in amounts if n is not None)
 
     @property
     def notice(self) -> str | None:
@@ -94,15 +88,14 @@ class Evaluation:
             ``rectangles`` and ``polygons`` where they were asked for.
         """
         head = {} if self.notice is None else {"notice": self.notice}
+        amounts = amounts_of(self.terms.loss)
         return {
             **head,
             "confidential": not self.public,
-            "epsilon": None if self.epsilon is None else str(self.epsilon),
-            "rho": None if self.rho is None else str(self.rho),
-            "delta": None if self.delta is None else str(self.delta),
-            "noise": "laplace" if self.rho is None else "gaussian",
-            "neighbours": self.neighbours,
-            "contribution": self.contribution,
+            **{name: None if n is None else str(n) for name, n in amounts.items()},
+            "noise": "gaussian" if self.terms.gaussian else "laplace",
+            "neighbours": self.terms.neighbours,
+            "contribution": self.terms.contribution,
             "trials": self.trials,
             "cells": self.cells,
             "areas": list(self.areas),

@@ -26,13 +26,16 @@ from geodp.analysis.evaluate.queries import Polygons, Rectangles
 from geodp.errors import GeodpError
 from geodp.kernels.jit import compiled_kernels
 from geodp.mechanisms import Mechanism
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.release.identity import release_digest
 from geodp.table.counts import CountTable
 
 Progress = Callable[[int, int], None]
 """Told the trials that are done, and all."""
+
+Run = tuple[Mechanism, Measurement]
+"""A method, and what one of its releases spends."""
 
 AHEAD = 4
 """Jobs that wait for each process: enough to keep it busy."""
@@ -52,13 +55,13 @@ class Task:
     Attributes
     ----------
     table : CountTable
-    runs : tuple of (Mechanism, Event)
+    runs : tuple of (Mechanism, Measurement)
     rectangles : Rectangles, optional
     polygons : Polygons, optional
     """
 
     table: CountTable = field(repr=False)
-    runs: tuple[tuple[Mechanism, Event], ...] = field(repr=False)
+    runs: tuple[Run, ...] = field(repr=False)
     rectangles: Rectangles | None = field(repr=False)
     polygons: Polygons | None = field(repr=False)
 
@@ -91,7 +94,9 @@ class Bench:
         return figures
 
 
-def _timed(method: Mechanism, table: CountTable, event: Event, key: NoiseKey) -> tuple[Any, float]:
+def _timed(
+    method: Mechanism, table: CountTable, event: Measurement, key: NoiseKey
+) -> tuple[Any, float]:
     """A release, and the seconds that it took."""
     started = time.perf_counter()
     released = method.release(table, event, key)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from geodp.analysis.plan.plan import Plan, plan
+from geodp.analysis.plan.plan import Plan, PlanGiven, Request
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.mechanisms import Mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,9 @@ class Comparison:
         return {"plans": [one.to_dict() for one in self.plans], "refused": self.refused}
 
 
-def compare(grid: Grid, methods: Sequence[str], **given: Any) -> Comparison:
+def compare(
+    grid: Grid, methods: Sequence[str | Mechanism], **given: Unpack[PlanGiven]
+) -> Comparison:
     """Plan several methods; all else as for :func:`geodp.plan`.
 
     Raises UsageError where none of them can be planned.
@@ -50,13 +53,14 @@ def compare(grid: Grid, methods: Sequence[str], **given: Any) -> Comparison:
     >>> {name: round(error, 1) for name, error in found.table()[64].items()}
     {'pyramid': 8.4, 'topdown': 10.6}
     """
+    request = Request.of(grid, given)
     plans: dict[str, Plan] = {}
     refused = {}
     for method in methods:
         try:
-            one = plan(grid, method, **given)
+            one = request.plan(method)
         except UsageError as error:
-            refused[method] = str(error)
+            refused[method if isinstance(method, str) else method.spec] = str(error)
         else:
             plans[one.name] = one
     if not plans:

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isfinite, prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
-from geodp.analysis.plan.plan import Plan, plan
+from geodp.analysis.plan.plan import Plan, PlanGiven, Request
 from geodp.analysis.plan.shares import best_ratio, best_sum, least_ratio, least_sum
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.mechanisms import Mechanism
 from geodp.mechanisms.trees.levels import steps_of
 
 Wishes = Mapping[int | str, float]
@@ -53,7 +54,7 @@ def optimise(
     weights: Wishes | None = None,
     targets: Wishes | None = None,
     chain: str = "",
-    **given: Any,
+    **given: Unpack[PlanGiven],
 ) -> Plan:
     """A pyramid with the least weighted sum of variances, or nearest to target margins.
 
@@ -88,15 +89,20 @@ def optimise(
     """
     if bool(weights) == bool(targets):
         raise UsageError("Give either weights or targets.")
-    start = plan(grid, **given)
+    request = Request.of(grid, given)
+    width = request.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})
     if weights:
-        return _chosen(start, np.where(wishes < inf, wishes, 0), chain, ratio=False, given=given)
-    return _chosen(start, wishes / 1.96 / start.event.width(), chain, ratio=True, given=given)
+        return _chosen(request, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    return _chosen(request, wishes / 1.96 / width, chain, ratio=True)
 
 
 def dominate(
-    grid: Grid, other: str | Sequence[float], *, chain: str = "", **given: Any
+    grid: Grid,
+    other: str | Mechanism | Sequence[float],
+    *,
+    chain: str = "",
+    **given: Unpack[PlanGiven],
 ) -> Dominance:
     """A pyramid whose planned errors of aligned blocks exceed those of a method at no size.
 
@@ -106,7 +112,7 @@ def dominate(
     Parameters
     ----------
     grid : Grid
-    other : str or sequence of float
+    other : str, Mechanism or sequence of float
         A method with a closed form; or standard errors of blocks of 1, 2, 4 ... cells, or of
         1, 4, 16 ... cells, which leave the sizes between to any error.
     chain : str, optional
@@ -124,14 +130,17 @@ def dominate(
     >>> round(found.largest, 2)
     0.79
     """
-    start = plan(grid, **given)
+    request = Request.of(grid, given)
+    width = request.plan("pyramid").event.width()
     digits = len(grid.order.radices)
     row = np.full(digits + 1, inf)
-    if isinstance(other, str):
-        theirs = plan(grid, other, **given).blocks
-        if not theirs:
-            raise UsageError(f"{other} has no closed form on this grid, so nothing to dominate.")
-        row[:] = [block.standard_error for block in theirs]
+    if isinstance(other, str | Mechanism):
+        theirs = request.plan(other)
+        if not theirs.blocks:
+            raise UsageError(
+                f"{theirs.name} has no closed form on this grid, so nothing to dominate."
+            )
+        row[:] = [block.standard_error for block in theirs.blocks]
     else:
         numbers = np.asarray(other, np.float64)
         if not (np.isfinite(numbers).all() and (numbers > 0).all()):
@@ -143,25 +152,23 @@ def dominate(
                 f"cells) or {digits // 2 + 1} (1, 4, 16 ...)."
             )
         row[::step] = numbers
-    found = _chosen(start, row[::-1] / start.event.width(), chain, ratio=True, given=given)
+    found = _chosen(request, row[::-1] / width, chain, ratio=True)
     pairs = zip(found.blocks, row.tolist(), strict=True)
     ratios = {b.cells: float(b.standard_error or 0.0) / e for b, e in pairs if e < inf}
     return Dominance(found, ratios)
 
 
-def _chosen(
-    start: Plan, values: NDArray[np.float64], chain: str, *, ratio: bool, given: dict[str, Any]
-) -> Plan:
+def _chosen(request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool) -> Plan:
     """The pyramid with the best shares: on its own chain, or on the best of those tried."""
-    radices = start.grid.order.radices
+    radices = request.grid.order.radices
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))
-        plan(start.grid, f"pyramid:chain={chain},shares={equal}", **given)  # refuses what is none
+        request.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
         find = partial(least_ratio if ratio else least_sum, steps_of(chain))
     else:
         find = partial(best_ratio if ratio else best_sum, len(radices))
-    found = find(values, gaussian=start.event.rho is not None, radices=radices)
-    return plan(start.grid, found.spec, **given)
+    found = find(values, gaussian=request.terms.gaussian, radices=radices)
+    return request.plan(found.spec)
 
 
 def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, prod, sqrt
-from typing import Any
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.interval import Z
-from geodp.accuracy.resolution import public_guess, resolution_floor
+from geodp.accuracy.resolution import resolution_floor
 from geodp.accuracy.variance import TreeVariance
 from geodp.analysis.plan.areas import Planned, nodes_of
 from geodp.analysis.plan.settings import Settings, digest_of
@@ -23,8 +23,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.budget import Budget, budget, rational
-from geodp.privacy.event import ADD_REMOVE, Event
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms, TermsGiven, split
 
 PLACES = 16
 """Most places at which an official area is tried, where its error depends on the place."""
@@ -50,19 +50,19 @@ class Plan:
     ----------
     grid : Grid
     settings : Settings
-        Method and budget, as :func:`geodp.publish` takes them.
-    event : Event
+        Method and terms, as :func:`geodp.publish` takes them.
+    method : Mechanism
+        With its settings.
+    event : Measurement
         What that spends.
-    people : float, optional
-        A public guess of the sum of all counts.
     wanted : mapping of str to region
         Whose errors are asked for.
     """
 
     grid: Grid
     settings: Settings
-    event: Event
-    people: float | None = None
+    method: Mechanism
+    event: Measurement
     wanted: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -70,10 +70,10 @@ class Plan:
         """The method and its settings."""
         return self.event.mechanism
 
-    @cached_property
-    def method(self) -> Mechanism:
-        """The mechanism, with its settings."""
-        return mechanism(self.name)
+    @property
+    def people(self) -> float | None:
+        """A public guess of the sum of all counts."""
+        return self.settings.terms.people
 
     @cached_property
     def _tree(self) -> TreeVariance | None:
@@ -307,19 +307,13 @@ def _keys_of_mask(mask: Mask, random: np.random.Generator) -> NDArray[np.uint64]
     return np.asarray(mask.ranges[which, 0] + (number.astype(np.uint64) - before[which]))
 
 
-def plan(
-    grid: Grid,
-    method: str = "pyramid",
-    *,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
-    regions: Mapping[str, Any] | None = None,
-) -> Plan:
+class PlanGiven(TermsGiven, total=False):
+    """Terms and what else every plan is asked, as keyword arguments of :func:`plan`."""
+
+    regions: Mapping[str, Any] | None
+
+
+def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGiven]) -> Plan:
     """Plan a release before any data is read.
 
     Parameters
@@ -349,22 +343,38 @@ def plan(
     >>> found.smallest(5000, 2.65).cells
     16
     """
-    chosen = mechanism(method)
-    if refusal := chosen.refusal(grid):
-        raise UsageError(refusal)
-    people = public_guess(people)
-    most = 1 if contribution is None else contribution
-    planned = chosen.event(grid, budget(epsilon, rho, delta), neighbours, most, unit=unit)
-    if overload := chosen.overload(grid, planned):
-        raise UsageError(overload)
-    given = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    settings = Settings(
-        method=chosen.spec,
-        neighbours=neighbours,
-        contribution=None if contribution is None else planned.contribution,
-        unit=planned.unit,
-        people=people,
-        grid_sha256=digest_of(grid),
-        **{name: None if n is None else str(rational(n)) for name, n in given.items()},
-    )
-    return Plan(grid, settings, planned, people, dict(regions or {}))
+    return Request.of(grid, given).plan(method)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What plans of several methods share.
+
+    Attributes
+    ----------
+    grid : Grid
+    terms : Terms
+    regions : mapping of str to region
+    """
+
+    grid: Grid
+    terms: Terms
+    regions: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, grid: Grid, given: PlanGiven) -> Self:
+        """Read the keyword arguments of :func:`plan`."""
+        terms, rest = split(given, "regions")
+        return cls(grid, Terms.of(**terms), dict(rest.get("regions") or {}))
+
+    def plan(self, method: str | Mechanism) -> Plan:
+        """Plan a method; UsageError where it cannot take the grid or the terms."""
+        chosen, terms = mechanism(method), self.terms
+        if refusal := chosen.refusal(self.grid):
+            raise UsageError(refusal)
+        settled = terms if terms.contribution is not None else terms.bound(1)
+        spent = chosen.event(self.grid, settled)
+        if overload := chosen.overload(self.grid, spent):
+            raise UsageError(overload)
+        settings = Settings(chosen.spec, terms, digest_of(self.grid))
+        return Plan(self.grid, settings, chosen, spent, self.regions)

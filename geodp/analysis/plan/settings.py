@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Any
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.budget import budget
-from geodp.privacy.event import NEIGHBOURS
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.table.counts import CountTable
 
 FORMAT = 1
@@ -33,32 +33,21 @@ class Settings:
     ----------
     method : str
         With its settings.
-    epsilon, rho, delta : str or None
-        As they were given, exact.
-    neighbours : str
-    contribution : int or None
-        None: what the input's source tells, which the plan takes to be 1.
-    unit : str
-    people : float or None
-        The public guess of the sum of all counts; the card then states the resolution floor.
+    terms : Terms
+        With a contribution of None, it is what the input's source tells, which the plan takes to
+        be 1.
     grid_sha256 : str
         Of the grid's identity, hexadecimal.
     """
 
     method: str
-    epsilon: str | None
-    rho: str | None
-    delta: str | None
-    neighbours: str
-    contribution: int | None
-    unit: str
-    people: float | None
+    terms: Terms
     grid_sha256: str
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Keywords of :func:`geodp.publish`."""
-        return {name: value for name, value in asdict(self).items() if name != "grid_sha256"}
+        return {"method": self.method, **self.terms.given}
 
     def require_grid(self, grid: Grid) -> None:
         """Raise UsageError where the plan was made for another grid."""
@@ -67,12 +56,12 @@ class Settings:
 
     def require_bound(self, table: CountTable) -> None:
         """Raise UsageError where persons count more often than the plan takes them to."""
-        if self.contribution is None and table.bound is None:
+        if self.terms.contribution is None and table.bound is None:
             raise UsageError(
                 "The plan takes a person to be counted once, and nothing in the input bounds it; "
                 "plan again with the --contribution that you vouch for."
             )
-        if self.contribution is None and table.bound != 1:
+        if self.terms.contribution is None and table.bound != 1:
             raise UsageError(
                 f"The plan takes a person to be counted once and the input lets one be counted "
                 f"{table.bound} times; plan again with --contribution {table.bound}."
@@ -82,10 +71,10 @@ class Settings:
         """The file's text."""
         lines = ["# A plan of geodp, for: geodp publish INPUTS --plan FILE ...", "#"]
         lines += [f"# {text}" for text in comments] + ["", f"format = {FORMAT}"]
-        # A printable text is the same in JSON and TOML, and event() refuses others.
+        # A printable text is the same in JSON and TOML, and terms refuse others.
         lines += [
-            f"{name} = {json.dumps(value, ensure_ascii=False)}"
-            for name, value in asdict(self).items()
+            f"{name} = {json.dumps(value, ensure_ascii=False, default=str)}"
+            for name, value in {**self.arguments, "grid_sha256": self.grid_sha256}.items()
             if value is not None
         ]
         return "\n".join(lines) + "\n"
@@ -115,22 +104,20 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         raise InputError(f"{file.name} is no TOML file.") from None
     version = found.pop("format", None)
     optional = ("epsilon", "rho", "delta", "contribution", "people")
-    names = {part.name for part in fields(Settings)}
+    names = {"method", "grid_sha256", *TermsGiven.__annotations__}
     if version != FORMAT or not names - set(optional) <= set(found) <= names:
         raise InputError(f"{file.name} is no plan of format {FORMAT}; geodp plan writes one.")
-    settings = Settings(**{**dict.fromkeys(optional), **found})
-    values = asdict(settings)
-    most, people = values.pop("contribution"), values.pop("people")
-    texts = [value for name, value in values.items() if value is not None or name not in optional]
+    most, people = found.get("contribution"), found.get("people")
+    texts = [value for name, value in found.items() if name not in ("contribution", "people")]
     if (
         not all(isinstance(value, str) for value in texts)
         or not (most is None or (type(most) is int and most > 0))
         or not (people is None or (type(people) in (int, float) and 0 < people < inf))
-        or settings.neighbours not in NEIGHBOURS
+        or found["neighbours"] not in NEIGHBOURS
     ):
         raise InputError(f"{file.name} has a setting of a wrong kind.")
+    given, rest = split(found, "method", "grid_sha256")
     try:
-        budget(settings.epsilon, settings.rho, settings.delta)
+        return Settings(rest["method"], Terms.of(**given), rest["grid_sha256"])
     except UsageError as error:
         raise InputError(f"{file.name}: {error}") from None
-    return settings

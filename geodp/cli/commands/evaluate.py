@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import contribution, delta, epsilon, grid_options, inputs, neighbours, rho
+from geodp.cli.options import (
+    contribution,
+    delta,
+    epsilon,
+    grid_options,
+    inputs,
+    neighbours,
+    rho,
+    terms_of,
+)
 from geodp.cli.output import _area, _number, _table, require_free, write_file
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
@@ -88,16 +97,15 @@ def evaluate(**options: Any) -> None:
 
     from geodp.analysis.evaluate.evaluate import chosen_methods
     from geodp.analysis.evaluate.evaluate import evaluate as run
-    from geodp.privacy.budget import budget
     from geodp.privacy.key import NoiseKey
 
-    spent = budget(options["epsilon"], options["rho"], options["delta"])
+    terms = terms_of(options)
     specs = split_specs(options["methods"])
     key = None
     if options["key_file"] is not None:
         key = NoiseKey.from_file(options["key_file"])
     grid = grid_of(options)
-    chosen_methods(specs, grid, gaussian=spent["rho"] is not None)
+    chosen_methods(specs, grid, gaussian=terms.gaussian)
     polygons = None
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
@@ -108,11 +116,6 @@ def evaluate(**options: Any) -> None:
         found = run(
             table,
             methods=specs,
-            epsilon=options["epsilon"],
-            rho=options["rho"],
-            delta=options["delta"],
-            neighbours=options["neighbours"],
-            contribution=options["contribution"],
             trials=options["trials"],
             key=key,
             rectangles=options["rectangles"],
@@ -121,6 +124,7 @@ def evaluate(**options: Any) -> None:
             processes=options["processes"],
             public=options["public_input"],
             progress=progress,
+            **terms.given,
         )
     document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
     if options["output"] is not None:
@@ -186,7 +190,7 @@ def _show(found: Evaluation) -> None:
     if found.notice is not None:
         console.print(found.notice, markup=False)
     console.print(
-        f"{found.budget}, {found.neighbours}, trials: {found.trials}, cells: {found.cells:,}",
+        f"{found.budget}, {found.terms.neighbours}, trials: {found.trials}, cells: {found.cells:,}",
         markup=False,
     )
     for name, title in (("mae", "Mean absolute error"), ("rmse", "Root-mean-square error")):

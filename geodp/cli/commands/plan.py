@@ -13,14 +13,23 @@ from click.core import ParameterSource
 
 from geodp.cli.commands.evaluate import split_specs
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of
-from geodp.cli.options import contribution, delta, epsilon, grid_options, neighbours, people, rho
+from geodp.cli.options import (
+    contribution,
+    delta,
+    epsilon,
+    grid_options,
+    neighbours,
+    people,
+    rho,
+    terms_of,
+)
 from geodp.cli.output import require_free, write_file
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Comparison, Dominance
     from geodp.analysis.plan.areas import Planned
-    from geodp.analysis.plan.plan import Plan
+    from geodp.analysis.plan.plan import Plan, PlanGiven
     from geodp.grid.grid import Grid
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
@@ -98,8 +107,7 @@ def plan(**options: Any) -> None:
         from geodp.grid.coarsen import Coarsening
 
         grid = Coarsening.of(grid, options["stop_at"]).grid
-    names = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
-    given = {name: options[name] for name in names} | {"regions": _regions(options, grid)}
+    given: PlanGiven = {**terms_of(options).given, "regions": _regions(options, grid)}
     specs = split_specs(options["compare"])
     found: Dominance | None = None
     if wish == "dominate":

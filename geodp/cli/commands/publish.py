@@ -26,6 +26,7 @@ from geodp.cli.options import (
     neighbours,
     people,
     rho,
+    terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
+    from geodp.mechanisms import Mechanism
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
+    from geodp.privacy.terms import Terms
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
     from geodp.table.counts import CountTable
@@ -138,8 +141,10 @@ COMMANDS = (publish,)
 
 @dataclass(frozen=True)
 class _Start:
-    """What a run goes by, before anything is read."""
+    """What a run goes by, before anything is read; with ``--check`` it has no terms."""
 
+    method: Mechanism
+    terms: Terms | None
     key: NoiseKey | None
     ledger: Ledger | None
     grid: Grid
@@ -170,11 +175,11 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     require_uninterrupted(options["output"])
     with _phase("Reading", "reading", seconds):
         table = _table(options, start)
-        if options["check"]:
+        if start.terms is None:
             return checked(options, table)
         if plan is not None:
             plan.require_bound(table)
-        prepared = _prepared(table, start.key, start.ledger, options)
+        prepared = _prepared(table, start, options)
     for words in _warnings(prepared.outline):
         click.echo(f"Warning: {words}", err=True)
     return _written(options, start, prepared, seconds)
@@ -186,13 +191,11 @@ def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import compiling
     from geodp.mechanisms import mechanism
-    from geodp.privacy.budget import budget
     from geodp.privacy.key import NoiseKey
 
     if sys.stderr.isatty():
         stack.enter_context(compiling(_once_said()))
-    if not options["check"]:
-        budget(options["epsilon"], options["rho"], options["delta"])
+    terms = None if options["check"] else terms_of(options)
     method = mechanism(options["method"])
     key = None
     if options["key_file"] is not None:
@@ -204,7 +207,7 @@ def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -
         ledger = Ledger.open(options["ledger"])
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
-    start = _Start(key, ledger, grid, coarser)
+    start = _Start(method, terms, key, ledger, grid, coarser)
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.refusal(start.released):
@@ -213,6 +216,15 @@ def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -
         require_unpublished(options["output"])
     check_publication(start.released, options["output"], **_place(options))
     return start
+
+
+def _prepared(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepared:
+    """All of the release that can be settled before it is charged."""
+    from geodp.release.publish import prepare
+
+    assert start.terms is not None  # with --check nothing is prepared
+    given = {name: options[name] for name in ("allow_empty", "dataset")}
+    return prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -244,23 +256,12 @@ def _written(
     ):
         with _phase("Releasing", "mechanism", seconds):
             if prepared is None:
-                release, run = _resumed(place, start.ledger, options)
+                release, run = _resumed(place, start, options)
             else:
                 release, run = _released(place, prepared, options)
         with _phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _said(release, written, options)
-
-
-def _prepared(
-    table: CountTable, key: NoiseKey | None, ledger: Ledger | None, options: dict[str, Any]
-) -> Prepared:
-    """All that comes before the charge, but for the place."""
-    from geodp.release.publish import prepare
-
-    terms = ("method", "epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
-    given = {name: options[name] for name in (*terms, "allow_empty", "dataset")}
-    return prepare(table, key=key, ledger=ledger, **given)
 
 
 def _released(
@@ -287,17 +288,16 @@ def _released(
 
 
 def _resumed(
-    place: StagedRelease, ledger: Ledger | None, options: dict[str, Any]
+    place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
-    from geodp.accuracy.resolution import public_guess
     from geodp.release.publish import charged
     from geodp.release.release import Release
 
     kept = place.kept(_call(options))
-    charge = charged(ledger, options["dataset"], kept.table.event, kept.fingerprint)
-    guess = public_guess(options["people"])
-    return Release(kept.table, charge, guess, kept.public_facts), dict(kept.run)
+    charge = charged(start.ledger, options["dataset"], kept.table.event, kept.fingerprint)
+    people = None if start.terms is None else start.terms.people
+    return Release(kept.table, charge, people, kept.public_facts), dict(kept.run)
 
 
 @contextmanager

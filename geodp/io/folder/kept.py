@@ -24,7 +24,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.staging import KEPT
 from geodp.io.opening import parse_json
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NOISE_FORMAT, digest
 from geodp.table.released import ReleasedTable
 
@@ -132,11 +132,11 @@ def _made(grid: Grid) -> dict[str, str]:
     return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
 
 
-def _event(values: dict[str, Any]) -> Event:
+def _event(values: dict[str, Any]) -> Measurement:
     """An event from its fields, with the exact amounts as text."""
     amounts = ("epsilon", "rho", "delta")
     exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts}
-    return Event(**{**values, **exact})
+    return Measurement(**{**values, **exact})
 
 
 def discard_draft(folder: Path) -> None:

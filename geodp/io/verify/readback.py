@@ -33,7 +33,7 @@ from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import regions_file
 from geodp.io.write.uncertainty import beside_of
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
@@ -298,9 +298,9 @@ def _lattice(place: StatedPlace) -> Lattice:
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def _event(card: Card) -> Event:
+def _event(card: Card) -> Measurement:
     said = card.guarantee
-    event = Event(
+    event = Measurement(
         said.mechanism,
         _exact(said.epsilon),
         said.neighbours,

@@ -15,7 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_dense, stage_query
 from geodp.mechanisms.trees.plane import LEAST, count_blocks, noisy_total, plane_refusal
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -113,18 +113,18 @@ class AGrid(Mechanism):
         """Two axes only."""
         return plane_refusal(self.name, grid) or super().refusal(grid)
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the total or of a level."""
         return min(self.shares)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and on each of the two levels the count "
             "of one block by 1; each of the three has its own share of the budget"
         )
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The total, the blocks that it decides for, and the parts that they decide for."""
         total, upper, lower = (event.scale / share for share in self.shares)
         return (
@@ -133,12 +133,12 @@ class AGrid(Mechanism):
             stage_query(2, lower, "parts of blocks", self.c2),
         )
 
-    def blocks_per_axis(self, total: int, event: Event) -> int:
+    def blocks_per_axis(self, total: int, event: Measurement) -> int:
         """m1, from a noisy total; it may exceed the cells of an axis."""
         epsilon = (1 - self.share) / event.scale
         return max(LEAST, root_up(total * epsilon / self.c1 / 16))
 
-    def parts_per_axis(self, noisy: NDArray[np.int64], event: Event) -> NDArray[np.int64]:
+    def parts_per_axis(self, noisy: NDArray[np.int64], event: Measurement) -> NDArray[np.int64]:
         """m2 of every block, from their noisy counts: int64[n], at least 1."""
         each = self.shares[2] / event.scale / self.c2
         different, place = np.unique(noisy, return_inverse=True)
@@ -150,7 +150,7 @@ class AGrid(Mechanism):
         """Variance of a part's count over that of a block's."""
         return float((self.alpha / (1 - self.alpha)) ** 2)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain, evenly within each part."""
         grid = table.grid
         _, upper, lower = self.shares

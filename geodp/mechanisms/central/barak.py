@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_vector, stage_query
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -133,20 +133,20 @@ class Barak(Mechanism):
         """The number of measured coefficients."""
         return self.coefficients(grid)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             f"a person counted once changes each of the {self.coefficients(grid)} measured "
             "coefficients by 1"
         )
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The measured coefficients."""
         index = measured(grid.bits, self.order)
         sha256 = digest(index.astype("<i8"))
         return (stage_query(0, event.scale, "Walsh-Hadamard coefficients", index.size, sha256),)
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Of the linear estimate of all coefficients; None where a program or a gap biases it."""
         if self.nonnegative or self.coefficients(grid) < 1 << grid.bits:
             return None
@@ -156,7 +156,7 @@ class Barak(Mechanism):
         return np.asarray(np.minimum(full, full[-1] * grid.size), np.float64)
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """As :meth:`variances`: cells are uncorrelated."""
         largest = self.variances(grid, event)
@@ -166,7 +166,7 @@ class Barak(Mechanism):
         """Coefficients that were measured."""
         return self.coefficients(released.grid)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """The fitted table, or the linear estimate."""
         grid = table.grid
         index = measured(grid.bits, self.order)

@@ -15,7 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.kernels import intervals
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_vector, stage_query
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -142,25 +142,25 @@ class Dawa(Mechanism):
             )
         return None
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of a level of the tree over all cells, or of the costs."""
         own, above = self.level_shares(self.height(grid.size))
         return min(self.shares[0] / (2 * COST_SENSITIVITY), own, above or own)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the cost of every partition by at most 1 and, on each "
             "level of the tree over the buckets, one count by 1; each stage and level has its share"
         )
 
-    def costs(self, event: Event) -> tuple[Fraction, int]:
+    def costs(self, event: Measurement) -> tuple[Fraction, int]:
         """Scale of the noise of the intervals' costs, and what is added to each deviation."""
         first, second = self.shares
         scale = 2 * COST_SENSITIVITY * event.scale / first
         return scale, round(event.scale / second + self.penalty * scale)
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Costs of all intervals, and the trees of all heights over the buckets chosen by them."""
         scale, more = self.costs(event)
         stage = grid.size.bit_length()
@@ -176,7 +176,7 @@ class Dawa(Mechanism):
                 queries.append(stage_query(stage + 1, scale, "runs of them", self.fanout, height))
         return tuple(queries)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain, evenly within each bucket."""
         grid = table.grid
         inside = grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
@@ -188,7 +188,9 @@ class Dawa(Mechanism):
         values[inside] = np.repeat(consistent(noisy, variance, self.fanout) / size, size)
         return released_vector(values, grid, event)
 
-    def partition(self, x: NDArray[np.int64], event: Event, key: NoiseKey) -> NDArray[np.bool_]:
+    def partition(
+        self, x: NDArray[np.int64], event: Measurement, key: NoiseKey
+    ) -> NDArray[np.bool_]:
         """Where the buckets of a list of counts start: bool[n]."""
         scale, more = self.costs(event)
         cost = np.empty((x.size.bit_length(), x.size), np.int64)
@@ -199,7 +201,7 @@ class Dawa(Mechanism):
         return start
 
     def measure(
-        self, counts: NDArray[np.int64], cells: int, event: Event, key: NoiseKey
+        self, counts: NDArray[np.int64], cells: int, event: Measurement, key: NoiseKey
     ) -> tuple[list[NDArray[np.int64]], list[float]]:
         """Noisy counts of all levels of the tree over the buckets, and variances to compare."""
         levels = hierarchy(counts, self.fanout)

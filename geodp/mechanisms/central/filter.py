@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.geometric import LIMIT, Geometric, Interval
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -100,11 +100,11 @@ class Filter(Mechanism):
             return f"filter takes at most 2**62 cells; this grid has {grid.size:,}."
         return None
 
-    def threshold(self, grid: Grid, event: Event) -> int:
+    def threshold(self, grid: Grid, event: Measurement) -> int:
         """Theta, or the automatic one: of public values only."""
         return self.theta or automatic_threshold(event.scale, grid.size)
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Counts of the occupied cells; which of the others pass, and what they show."""
         theta = self.threshold(grid, event)
         return (
@@ -117,7 +117,7 @@ class Filter(Mechanism):
         """Cells that passed; the occupied ones that did not are no output, and not told."""
         return int(released.key.size)
 
-    def overload(self, grid: Grid, event: Event) -> str | None:
+    def overload(self, grid: Grid, event: Measurement) -> str | None:
         """Noise that is too wide, or a threshold that lets too many empty cells pass."""
         if overload := super().overload(grid, event):
             return overload
@@ -130,7 +130,7 @@ class Filter(Mechanism):
             f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N."
         )
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """The cells whose noisy counts are at least theta."""
         theta, domain = self.threshold(table.grid, event), table.grid.domain
         law = DiscreteLaplace.of_scale(event.scale)

@@ -22,7 +22,7 @@ from geodp.mechanisms.trees.least_squares import (
     run_variances,
     without_negatives,
 )
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -96,7 +96,7 @@ class Hay(Mechanism):
         """Levels of the tree, root and leaves included."""
         return 1 + self.height(grid)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
@@ -108,7 +108,7 @@ class Hay(Mechanism):
         height = self.height(grid)
         return Tree((self.fanout,) * height, (sigma2,) * (height + 1))
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Counts of the nodes of every level, the root's first."""
         height = self.height(grid)
         return tuple(
@@ -116,7 +116,7 @@ class Hay(Mechanism):
             for level in range(height + 1)
         )
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Exact variances of blocks of keys, whether they are nodes, parts or runs of them.
 
         None with ``nonnegative``, and where a fan-out is no power of 2 on more than 2**20 keys.
@@ -124,20 +124,20 @@ class Hay(Mechanism):
         tree = self.tree_variance(grid, event)
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """The tree's estimates; None with ``nonnegative``."""
         if self.nonnegative:
             return None
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """Exact; None with ``nonnegative``, and on more than 2**20 keys."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else run_variances(tree, grid, stride, block)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         tree = self.tree(table.grid, DiscreteLaplace.of_scale(event.scale).variance)
         n = 1 << table.grid.bits

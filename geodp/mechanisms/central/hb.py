@@ -26,7 +26,7 @@ from geodp.mechanisms.trees.least_squares import (
     unaligned_variances,
     widths_of,
 )
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -81,7 +81,7 @@ class Branching(Mechanism):
         """Levels below the root."""
         return len(self.splits(grid))
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
@@ -93,7 +93,7 @@ class Branching(Mechanism):
         fanouts = tuple(prod(level) for level in self.splits(grid))
         return Tree(fanouts, (inf,) + (sigma2,) * len(fanouts))
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Counts of the nodes of every level below the root."""
         splits = tuple(self.splits(grid))
         return tuple(
@@ -101,7 +101,7 @@ class Branching(Mechanism):
             for level in range(1, len(splits) + 1)
         )
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Exact variances of the boxes that are blocks of keys.
 
         None on a part of a box, on a grid whose order is not binary, and on more than 2**20 keys,
@@ -117,19 +117,19 @@ class Branching(Mechanism):
         return unaligned_variances(tree.best(), prefixes, widths, depths(grid))
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """Exact; None on more than 2**20 cells."""
         tree = self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
         return box_variances(tree, self.splits(grid), grid, stride, block)
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """The tree's estimates; None on several axes, where nodes are no runs of keys."""
         if len(grid.shape) > 1:
             return None
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         grid, splits = table.grid, self.splits(table.grid)
         d = len(grid.shape)

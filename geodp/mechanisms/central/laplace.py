@@ -15,7 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, released_vector, stage_query
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -41,24 +41,24 @@ class Additive(Mechanism):
         "cells has the noise of all of them.",
     )
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """``cells * variance``: the cells of a block have independent noise."""
         cells = np.minimum(2.0 ** np.arange(grid.bits, -1, -1), grid.size)
         return np.asarray(cells * self._of_cell(event), np.float64)
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """The same of the cells that the domain has there."""
         if self.nonnegative:
             return None
         return np.asarray(cells_of_box(grid, block, stride) * self._of_cell(event), np.float64)
 
-    def _of_cell(self, event: Event) -> float:
+    def _of_cell(self, event: Measurement) -> float:
         step = self.step(event.scale)
         return DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """A tree of one level: all keys under the root, each by itself."""
         if self.nonnegative:
             return None
@@ -74,16 +74,16 @@ class Additive(Mechanism):
         """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
         return Fraction(1, 1 << self.digits(scale))
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Every key's count, in steps."""
         step = self.step(event.scale)
         return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """The step of the lattice: noise is drawn in multiples of it."""
         return self.step(event.scale)
 
-    def noisy(self, table: CountTable, event: Event, key: NoiseKey) -> NDArray[np.float64]:
+    def noisy(self, table: CountTable, event: Measurement, key: NoiseKey) -> NDArray[np.float64]:
         """Counts of all keys, in key order, with noise: float64[2**bits]."""
         digits = self.digits(event.scale)
         return add_fractional_noise(table.to_vector(), key, 0, event.scale, digits)
@@ -107,7 +107,7 @@ class Laplace(Additive):
     )
     noise: ClassVar[str] = "Laplace on a fine lattice of real numbers, sampled exactly"
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain, with noise."""
         return released_vector(self.noisy(table, event, key), table.grid, event)
 
@@ -127,12 +127,12 @@ class LaplaceNonnegative(Additive):
         "scale on average, and a block of n empty cells by n times that.",
     )
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain whose noisy count is above 0."""
         values = np.maximum(self.noisy(table, event, key), 0)
         return released_vector(values, table.grid, event)
 
-    def variances(self, grid: Grid, event: Event) -> None:
+    def variances(self, grid: Grid, event: Measurement) -> None:
         """None: the error depends on how many cells are empty."""
 
 
@@ -153,7 +153,7 @@ class Geometric(Additive):
         """None: whole counts."""
         return 0
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain, with noise."""
         noisy = add_noise(table.to_vector(), key, 0, event.scale)
         return released_vector(noisy, table.grid, event)

@@ -22,7 +22,7 @@ from geodp.mechanisms.trees.strategies import (
     optimise,
     tree_rows,
 )
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -102,7 +102,7 @@ class Matrix(Mechanism):
         """Sum of a column of the strategy: all have the same."""
         return {"optimised": QUANTUM, "identity": 1}.get(self.strategy, 1 + grid.bits)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the measurements by one column of the strategy, whose "
@@ -113,24 +113,24 @@ class Matrix(Mechanism):
         """The strategy: int64[rows, 2**bits], read-only, columns in key order."""
         return _strategy(self.workload, self.strategy, grid.bits)
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The rows of the strategy."""
         strategy = self.measurements(grid)
         sha256 = digest(strategy.astype("<i8"))
         return (stage_query(0, event.scale, "rows of a matrix", *strategy.shape, sha256),)
 
-    def variances(self, grid: Grid, event: Event) -> Real:
+    def variances(self, grid: Grid, event: Measurement) -> Real:
         """Of least squares: ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
         sizes = [1 << shift for shift in range(grid.bits, -1, -1)]
         return np.array([self._of_blocks(grid, event, size).max() for size in sizes])
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> Real:
         """Exact."""
         return self._of_blocks(grid, event, stride)[block.astype(np.int64)]
 
-    def _of_blocks(self, grid: Grid, event: Event, stride: int) -> Real:
+    def _of_blocks(self, grid: Grid, event: Measurement, stride: int) -> Real:
         """Of all blocks of ``stride`` keys, in key order; 0 of one outside the domain."""
         keys = np.arange(1 << grid.bits, dtype=np.uint64)
         inside = grid.contains_keys(keys).astype(np.float64)
@@ -143,7 +143,7 @@ class Matrix(Mechanism):
         """Measurements."""
         return int(self.measurements(released.grid).shape[0])
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """The counts that fit the noisy measurements best."""
         strategy, counts = self.measurements(table.grid), table.to_vector()
         lower = add_noise(strategy @ (counts % 2**32), key, 0, event.scale)  # sums may pass 2**63

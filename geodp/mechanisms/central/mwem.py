@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.kernels import multiplicative_weights
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_vector, stage_query
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -101,14 +101,14 @@ class Mwem(Mechanism):
         return self.share, [(half, half)] * rounds
 
     def scales(
-        self, queries: int, event: Event
+        self, queries: int, event: Measurement
     ) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
         """Of the noise: of the total; of the scores and of the measurement of every round."""
         total, rounds = self.shares(queries)
         each = [(2 * event.scale / select, event.scale / measure) for select, measure in rounds]
         return event.scale / total, each
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The total, and in every round the scores of all intervals and one interval's count."""
         total, rounds = self.scales(int(intervals(grid)[1].sum()), event)
         found = [stage_query(0, total, "total")]
@@ -128,21 +128,21 @@ class Mwem(Mechanism):
             )
         return None
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the total, or half that of a selection."""
         of_total, of_rounds = self.shares(2 * grid.size)
         return min(
             [of_total, *(part for select, measure in of_rounds for part in (select / 2, measure))]
         )
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total, every score and every measured count by at "
             "most 1; each of them has its own share of the budget"
         )
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain."""
         grid = table.grid
         cells, query = intervals(grid)

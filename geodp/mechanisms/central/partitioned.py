@@ -23,7 +23,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.trees.descent import CHILDREN, Descent, Frontier, Level, Opened, Walk
 from geodp.mechanisms.trees.refinement import Noise, Tree
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import Cells
 
@@ -108,12 +108,12 @@ class TreePartition(ABC):
     Attributes
     ----------
     grid : Grid
-    event : Event
+    event : Measurement
     method : Mechanism
     """
 
     grid: Grid
-    event: Event
+    event: Measurement
     method: Mechanism
 
     @property
@@ -292,7 +292,7 @@ class TopDownPartition(TreePartition):
         return Subtrees(roots, (prefix.view(np.uint64), count), [])
 
 
-def partition_of(method: Mechanism, grid: Grid, event: Event) -> TreePartition:
+def partition_of(method: Mechanism, grid: Grid, event: Measurement) -> TreePartition:
     """The cut of a method; UsageError for one that cannot be cut."""
     if isinstance(method, Pyramid):
         return PyramidPartition(grid, event, method)

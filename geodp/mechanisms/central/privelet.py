@@ -22,7 +22,7 @@ from geodp.mechanisms.trees.least_squares import (
     inside,
     run_variances,
 )
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -65,18 +65,18 @@ class Privelet(Mechanism):
         """``1 + k`` on ``2**k`` keys."""
         return 1 + grid.bits
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and one difference of two halves by 1 "
             f"on each of the {grid.bits} levels"
         )
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """All coefficients."""
         return (stage_query(0, event.scale, "Haar coefficients of keys", 1 << grid.bits),)
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """``sigma**2 / 3 * (1 + 2 / q**2)`` for a block of ``1/q`` of all keys.
 
         Where keys lie outside the domain, blocks at its edge are worked out one by one.
@@ -84,17 +84,17 @@ class Privelet(Mechanism):
         sigma2 = DiscreteLaplace.of_scale(event.scale).variance
         return sigma2 * haar_variances(grid.bits, inside(grid))
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Halves with the variance ``sigma**2 / 2`` each."""
         return haar_tree(grid.bits, DiscreteLaplace.of_scale(event.scale).variance)
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """Exact; None on more than 2**20 keys."""
         return run_variances(self.tree_variance(grid, event), grid, stride, block)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         noisy = add_noise(forward(table.to_vector()), key, 0, event.scale)
         return released_vector(inverse(noisy), table.grid, event)
@@ -131,7 +131,7 @@ class PriveletAxes(Mechanism):
         """Product of ``1 + bits`` over the axes."""
         return prod(1 + bits for bits in axis_bits(grid))
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         factors = " x ".join(str(1 + bits) for bits in axis_bits(grid))
         return (
@@ -139,12 +139,12 @@ class PriveletAxes(Mechanism):
             f"so {factors} coefficients by 1 each"
         )
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """All coefficients."""
         sizes = tuple(1 << bits for bits in axis_bits(grid))
         return (stage_query(0, event.scale, "Haar coefficients of axes", sizes),)
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64]:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64]:
         """Product over the axes of ``(1 + 2 / q**2) / 3``, times ``sigma**2``.
 
         A block of keys is a box, which has ``1/q`` of an axis. On a grid that does not fill
@@ -161,7 +161,7 @@ class PriveletAxes(Mechanism):
             [prod(f[depth] for f, depth in zip(factors, d, strict=True)) for d in depths(grid)]
         )
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         order = table.grid.order
         values = order_to_box(table.to_vector(), order, axis_bits(table.grid))

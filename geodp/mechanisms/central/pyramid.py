@@ -20,7 +20,7 @@ from geodp.grid.hierarchy import WIDEST
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkage
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -123,7 +123,7 @@ class Pyramid(Mechanism):
         """The chain on a grid, with Laplace or Gaussian noise."""
         return _levels(self, grid, gaussian)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is 1 for each level, and what each level's noise is."""
         chain = self.levels(grid, gaussian=event is not None and event.rho is not None)
         shares = ", ".join(str(share) for share in chain.shares)
@@ -132,7 +132,7 @@ class Pyramid(Mechanism):
             f"total to the cells, have these shares of the budget: {shares}"
         )
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Counts of the nodes of every level, the root's first."""
         steps = self.descent(grid, event)
         levels = zip(steps.laws, (1, *steps.fanouts), steps.strides, strict=True)
@@ -141,15 +141,15 @@ class Pyramid(Mechanism):
             for i, (law, fanout, stride) in enumerate(levels)
         )
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """The levels and the variances of their estimates."""
         return _tree_variance(self, grid, event)
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of a level."""
         return min(self.levels(grid, gaussian=event.rho is not None).shares)
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Variance of aligned blocks where nothing is clamped; None on digits that are no bits.
 
         On a domain with edges, where nodes have fewer children, the largest of all blocks of a
@@ -157,7 +157,7 @@ class Pyramid(Mechanism):
         """
         return self.tree_variance(grid, event).largest(grid) if grid.order.is_binary else None
 
-    def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bias and root-mean-square error of one lone cell in an empty region, in counts.
 
         The mechanism itself with a public key, on some hundred trees with one occupied cell each:
@@ -165,14 +165,14 @@ class Pyramid(Mechanism):
         """
         return shrinkage.cell(self.descent(grid, event))
 
-    def isolated_block(self, grid: Grid, event: Event) -> dict[str, Any] | None:
+    def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
         """The same of a lone settlement's sum: within about 5 % for trees up to 2**40 cells."""
         steps = self.descent(grid, event)
         run = made_up.Sharing(steps.fanouts, steps.laws, steps.least, steps.passes)
         return shrinkage.block(run, grid)
 
     def label_totals(
-        self, grid: Grid, event: Event, people: float | None
+        self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
         """What the clamp adds to the total of a small label of every attribute."""
         steps = self.descent(grid, event)
@@ -184,7 +184,7 @@ class Pyramid(Mechanism):
 
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 
-    def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
         """What the clamp takes from the occupied among a node's children, the others empty."""
         tree, steps = self.tree_variance(grid, event), self.descent(grid, event)
         found = []
@@ -194,12 +194,12 @@ class Pyramid(Mechanism):
             found.append(shrinkage.split(law, fanout, shrunk, above, steps.least[i + 1]))
         return found
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """The sparse form: O(fanout * m+ * levels), memory O(visited nodes)."""
         cells, counts, _ = refine(table, self, event, key)
         return ReleasedTable(table.grid, cells, counts, event)
 
-    def descent(self, grid: Grid, event: Event) -> descent.Descent:
+    def descent(self, grid: Grid, event: Measurement) -> descent.Descent:
         """How to descend on a grid, with the noise of an event."""
         return _descent(self, grid, event)
 
@@ -233,13 +233,13 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
 
 
 @lru_cache(maxsize=8)
-def _descent(method: Pyramid, grid: Grid, event: Event) -> descent.Descent:
+def _descent(method: Pyramid, grid: Grid, event: Measurement) -> descent.Descent:
     chain = method.levels(grid, gaussian=event.rho is not None)
     return descent.Descent.of(chain, event, float(method.prune), method.passes)
 
 
 @lru_cache(maxsize=8)
-def _tree_variance(method: Pyramid, grid: Grid, event: Event) -> TreeVariance:
+def _tree_variance(method: Pyramid, grid: Grid, event: Measurement) -> TreeVariance:
     steps = method.descent(grid, event)
     fanouts, own = steps.fanouts, steps.variances
     best = from_below(fanouts, own) if method.passes == 2 else own
@@ -252,7 +252,7 @@ def _tree_variance(method: Pyramid, grid: Grid, event: Event) -> TreeVariance:
 def refine(
     table: CountTable,
     method: Pyramid,
-    event: Event,
+    event: Measurement,
     key: NoiseKey,
     parts: int = 0,
     threads: int = 0,
@@ -271,7 +271,7 @@ def refine(
 
 
 def refine_dense(
-    table: CountTable, method: Pyramid, event: Event, key: NoiseKey
+    table: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
 ) -> NDArray[np.int64]:
     """Counts of all keys, from all nodes of all levels: bit for bit those of :func:`refine`.
 

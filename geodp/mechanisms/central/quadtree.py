@@ -22,7 +22,7 @@ from geodp.mechanisms.trees.least_squares import (
     run_variances,
     sums_of_runs,
 )
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
@@ -90,11 +90,11 @@ class Quadtree(Mechanism):
             return "quadtree needs a grid whose order splits every node in two."
         return super().refusal(grid)
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the root."""
         return min(self.shares(len(self.fanouts(grid)) + 1))
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
@@ -121,7 +121,7 @@ class Quadtree(Mechanism):
         noise = tuple(DiscreteLaplace.of_scale(s).variance for s in scales)
         return Tree(fanouts, noise), scales
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """Counts of the nodes of every level, the root's first."""
         tree, scales = self.plan(grid, event.scale)
         return tuple(
@@ -131,24 +131,24 @@ class Quadtree(Mechanism):
             for level, scale in enumerate(scales)
         )
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64] | None:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Exact where the leaves are cells; None where they are larger."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
 
     def variances_of(
-        self, grid: Grid, event: Event, stride: int, block: NDArray[np.uint64]
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
         """As :meth:`variances`, on up to 2**20 keys."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else run_variances(tree, grid, stride, block)
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance | None:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """The tree's estimates; None where the leaves are larger than cells."""
         tree, _ = self.plan(grid, event.scale)
         return tree.best() if prod(tree.fanouts) == 1 << grid.bits else None
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         grid = table.grid
         tree, scales = self.plan(grid, event.scale)

@@ -15,7 +15,7 @@ from geodp.grid.tree import worst_paths
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.trees import attributes, made_up, refinement, shrinkage
 from geodp.mechanisms.trees.refinement import Noise, binary, refine
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -73,7 +73,7 @@ class TopDown(Mechanism):
         paths = worst_paths(binary(grid), 0, lambda count: count + 1, lambda count: count)
         return 1 + int(paths[-1])
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         b = self.sensitivity(grid) - 1
         return (
@@ -81,7 +81,7 @@ class TopDown(Mechanism):
             f"{b} levels where both halves of the person's block can hold somebody"
         )
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The total, and the difference of the halves of every node."""
         noise = event.law().identity
         return (
@@ -89,7 +89,7 @@ class TopDown(Mechanism):
             Query(Stream.TOPDOWN_DETAIL, noise, ("differences of halves", grid.bits)),
         )
 
-    def isolated_cell(self, grid: Grid, event: Event) -> dict[str, float]:
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bias and root-mean-square error of one lone cell in an empty region, in counts.
 
         With E the error of a block that holds all people of its surroundings, in noise scales:
@@ -100,26 +100,26 @@ class TopDown(Mechanism):
         bias, rmse = _isolated(self.sensitivity(grid) - 1, gaussian)
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
 
-    def isolated_block(self, grid: Grid, event: Event) -> dict[str, Any] | None:
+    def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
         """The same of a lone settlement's sum: within about 5 % for trees up to 2**40 cells."""
         return shrinkage.block(made_up.Halving(event.law()), grid)
 
     def label_totals(
-        self, grid: Grid, event: Event, people: float | None
+        self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
         """What the clamp adds to the total of a small label of every attribute."""
         run = made_up.Halving(event.law())
         tree = self.tree_variance(grid, event)
         return attributes.totals(grid, tree, lambda top, last: run, people)
 
-    def clamp_losses(self, grid: Grid, event: Event) -> list[tuple[float, float]]:
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
         """What the clamp takes from an occupied half beside an empty one, at one node."""
         width, gaussian, sigma2 = event.width(), event.rho is not None, event.law().variance
         above = [(v / sigma2) ** 0.5 for v in self.tree_variance(grid, event).nodes()[:-1]]
         losses = [_lost(round(error, 3), gaussian) for error in above]
         return [(mean * width, spread * width) for mean, spread in losses]
 
-    def variances(self, grid: Grid, event: Event) -> NDArray[np.float64]:
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64]:
         """Largest variance of a block of each level where nothing is clamped.
 
         Halving a node's sum with a noisy detail gives ``(V + sigma**2) / 4``, from ``sigma**2`` at
@@ -136,7 +136,7 @@ class TopDown(Mechanism):
         sigma2 = event.law().variance
         return sigma2 * worst_paths(binary(grid), 1, lambda v: (v + 1) / 4, lambda v: v)
 
-    def tree_variance(self, grid: Grid, event: Event) -> TreeVariance:
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Halves with the variance ``sigma**2 / 2`` each: a detail's noise, halved, to and fro."""
         sigma2, bits = event.law().variance, grid.bits
         variances = (sigma2, *[sigma2 / 2] * bits)
@@ -144,7 +144,7 @@ class TopDown(Mechanism):
         fourths = (3 * sigma2**2, *[1.5 * sigma2**2] * bits) if event.rho is None else ()
         return TreeVariance((2,) * bits, variances, fourths)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """T2, the sparse form: ``O(m+ log n)`` visited nodes."""
         keys, counts, _ = refine(table, Noise.of(event, key))
         return ReleasedTable(table.grid, keys, counts, event)

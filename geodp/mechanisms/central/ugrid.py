@@ -20,7 +20,7 @@ from geodp.mechanisms.trees.plane import (
     plane_refusal,
     split_evenly,
 )
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -78,15 +78,15 @@ class UGrid(Mechanism):
         """Two axes only."""
         return plane_refusal(self.name, grid) or super().refusal(grid)
 
-    def least_share(self, grid: Grid, event: Event) -> Fraction:
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the total or of the blocks."""
         return min(self.shares)
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1 and the count of one block by 1"
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The total, and the blocks that it decides for."""
         total, blocks = self.shares
         return (
@@ -94,11 +94,11 @@ class UGrid(Mechanism):
             stage_query(1, event.scale / blocks, "blocks", self.c, LEAST),
         )
 
-    def blocks_per_axis(self, total: int, event: Event) -> int:
+    def blocks_per_axis(self, total: int, event: Measurement) -> int:
         """g, from a noisy total; it may exceed the cells of an axis."""
         return max(LEAST, isqrt(int(total * self.shares[1] / (event.scale * self.c))))
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """All cells of the domain, evenly within each block."""
         grid = table.grid
         rows, cols = grid.shape

@@ -10,7 +10,7 @@ import numpy as np
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_vector, stage_query
-from geodp.privacy.event import PURE, Event, Guarantee
+from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -43,15 +43,15 @@ class Uniform(Mechanism):
         "Non-negativity: a total below 0 becomes 0.",
     )
 
-    def sensitivity_words(self, grid: Grid, event: Event | None = None) -> str:
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1"
 
-    def queries(self, grid: Grid, event: Event) -> tuple[Query, ...]:
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The total."""
         return (stage_query(0, event.scale, "total"),)
 
-    def release(self, table: CountTable, event: Event, key: NoiseKey) -> ReleasedTable:
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """One value for all cells of the domain."""
         grid = table.grid
         total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])

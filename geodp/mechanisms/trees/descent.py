@@ -18,7 +18,7 @@ from geodp.kernels import pyramid as kernels
 from geodp.kernels.workspace import Workspace
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.levels import Chain
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise, number_children
@@ -67,7 +67,7 @@ class Descent:
         return tuple(variance_of(law) for law in self.laws)
 
     @classmethod
-    def of(cls, chain: Chain, event: Event, prune: float, passes: int) -> Descent:
+    def of(cls, chain: Chain, event: Measurement, prune: float, passes: int) -> Descent:
         """With an event's noise; ``prune`` in noise scales."""
         laws = tuple(event.law(share) for share in chain.shares)
         least = tuple(prune * event.width(share) for share in chain.shares)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import MOST_CELLS
 from geodp.mechanisms.measure import add_noise
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 
@@ -39,7 +39,7 @@ def count_blocks(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray
     return sums
 
 
-def noisy_total(table: CountTable, event: Event, key: NoiseKey, share: Fraction) -> int:
+def noisy_total(table: CountTable, event: Measurement, key: NoiseKey, share: Fraction) -> int:
     """The number of people, from stage 0 and a share of the budget; at least 0."""
     noisy = add_noise(table.count.sum(keepdims=True), key, 0, event.scale / share)
     return max(int(noisy[0]), 0)

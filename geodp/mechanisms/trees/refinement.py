@@ -14,7 +14,7 @@ from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import concat, partition
-from geodp.privacy.event import Event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, exposed
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
@@ -38,7 +38,7 @@ class Noise:
     detail: NodeNoise
 
     @classmethod
-    def of(cls, event: Event, key: NoiseKey) -> Noise:
+    def of(cls, event: Measurement, key: NoiseKey) -> Noise:
         """Both of the event's scale, in streams of their own."""
         law = event.law()
         return cls(

@@ -7,50 +7,49 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from geodp.accuracy.resolution import public_guess
 from geodp.errors import UsageError
 from geodp.io.folder.parts import about, check_parts, part_path, write_parts
 from geodp.io.write import tiles
 from geodp.io.write.geotiff import EXACT_FLOAT64
 from geodp.io.write.tiles import Tiling, why_no_mosaic
+from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.central.partitioned import partition_of
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
+from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.release.cluster import tasks
 from geodp.release.cluster.joining import join
 from geodp.release.cluster.partitions import Partitions
-from geodp.release.cluster.run import Progress, Run
+from geodp.release.cluster.run import Options, Progress, Run
 from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
-from geodp.release.publish import agreed, outline, warn_of
+from geodp.release.publish import agree, outline, warn_of
 from geodp.release.release import Release
 from geodp.table.card import Card, File
 from geodp.table.released import ReleasedTable
 
 __all__ = ["Partitions", "join", "publish", "write"]
 
-PARTS = 64
-"""Ranges of keys, and files of a written release, unless told otherwise."""
+
+class RunGiven(TermsGiven, total=False):
+    """Keyword arguments that :func:`publish` and :func:`write` share; publish tells of them."""
+
+    method: str | Mechanism
+    allow_empty: bool
+    key: NoiseKey | None
+    ledger: Ledger | None
+    dataset: str | None
+    parts: int
+    key_folder: str | Path | None
+    trust_cluster: bool
+    progress: Progress | None
 
 
-def publish(
-    client: Any,
-    partitions: Partitions,
-    *,
-    key: NoiseKey | None = None,
-    people: float | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    parts: int = PARTS,
-    key_folder: str | Path | None = None,
-    trust_cluster: bool = False,
-    progress: Progress | None = None,
-    **terms: Any,
-) -> Release:
+def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> Release:
     """Release partitions and bring the released table to this process.
 
     With a kept key it is the release of :func:`geodp.publish` for the table of all partitions,
@@ -61,10 +60,14 @@ def publish(
     client : distributed.Client
         Of a cluster whose workers see the same files under the same paths and run as this user.
     partitions : Partitions
-    key, people, ledger, dataset
+    method : str or Mechanism
+        ``"pyramid"`` (the default) or ``"topdown"``, with settings.
+    epsilon, rho, delta, neighbours, contribution, unit, people
+        As for :func:`geodp.publish`.
+    allow_empty, key, ledger, dataset
         As for :func:`geodp.publish`.
     parts : int
-        Ranges of keys that are refined side by side.
+        Ranges of keys that are refined side by side. Default: 64.
     key_folder : path, optional
         Where the workers find the key of this release while it runs. Default: in this machine's
         memory, which workers on this machine can read. Otherwise a folder on storage that this
@@ -75,10 +78,6 @@ def publish(
         beyond this machine without TLS, or has other clients, is refused.
     progress : callable, optional
         Told how many of how many tasks are done, in this process; what it raises ends the run.
-    terms
-        ``method`` ("pyramid" or "topdown", with settings), ``epsilon``, ``rho``, ``delta``,
-        ``neighbours``, ``contribution``, ``unit`` and ``allow_empty``, as for
-        :func:`geodp.publish`.
 
     Returns
     -------
@@ -94,15 +93,14 @@ def publish(
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
     """
-    guess = public_guess(people)
-    run = _run(client, partitions, parts, key, progress, terms)
-    if not trust_cluster:
-        require_trusted(client)
-    warn_of(outline(partitions.grid, run.cut.event, guess))
-    found, charge = run.released(key, ledger, dataset, key_folder, lambda _: (tasks.finish,))
+    run, people = _run(client, partitions, given)
+    _require_trusted(run)
+    nobody = outline(partitions.grid, run.cut.method, run.cut.event, people)
+    warn_of(nobody)
+    found, charge = run.released(lambda _: (tasks.finish,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-    return Release(table, charge, guess, run.public_facts)
+    return replace(nobody, table=table, charge=charge, public_facts=run.public_facts)
 
 
 def write(
@@ -113,16 +111,8 @@ def write(
     name: str = "population",
     overwrite: bool = False,
     restricted: dict[str, Any] | None = None,
-    key: NoiseKey | None = None,
-    people: float | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    parts: int = PARTS,
-    key_folder: str | Path | None = None,
     raster: bool = True,
-    trust_cluster: bool = False,
-    progress: Progress | None = None,
-    **terms: Any,
+    **given: Unpack[RunGiven],
 ) -> Card:
     """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
 
@@ -142,7 +132,7 @@ def write(
         can be told from where one ends.
     raster : bool
         Whether to draw the map, where the grid has one.
-    client, partitions, key, people, ledger, dataset, key_folder, trust_cluster, progress, terms
+    client, partitions, given
         As for :func:`publish`.
 
     Returns
@@ -150,22 +140,20 @@ def write(
     Card
         With the list of files.
     """
-    guess = public_guess(people)
-    run = _run(client, partitions, parts, key, progress, terms)
+    run, people = _run(client, partitions, given)
     check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
-    if not trust_cluster:
-        require_trusted(client)
+    _require_trusted(run)
     said = about(run.cut.event, name)
     why = why_no_mosaic(partitions.grid, tiles.SIDE) if raster else "it was not asked for"
     tiling = Tiling(partitions.grid.places[0], tiles.SIDE) if why is None else None
-    nobody = outline(partitions.grid, run.cut.event, guess)
+    nobody = outline(partitions.grid, run.cut.method, run.cut.event, people)
     warn_of(nobody)
     with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
 
         def last(number: int) -> tuple[Any, ...]:
             return tasks.write, str(part_path(folder.public, name, number)), name, said, tiling
 
-        entries, charge = run.released(key, ledger, dataset, key_folder, last, folder.require_space)
+        entries, charge = run.released(last, folder.require_space)
         card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
         rasters: list[File] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
@@ -175,19 +163,18 @@ def write(
         return folder.finish(card, entries, restricted or {}, rasters, why)
 
 
-def _run(
-    client: Any,
-    partitions: Partitions,
-    parts: int,
-    key: NoiseKey | None,
-    progress: Progress | None,
-    terms: dict[str, Any],
-) -> Run:
-    """What is to be done, checked before any task runs."""
+def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, float | None]:
+    """Settle what is to be done, before any task runs; and the public guess of the people."""
     if not isinstance(partitions, Partitions):
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
-    method = terms.pop("method", "pyramid")
-    allow_empty = terms.pop("allow_empty", False)
-    chosen, spent = agreed(partitions.empty, method, key=key, **terms)
-    cut = partition_of(chosen, partitions.grid, spent)
-    return Run(client, partitions, cut, parts, allow_empty, progress)
+    wanted, rest = split(given, *RunGiven.__annotations__)
+    method, terms = mechanism(rest.pop("method", "pyramid")), Terms.of(**wanted)
+    options = Options(**rest)
+    spent = agree(partitions.empty, method, terms, options.key)
+    cut = partition_of(method, partitions.grid, spent)
+    return Run(client, partitions, cut, options), terms.people
+
+
+def _require_trusted(run: Run) -> None:
+    if not run.options.trust_cluster:
+        require_trusted(run.client)

@@ -35,11 +35,43 @@ MOST_PIECES = 1 << 10
 
 FEWEST_GROUPS = 4
 
+PARTS = 64
+"""Ranges of keys, and files of a written release, unless told otherwise."""
+
 Last = Callable[[int], tuple[Any, ...]]
 """Function and further arguments of the last task of every range."""
 
 Progress = Callable[[int, int], object]
 """Told how many of how many tasks that the driver waits for are done."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Options:
+    """How a release is made on a cluster; see :func:`geodp.cluster.publish`.
+
+    Attributes
+    ----------
+    allow_empty, key, ledger, dataset
+        As for :func:`geodp.publish`.
+    parts : int
+        Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
+    key_folder : path, optional
+    trust_cluster : bool
+    progress : callable, optional
+    """
+
+    allow_empty: bool = False
+    key: NoiseKey | None = None
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    parts: int = PARTS
+    key_folder: str | Path | None = None
+    trust_cluster: bool = False
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
+            raise UsageError("parts must be a whole number of at least 1.")
 
 
 @dataclass(eq=False, repr=False)
@@ -51,11 +83,7 @@ class Run:
     client : distributed.Client
     partitions : Partitions
     cut : Cut
-    parts : int
-        Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
-    allow_empty : bool
-        As for :func:`geodp.publish`.
-    progress : callable, optional
+    options : Options
     public_facts : tuple of str
         For the card, once the input has been read; see :class:`geodp.Release`.
     """
@@ -63,9 +91,7 @@ class Run:
     client: Any
     partitions: Partitions
     cut: TreePartition
-    parts: int
-    allow_empty: bool = False
-    progress: Progress | None = None
+    options: Options
     public_facts: tuple[str, ...] = ()
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
     _tasks: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
@@ -73,43 +99,36 @@ class Run:
     _done: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
-            raise UsageError("parts must be a whole number of at least 1.")
         nodes = self.cut.nodes()
-        self.parts = min(self.parts, nodes.size)
+        self.parts = min(self.options.parts, nodes.size)
         every = prod(self.cut.grid.order.radices) // self.cut.stride
         first = [int(nodes[nodes.size * i // self.parts]) for i in range(1, self.parts)]
         self._bounds = [0, *first, every]
         self._all = len(self.partitions.paths) + self.parts * (3 if self.cut.two_passes else 2)
 
     def released(
-        self,
-        key: NoiseKey | None,
-        ledger: Ledger | None,
-        dataset: str | None,
-        key_folder: str | Path | None,
-        last: Last,
-        ready: Callable[[int], None] | None = None,
+        self, last: Last, ready: Callable[[int], None] | None = None
     ) -> tuple[list[Any], Charge | None]:
         """Results of the last task of every range, in key order, and what was charged.
 
         ``ready`` is told the occupied cells before the charge, and may refuse.
         Raises what the tasks raise; nothing runs on afterwards.
         """
+        options = self.options
         try:
             self._job = self._submit(tasks.same, 0, tasks.Job(self.partitions, self.cut))
             ranges, top, rows = self._ranges()
             sizes = self._results(self._each(tasks.size, ranges))
             self.public_facts = (
-                *require_rows(rows, None, allow_empty=self.allow_empty),
+                *require_rows(rows, None, allow_empty=self.options.allow_empty),
                 *require_no_sums(self.cut.grid, self.cut.event, _Ranges(self, ranges)),
             )
             if ready is not None:
                 ready(sum(sizes))
-            own, fingerprint = release_key(key, lambda: self._digest(ranges, sizes))
+            own, fingerprint = release_key(options.key, lambda: self._digest(ranges, sizes))
             try:
-                charge = charged(ledger, dataset, self.cut.event, fingerprint)
-                with key_file(own, key_folder) as secret:
+                charge = charged(options.ledger, options.dataset, self.cut.event, fingerprint)
+                with key_file(own, options.key_folder) as secret:
                     return self._refined(ranges, top, own, secret, last), charge
             finally:
                 own.forget()
@@ -136,12 +155,12 @@ class Run:
 
     def _results(self, found: list[Any]) -> list[Any]:
         """Results of tasks, each of which is progress."""
-        if self.progress is not None:
+        if (progress := self.options.progress) is not None:
             from distributed import as_completed
 
             for _ in as_completed(found):
                 self._done += 1
-                self.progress(self._done, self._all)
+                progress(self._done, self._all)
         return list(self.client.gather(found))
 
     def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:

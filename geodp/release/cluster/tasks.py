@@ -176,7 +176,7 @@ def write(
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
     whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
-    errors = Release(table).errors(whole)
+    errors = Release(table, own=job.cut.method).errors(whole)
     entry = write_part(table, Path(path), name=name, errors=errors, metadata=metadata)
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from geodp.privacy.event import ADD_REMOVE
+from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
 from geodp.table.stated import (
     ApproximateLoss,

@@ -14,14 +14,15 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from tests.grids import half, regions_of
 from tests.reference import evaluate as reference
 
 KEY = geodp.NoiseKey(bytes(range(32)))
-SPENT = event("laplace", Fraction(1), "add-remove-one", 1, False, 1, "person", "fixed")
+SPENT = Measurement.of("laplace", Terms.of(epsilon=Fraction(1), contribution=1), 1, "fixed")
 
 
 def masked(grid):
@@ -290,10 +291,11 @@ def test_gaussian_budgets():
         assert np.abs((row["rmse"] - row["closed_form"]) / row["rmse_se"]).max() < 6
     plain = found.to_dict()
     assert (plain["epsilon"], plain["delta"], plain["noise"]) == ("1", "1/1000000", "gaussian")
-    assert found.rho == geodp.publish(table, epsilon=1, delta="1e-6", key=KEY).event.rho
+    rho = geodp.publish(table, epsilon=1, delta="1e-6", key=KEY).event.rho
+    assert plain["rho"] == str(rho)
     assert found.budget.startswith("epsilon 1, rho 0.0")
-    other = geodp.evaluate(table, rho=found.rho, **{**options, "trials": 2})
-    assert other.epsilon is other.delta is None
+    other = geodp.evaluate(table, rho=rho, **{**options, "trials": 2})
+    assert other.to_dict()["epsilon"] is other.to_dict()["delta"] is None
     assert other.methods["pyramid"]["closed_form"] == pytest.approx(
         found.methods["pyramid"]["closed_form"]
     )
@@ -318,7 +320,8 @@ def test_what_an_evaluation_says():
         *("negative", "nonzero", "density", "visited", "seconds", "total_variation"),
         *("classes", "hot_spots"),
     }
-    assert "people" not in repr(found)
+    assert "methods" not in repr(found)
+    assert "mae" not in repr(found)
     assert "methods" not in repr(found)
     public = geodp.evaluate(small(), methods="topdown", trials=1, public=True).to_dict()
     assert public["confidential"] is False

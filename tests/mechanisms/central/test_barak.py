@@ -21,9 +21,10 @@ from geodp.mechanisms.central.barak import (
     transform,
 )
 from geodp.mechanisms.measure import laplace_noise
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from tests.reference import fourier as reference
 from tests.strategies import secrets, shaped_tables
@@ -31,8 +32,8 @@ from tests.strategies import secrets, shaped_tables
 
 def spent(method, grid, epsilon=1):
     sensitivity = method.sensitivity(grid)
-    return event(
-        method.spec, Fraction(epsilon), "add-remove-one", 1, False, sensitivity, "person", "fixed"
+    return Measurement.of(
+        method.spec, Terms.of(epsilon=Fraction(epsilon), contribution=1), sensitivity, "fixed"
     )
 
 

@@ -23,11 +23,12 @@ from geodp.mechanisms.central.filter import (
     passing_ranks,
 )
 from geodp.mechanisms.measure import laplace_noise
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import geometric as module
 from geodp.privacy.noise.geometric import LIMIT, Geometric
 from geodp.privacy.noise.law import exp_interval
+from geodp.privacy.terms import Terms
 from geodp.release.publish import publish
 from geodp.table.counts import CountTable
 from tests.grids import FORMS, cells_of
@@ -42,7 +43,9 @@ def secret_of(trial: int) -> bytes:
 
 
 def spent(scale) -> object:
-    return event("filter", 1 / Fraction(scale), "add-remove-one", 1, False, 1, "person", "fixed")
+    return Measurement.of(
+        "filter", Terms.of(epsilon=1 / Fraction(scale), contribution=1), 1, "fixed"
+    )
 
 
 def exponential(x: Fraction):

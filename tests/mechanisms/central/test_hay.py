@@ -24,9 +24,11 @@ from geodp.mechanisms.trees.least_squares import (
     unaligned_variances,
     widths_of,
 )
-from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from tests.reference import hierarchy as reference
 from tests.strategies import secrets, shaped_tables
@@ -34,7 +36,12 @@ from tests.strategies import secrets, shaped_tables
 
 def spent(method, grid, epsilon=Fraction(1), neighbours=NEIGHBOURS[0]):
     sensitivity = method.sensitivity(grid)
-    return event(method.spec, epsilon, neighbours, 1, False, sensitivity, "person", "fixed")
+    return Measurement.of(
+        method.spec,
+        Terms.of(epsilon=epsilon, neighbours=neighbours, contribution=1),
+        sensitivity,
+        "fixed",
+    )
 
 
 def masked(shape, inside):

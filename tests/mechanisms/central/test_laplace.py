@@ -11,8 +11,9 @@ import geodp
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from tests.reference import additive as reference
 from tests.strategies import secrets, shaped_tables
@@ -23,7 +24,7 @@ scales = st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(19, 7), Fraction
 
 
 def spent_at(scale):
-    return event("additive", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    return Measurement.of("additive", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")
 
 
 def expected(method, table, secret, scale):

@@ -27,9 +27,10 @@ from geodp.mechanisms.trees.strategies import (
     tree_weights,
     whole_columns,
 )
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from tests.reference import matrix as reference
 from tests.strategies import secrets
@@ -40,8 +41,8 @@ every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
 
 def spent(method, grid, epsilon=1):
     sensitivity = method.sensitivity(grid)
-    return event(
-        method.spec, Fraction(epsilon), "add-remove-one", 1, False, sensitivity, "person", "fixed"
+    return Measurement.of(
+        method.spec, Terms.of(epsilon=Fraction(epsilon), contribution=1), sensitivity, "fixed"
     )
 
 

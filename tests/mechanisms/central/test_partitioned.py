@@ -11,8 +11,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central import partitioned
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from geodp.table.counts import Cells, CountTable
 
 SECRET = bytes(range(32))
@@ -82,7 +83,9 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
     sensitivity = method.sensitivity(grid)
     budgets = [(1, None), (None, 2)] if most_roots == 40 else [(1, None)]
     for epsilon, rho in budgets:
-        use = event(spec, epsilon, "add-remove-one", 1, False, sensitivity, "person", "fixed", rho)
+        use = Measurement.of(
+            spec, Terms.of(epsilon=epsilon, rho=rho, contribution=1), sensitivity, "fixed"
+        )
         whole = method.release(table, use, NoiseKey(SECRET))
         cut = partitioned.partition_of(method, grid, use)
         assert cut.nodes().size <= most_roots
@@ -98,13 +101,13 @@ def test_nobody_at_all():
     for spec in ("pyramid", "topdown"):
         method = mechanism(spec)
         most = method.sensitivity(grid)
-        use = event(spec, 1, "add-remove-one", 1, False, most, "person", "fixed")
+        use = Measurement.of(spec, Terms.of(epsilon=1, contribution=1), most, "fixed")
         whole = method.release(table, use, NoiseKey(SECRET))
         key, count = taken_apart(table, partitioned.partition_of(method, grid, use), 3)
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
 
 
 def test_other_methods_are_refused():
-    use = event("laplace", 1, "add-remove-one", 1, False, 1, "person", "fixed")
+    use = Measurement.of("laplace", Terms.of(epsilon=1, contribution=1), 1, "fixed")
     with pytest.raises(UsageError, match="pyramid or topdown, not with laplace"):
         partitioned.partition_of(mechanism("laplace"), GRIDS["map"], use)

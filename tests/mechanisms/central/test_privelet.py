@@ -23,9 +23,11 @@ from geodp.mechanisms.central.privelet import (
 )
 from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.least_squares import axis_bits
-from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 from geodp.table import haar
 from geodp.table.counts import CountTable
 from tests.reference import privelet as reference
@@ -37,7 +39,12 @@ BOTH = pytest.mark.parametrize("method", [Privelet(), PriveletAxes()], ids=lambd
 
 def spent(method, grid, epsilon=Fraction(1, 10), neighbours=NEIGHBOURS[0]):
     sensitivity = method.sensitivity(grid)
-    return event(method.spec, epsilon, neighbours, 1, False, sensitivity, "person", "fixed")
+    return Measurement.of(
+        method.spec,
+        Terms.of(epsilon=epsilon, neighbours=neighbours, contribution=1),
+        sensitivity,
+        "fixed",
+    )
 
 
 def masked(shape, inside):

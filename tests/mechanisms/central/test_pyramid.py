@@ -12,10 +12,11 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import Law
+from geodp.privacy.terms import Terms
 from tests.reference import pyramid as reference
 
 SECRET = bytes(range(32))
@@ -32,7 +33,9 @@ def spent(method, grid, epsilon, rho=None):
     method = mechanism(method) if isinstance(method, str) else method
     most = method.sensitivity(grid)
     given = None if rho else Fraction(epsilon)
-    return event(method.spec, given, "add-remove-one", 1, False, most, "person", "fixed", rho, None)
+    return Measurement.of(
+        method.spec, Terms.of(epsilon=given, rho=rho, contribution=1), most, "fixed"
+    )
 
 
 def compare(method, table, epsilon, possible=lambda a, b: True):

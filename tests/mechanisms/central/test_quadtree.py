@@ -13,9 +13,11 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.central.quadtree import Quadtree, spread
 from geodp.mechanisms.measure import laplace_noise
-from geodp.privacy.event import NEIGHBOURS, event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from tests.reference import hierarchy as trees
 from tests.reference import quadtree as reference
@@ -26,7 +28,9 @@ every = pytest.mark.parametrize("method", METHODS, ids=lambda m: m.spec)
 
 
 def spent(grid, epsilon=Fraction(1), neighbours=NEIGHBOURS[0]):
-    return event("quadtree", epsilon, neighbours, 1, False, 1, "person", "fixed")
+    return Measurement.of(
+        "quadtree", Terms.of(epsilon=epsilon, neighbours=neighbours, contribution=1), 1, "fixed"
+    )
 
 
 def masked(shape, inside):

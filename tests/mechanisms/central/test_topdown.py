@@ -13,10 +13,11 @@ from geodp.grid.order import Order
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.trees import parallel, refinement
 from geodp.mechanisms.trees.refinement import Noise, refine, refine_continuous, refine_dense
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
+from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from tests.reference import topdown as reference
@@ -26,7 +27,7 @@ scales = st.sampled_from([Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(
 
 
 def noise_of(secret: bytes, scale: Fraction) -> Noise:
-    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")
     return Noise.of(spent, NoiseKey(secret))
 
 
@@ -168,14 +169,14 @@ def test_visited_nodes_are_at_most_output_cells_times_levels(bits):
 @settings(max_examples=60)
 def test_an_output_tells_how_many_nodes_were_visited(table, secret, scale):
     key, count, visited = refine(table, noise_of(secret, scale))
-    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")
     assert TopDown().visited(ReleasedTable(table.grid, key, count, spent)) == visited
 
 
 @pytest.mark.parametrize("bits", [0, 1, 31, 32, 33, 34, 62])
 def test_visited_nodes_of_cells_that_meet_at_any_height(bits):
     grid = Grid.regular((1 << bits,))
-    spent = event("topdown", Fraction(1), "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=Fraction(1), contribution=1), 1, "fixed")
     for height in range(1, bits + 1):
         key = np.array([0, 1 << (height - 1)], np.uint64)
         released = ReleasedTable(grid, key, np.array([1, 1]), spent)
@@ -189,7 +190,7 @@ def test_block_variance_is_the_closed_form_where_nothing_is_clamped(shift):
     grid = Grid.regular((8, 8))
     table = CountTable.from_dense(np.full((8, 8), 1_000_000), grid)
     scale = Fraction(7)
-    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")
     errors = []
     for trial in range(1500):
         key, count, _ = refine(table, noise_of(trial.to_bytes(32, "little"), scale))
@@ -244,7 +245,7 @@ def test_sensitivity_and_variance_are_the_worst_over_all_cells(table, data):
             grid = grid.with_mask(mask_of_blocks(grid, blocks, "drawn for a test"))
     paths = naive_paths(grid)
     assert TopDown().sensitivity(grid) == 1 + max(count for count, _ in paths.values())
-    spent = event("topdown", Fraction(1, 7), "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=Fraction(1, 7), contribution=1), 1, "fixed")
     sigma2 = DiscreteLaplace.of_scale(Fraction(7)).variance
     worst = max(variance for _, variance in paths.values())
     assert TopDown().variances(grid, spent)[-1] == pytest.approx(sigma2 * worst)
@@ -252,7 +253,7 @@ def test_sensitivity_and_variance_are_the_worst_over_all_cells(table, data):
 
 @pytest.mark.parametrize("bits", [1, 6, 18, 62])
 def test_variance_is_the_papers_on_a_full_domain(bits):
-    spent = event("topdown", Fraction(1, 7), "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=Fraction(1, 7), contribution=1), 1, "fixed")
     sigma2 = DiscreteLaplace.of_scale(Fraction(7)).variance
     variances = TopDown().variances(Grid.regular((1 << bits,)), spent)
     for level, variance in enumerate(variances):
@@ -271,7 +272,7 @@ def test_isolated_cell_follows_its_recursion():
         found = count[key == 123_456]
         errors.append((int(found[0]) if found.size else 0) - 1_000_000)
     errors = np.array(errors) / float(scale)
-    spent = event("topdown", 1 / scale, "add-remove-one", 1, False, 1, "person", "fixed")
+    spent = Measurement.of("topdown", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")
     stated = TopDown().isolated_cell(grid, spent)
     assert stated["bias"] / float(scale) == pytest.approx(-2.026, abs=0.01)
     assert stated["rmse"] / float(scale) == pytest.approx(2.20, abs=0.01)
@@ -283,7 +284,9 @@ def test_isolated_cell_follows_its_recursion():
 def test_a_tree_of_one_split_loses_what_one_split_takes(rho):
     grid = Grid.regular((2,))
     epsilon = Fraction(1, 50) if rho is None else None
-    spent = event("topdown", epsilon, "add-remove-one", 1, False, 2, "person", "fixed", rho)
+    spent = Measurement.of(
+        "topdown", Terms.of(epsilon=epsilon, rho=rho, contribution=1), 2, "fixed"
+    )
     alone, losses = TopDown().isolated_cell(grid, spent), TopDown().clamp_losses(grid, spent)
     assert len(losses) == 1
     assert losses[0][0] == pytest.approx(-alone["bias"], rel=0.02)

@@ -13,14 +13,20 @@ from geodp.mechanisms.central.ugrid import UGrid
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.mechanisms.trees import plane
 from geodp.mechanisms.trees.plane import split_evenly
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from tests.reference import ugrid as reference
 from tests.strategies import secrets
 
 
 def spent(epsilon, neighbours="add-remove-one", contribution=1):
-    return event("test", Fraction(epsilon), neighbours, contribution, False, 1, "person", "fixed")
+    return Measurement.of(
+        "test",
+        Terms.of(epsilon=Fraction(epsilon), neighbours=neighbours, contribution=contribution),
+        1,
+        "fixed",
+    )
 
 
 @st.composite

@@ -8,13 +8,16 @@ import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.central.uniform import Uniform
 from geodp.mechanisms.measure import laplace_noise
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
 from tests.strategies import secrets, shaped_tables
 
 
 def spent(epsilon):
-    return event("uniform", Fraction(epsilon), "add-remove-one", 1, False, 1, "person", "fixed")
+    return Measurement.of(
+        "uniform", Terms.of(epsilon=Fraction(epsilon), contribution=1), 1, "fixed"
+    )
 
 
 @given(shaped_tables(), secrets)

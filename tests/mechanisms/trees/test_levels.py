@@ -10,9 +10,10 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
-from geodp.privacy.event import event
+from geodp.privacy.event import Measurement
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
 
 BITS = {  # digits of each level by setting and number of binary digits
     "R": {0: [], 1: [1], 3: [3], 4: [4], 5: [1, 4], 8: [4, 4], 18: [2, 4, 4, 4, 4]},
@@ -152,7 +153,9 @@ def test_official_areas_are_levels_of_laplace_noise_and_where_they_are_asked_for
 @pytest.mark.parametrize("rho", [None, F(1, 8)])
 def test_every_level_has_the_noise_of_its_share(rho):
     epsilon = F(1, 3) if rho is None else None
-    spent = event("pyramid", epsilon, "replace-one", 5, False, 1, "person", "entropy", rho)
+    spent = Measurement.of(
+        "pyramid", Terms.of(epsilon=epsilon, rho=rho, neighbours="replace-one", contribution=5), 1
+    )
     method = Pyramid(prune=F(3, 2), passes=1, chain="3-5", shares="1-3-4")
     steps = method.descent(line(8), spent)
     if rho is None:

@@ -1,0 +1,170 @@
+"""What a release promises whom: one frozen value, read once from what a caller gives.
+
+A front door (:func:`geodp.publish`, :func:`geodp.plan`, ...) takes the keyword arguments of
+:class:`TermsGiven`, which are documented there, and makes one :class:`Terms` of them; everything
+behind it takes that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from numbers import Integral
+from typing import Any, Self, TypedDict, cast
+
+from geodp.errors import UsageError
+from geodp.privacy.budget import Budget, amounts_of, budget
+from geodp.privacy.loss import ApproximateDP, Loss
+from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
+
+
+class TermsGiven(TypedDict, total=False):
+    """Terms as keyword arguments of a front door; :func:`geodp.publish` says what they mean."""
+
+    epsilon: Budget | None
+    rho: Budget | None
+    delta: Budget | None
+    neighbours: str
+    contribution: int | None
+    unit: str
+    people: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a release promises whom, checked when it is made.
+
+    Attributes
+    ----------
+    loss : PureDP, ZeroConcentratedDP or ApproximateDP
+        Above 0. An approximate one holds the zero-concentrated loss of its Gaussian noise.
+    neighbours : str
+        One of ``NEIGHBOURS``.
+    contribution : int or None
+        The most that one person adds to the sum of all counts, at least 1; None: what bounds the
+        table, which :meth:`bound` settles once there is a table.
+    enforced : bool
+        Whether geodp bounded the contribution itself; otherwise the operator vouches for it.
+    unit : str
+        Whom the guarantee protects, as a noun: person, household, person-day, trip.
+    people : float or None
+        A public guess of the sum of all counts, above 0.
+    by_rho : bool
+        Of an approximate loss: whether rho was given and epsilon follows from it; otherwise
+        epsilon was given, and rho follows.
+
+    Raises
+    ------
+    UsageError
+        A value that makes no sense.
+    """
+
+    loss: Loss
+    neighbours: str = ADD_REMOVE
+    contribution: int | None = None
+    enforced: bool = False
+    unit: str = "person"
+    people: float | None = None
+    by_rho: bool = False
+
+    def __post_init__(self) -> None:
+        if not all(amount > 0 for amount in self.loss.amounts):
+            raise UsageError("A budget must be above 0.")
+        if isinstance(self.loss, ApproximateDP) and self.loss.original is None:
+            raise UsageError("A delta goes with Gaussian noise, which has a rho: give one.")
+        if self.neighbours not in NEIGHBOURS:
+            raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
+        if self.contribution is not None:
+            object.__setattr__(self, "contribution", _whole(self.contribution))
+        object.__setattr__(self, "unit", canonical_unit(self.unit))
+        object.__setattr__(self, "people", _guess(self.people))
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: Budget | None = None,
+        rho: Budget | None = None,
+        delta: Budget | None = None,
+        neighbours: str = ADD_REMOVE,
+        contribution: int | None = None,
+        unit: str = "person",
+        people: float | None = None,
+    ) -> Self:
+        """Read the keyword arguments of a front door into exact values.
+
+        Parameters
+        ----------
+        epsilon, rho, delta
+            In one of the four ways of :func:`geodp.privacy.budget.budget`.
+        neighbours, contribution, unit, people
+            As of the attributes.
+
+        Raises
+        ------
+        UsageError
+            A value that makes no sense.
+
+        Examples
+        --------
+        >>> Terms.of(epsilon=0.1, unit="one  trip").loss, Terms.of(rho="1/8").gaussian
+        (PureDP(epsilon=Fraction(1, 10)), True)
+        """
+        by_rho = rho is not None and delta is not None
+        loss = budget(epsilon, rho, delta)
+        return cls(loss, neighbours, contribution, False, unit, people, by_rho)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the budget asks for Gaussian noise."""
+        return amounts_of(self.loss)["rho"] is not None
+
+    @property
+    def given(self) -> TermsGiven:
+        """The keyword arguments that make these terms, exact; those left at None, too."""
+        amounts = amounts_of(self.loss)
+        if isinstance(self.loss, ApproximateDP):
+            amounts["epsilon" if self.by_rho else "rho"] = None
+        return {
+            "epsilon": amounts["epsilon"],
+            "rho": amounts["rho"],
+            "delta": amounts["delta"],
+            "neighbours": self.neighbours,
+            "contribution": self.contribution,
+            "unit": self.unit,
+            "people": self.people,
+        }
+
+    def bound(self, contribution: int, *, enforced: bool = False) -> Self:
+        """Return these terms with what bounds the contribution settled."""
+        return replace(self, contribution=contribution, enforced=enforced)
+
+
+def split(given: Mapping[str, Any], *others: str) -> tuple[TermsGiven, dict[str, Any]]:
+    """Part the terms from the other keyword arguments of a front door; TypeError for any more.
+
+    Examples
+    --------
+    >>> split({"epsilon": 1, "seed": 7}, "seed", "polygons")
+    ({'epsilon': 1}, {'seed': 7})
+    """
+    names = TermsGiven.__annotations__
+    if unknown := [name for name in given if name not in names and name not in others]:
+        raise TypeError(f"There is no keyword argument {unknown[0]!r} here.")
+    terms = {name: value for name, value in given.items() if name in names}
+    rest = {name: value for name, value in given.items() if name not in names}
+    return cast(TermsGiven, terms), rest
+
+
+def _whole(contribution: object) -> int:
+    if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
+        raise UsageError("contribution must be a whole number of at least 1.")
+    return int(contribution)
+
+
+def _guess(people: Any) -> float | None:
+    if people is None:
+        return None
+    if isinstance(people, bool | str) or not (isfinite(people) and people > 0):
+        raise UsageError("people is a public guess of the sum of all counts: a number above 0.")
+    return float(people)

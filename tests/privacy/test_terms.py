@@ -1,0 +1,121 @@
+"""Terms are checked once, exact, and make themselves again from what they say was given."""
+
+import ast
+from fractions import Fraction as F
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import geodp
+from geodp.errors import UsageError
+from geodp.privacy.budget import budget
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
+from geodp.privacy.terms import Terms, TermsGiven, split
+
+amounts = st.fractions(F(1, 1000), 10, max_denominator=1000)
+budgets = st.one_of(
+    st.fixed_dictionaries({"epsilon": amounts}),
+    st.fixed_dictionaries({"rho": amounts}),
+    st.sampled_from(["epsilon", "rho"]).flatmap(
+        lambda name: st.fixed_dictionaries({name: amounts, "delta": st.just(F(1, 10**6))})
+    ),
+)
+
+
+@given(
+    budgets,
+    st.sampled_from(NEIGHBOURS),
+    st.none() | st.integers(1, 9),
+    st.sampled_from(["person", "trip"]),
+    st.none() | st.floats(1, 1e9),
+)
+def test_terms_make_themselves_again(spent, neighbours, contribution, unit, people):
+    terms = Terms.of(
+        **spent, neighbours=neighbours, contribution=contribution, unit=unit, people=people
+    )
+    assert terms.loss == budget(**spent)
+    assert {name: terms.given[name] for name in spent} == spent
+    assert Terms.of(**terms.given) == terms
+    assert terms.gaussian == (spent.keys() != {"epsilon"})
+
+
+def test_the_keywords_are_those_of_the_front_doors():
+    assert [*signature(Terms.of).parameters] == [*TermsGiven.__annotations__]
+    assert [*Terms.of(epsilon=1).given] == [*TermsGiven.__annotations__]
+
+
+def test_terms_are_kept_in_one_form():
+    terms = Terms.of(epsilon=0.1, contribution=np.int64(5), unit=" one  trip ", people=7)
+    assert terms == Terms(PureDP(F(1, 10)), ADD_REMOVE, 5, False, "trip", 7.0)
+    assert (type(terms.contribution), type(terms.people)) == (int, float)
+
+
+def test_a_table_settles_the_contribution():
+    terms = Terms.of(rho=1, neighbours=REPLACE, people=10)
+    assert terms.contribution is None
+    settled = Terms(ZeroConcentratedDP(1), REPLACE, 3, True, "person", 10)
+    assert terms.bound(3, enforced=True) == settled
+    assert not settled.bound(4).enforced
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"neighbours": "friends"}, "neighbours must be"),
+        ({"contribution": 0}, "at least 1"),
+        ({"contribution": -1}, "at least 1"),
+        ({"contribution": True}, "at least 1"),
+        ({"contribution": 1.5}, "at least 1"),
+        ({"contribution": "2"}, "at least 1"),
+        ({"unit": ""}, "whom the guarantee protects"),
+        ({"unit": "one"}, "whom the guarantee protects"),
+        ({"unit": None}, "whom the guarantee protects"),
+        ({"people": 0}, "public guess"),
+        ({"people": float("inf")}, "public guess"),
+        ({"people": float("nan")}, "public guess"),
+        ({"people": True}, "public guess"),
+        ({"people": "7"}, "public guess"),
+        ({"epsilon": None}, "either epsilon or rho"),
+        ({"rho": 1}, "either epsilon or rho"),
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(changed, says):
+    with pytest.raises(UsageError, match=says):
+        Terms.of(**{"epsilon": 1, **changed})
+
+
+def test_losses_that_no_noise_has_are_refused():
+    with pytest.raises(UsageError, match="above 0"):
+        Terms(PureDP(F(0)))
+    with pytest.raises(UsageError, match="Gaussian noise, which has a rho"):
+        Terms(ApproximateDP(1, F(1, 9)))
+
+
+def test_the_names_of_the_relations_that_cards_and_ledgers_hold():
+    assert NEIGHBOURS == (ADD_REMOVE, REPLACE) == ("add-remove-one", "replace-one")
+
+
+def test_other_keywords_are_parted_and_unknown_ones_refused():
+    assert split({"epsilon": 1, "seed": 7, "unit": "trip"}, "seed", "x") == (
+        {"epsilon": 1, "unit": "trip"},
+        {"seed": 7},
+    )
+    with pytest.raises(TypeError, match="'epsilom'"):
+        split({"epsilom": 1}, "seed")
+
+
+def test_no_other_signature_spells_the_terms():
+    """One value passes through; a ledger's cap and a charge are not terms: they have no budget."""
+    spelt = set()
+    for path in Path(geodp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                names = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+                if "contribution" in names and names & {"epsilon", "rho"}:
+                    spelt.add((path.stem, node.name))
+    assert spelt == {("terms", "of")}
