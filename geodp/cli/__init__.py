@@ -5,9 +5,11 @@ Nothing heavy is imported here or at the top of a command's module, so that ``--
 
 from __future__ import annotations
 
+import gc
 import os
 import pkgutil
 import signal
+import sys
 import time
 import traceback
 import warnings
@@ -19,7 +21,6 @@ import click
 
 from geodp import __version__
 from geodp.cli import commands
-from geodp.cli.process import INTERRUPTED, TERMINATED, lean, leave
 from geodp.errors import GeodpError, LettersWarning, PluginWarning, printable
 from geodp.io.folder.stopping import ask, begin
 
@@ -45,6 +46,12 @@ def _found() -> list[click.Command]:
 for _command in _found():
     geodp.add_command(_command)
 
+
+INTERRUPTED, TERMINATED = 130, 143
+"""The exit codes after Ctrl-C and after SIGTERM."""
+
+COLLECT = 100_000
+"""New objects between two searches for garbage; Python's 700 search all imports many times."""
 
 PATIENCE = 2.0
 """Seconds after Ctrl-C in which another is the same one: temporary files are being removed."""
@@ -93,23 +100,29 @@ def _as_sentences() -> None:
     warnings.showwarning = show
 
 
+def _end(code: int) -> NoReturn:
+    """End the process: everything is done, and no other signal may say otherwise."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
+
+
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
     signal.signal(signal.SIGTERM, signals.terminated)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.interrupted)
-    lean()
+    gc.set_threshold(COLLECT)
     _as_sentences()
     try:
         code = geodp.main(standalone_mode=False)
     except SystemExit as end:
-        leave(signals.code or (end.code if isinstance(end.code, int) else 1))
+        _end(signals.code or (end.code if isinstance(end.code, int) else 1))
     except OSError as error:  # of the screen, where a release is in its place already
-        leave(0 if signals.stop.complete else signals.code or _explained(error, 0))
+        _end(0 if signals.stop.complete else signals.code or _explained(error, 0))
     except Exception as error:
-        leave(TERMINATED if signals.code == TERMINATED else _explained(error, signals.code))
-    leave(signals.code or (code if isinstance(code, int) else 0))
+        _end(TERMINATED if signals.code == TERMINATED else _explained(error, signals.code))
+    _end(signals.code or (code if isinstance(code, int) else 0))
 
 
 SHORT = (
