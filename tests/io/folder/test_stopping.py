@@ -77,7 +77,7 @@ def puts_aside(_, destination):
     return ".replaced-" in str(destination)
 
 
-FREE = {"reading": before(table, "read_table"), "swallowed": swallowed}
+FREE = {"reading": before(table.Table, "read"), "swallowed": swallowed}
 KEPT = {
     "charge": after(geodp.release.publish, "charged"),
     "draw": after(geodp.release.publish.Prepared, "release"),
