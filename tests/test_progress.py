@@ -180,10 +180,10 @@ main()
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        ("folder.publication", "write_csv"),
+        ("write.csv", "write_csv"),
         pytest.param("folder.staging", "_flush", marks=pytest.mark.law),
         pytest.param("write.geotiff", "rasterio.shutil.copy", marks=pytest.mark.law),
-        ("read.tally", "place"),
+        ("read.rows.tally", "place"),
     ],
 )
 def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp_path):

@@ -265,7 +265,7 @@ def coalesce(
 
     Examples
     --------
-    >>> key, count = coalesced(np.array([7, 2, 7, 4], np.uint64), np.array([1, 2, 3, 0]))
+    >>> key, count = coalesce(np.array([7, 2, 7, 4], np.uint64), np.array([1, 2, 3, 0]))
     >>> key.tolist(), count.tolist()
     ([2, 7], [2, 4])
     """

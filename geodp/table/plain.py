@@ -119,7 +119,7 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
         if one.name in left:
             found[one.name] = _read(types[one.name], left.pop(one.name), _inside(where, one.name))
         elif one.default is not None:
-            raise VerificationError(f"{_inside(where, one.name)} is missing.")
+            raise VerificationError(printable(f"{_inside(where, one.name)} is missing."))
     for one in inline:
         known: Mapping[str, Any] = one.metadata["inline"]
         found[one.name] = {
@@ -128,7 +128,7 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
             if name in known
         }
     if left:
-        raise VerificationError(f"{_inside(where, min(left))} is unknown.")
+        raise VerificationError(printable(f"{_inside(where, min(left))} is unknown."))
     return kind(**found)
 
 
@@ -137,7 +137,7 @@ def _chosen(parts: tuple[Any, ...], value: Any, where: str) -> Any:
     for part in parts:
         if _fits(get_args(part)[0] if get_origin(part) is Annotated else part, value):
             return part
-    raise VerificationError(f"{where} is of none of the types that it can have.")
+    raise VerificationError(f"{printable(where)} is of none of the types that it can have.")
 
 
 def _fits(kind: Any, value: Any) -> bool:
@@ -182,9 +182,9 @@ WORDS = {
 
 
 def _inside(where: str, name: str) -> str:
-    return f"{where}.{printable(name[:LONGEST])}"
+    return f"{where}.{name[:LONGEST]}"
 
 
 def _require(ok: bool, where: str, what: str) -> None:
     if not ok:
-        raise VerificationError(f"{where} is not {what}.")
+        raise VerificationError(f"{printable(where)} is not {what}.")

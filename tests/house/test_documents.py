@@ -94,7 +94,7 @@ def asked_of_geodp(words):
     while True:
         context = click.Context(command, info_name="geodp")
         given, more, _ = command.make_parser(context).parse_args(rest)
-        for parameter in command.params:
+        for parameter in command.get_params(context):
             value = given.get(parameter.name)
             if isinstance(parameter.type, click.Path) or not isinstance(value, (str, list, tuple)):
                 continue  # files of the reader, flags, and what is not given

@@ -75,8 +75,10 @@ def test_a_small_publish_moves_seldom_from_file_to_file(followed):
         "privacy/budget.py:rational",  # the budget is read
         "mechanisms/central/pyramid.py:_levels",
         "mechanisms/central/pyramid.py:_tree_variance",
-        "io/write/tables.py:file_names",
-        "io/folder/staging.py:require_free",
+        "mechanisms/central/pyramid.py:_descent",
+        "privacy/terms.py:Terms.of",
+        "io/write/areas.py:file_names",
+        "io/folder/staged_release.py:check_publication",
     ],
 )
 def test_what_is_asked_once_is_worked_out_once(followed, name):

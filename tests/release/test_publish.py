@@ -8,8 +8,8 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.privacy.budget import rational
-from geodp.privacy.event import ADD_REMOVE
 from geodp.privacy.loss import epsilon_for
+from geodp.privacy.terms import Terms
 from tests.keys import keep
 from tests.ledgers import small_ledger
 
@@ -193,7 +193,7 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
     for module in ("privacy.noise.laplace", "privacy.event"):
         monkeypatch.setattr(f"geodp.{module}.LARGEST_SCALE", 5000)
     row = geodp.METHODS["pyramid"]
-    whole = row.event(GRID, {"epsilon": Fraction(1), "rho": None, "delta": None}, ADD_REMOVE, 1)
+    whole = row.event(GRID, Terms.of(epsilon=1, contribution=1))
     least = row.least_share(GRID, whole)
     epsilon = row.sensitivity(GRID) / least / 5000 * Fraction(99, 100)
     assert row.sensitivity(GRID) / epsilon < 5000 * Fraction(99, 100)
@@ -226,7 +226,7 @@ def test_a_method_of_ones_own_is_published_planned_and_evaluated(tmp_path):
     box = (0, 0, 4, 4)
     assert release.estimate(box).standard_error == known.estimate(box).standard_error
     assert release.write(tmp_path / "out")["public"]
-    assert release.card()["mechanism"]["name"] == "mine"
+    assert release.card().mechanism.name == "mine"
     planned = geodp.plan(GRID, Mine(), epsilon=1)
     assert (planned.name, planned.blocks) == (
         "mine",

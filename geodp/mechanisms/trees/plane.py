@@ -26,7 +26,7 @@ def split_evenly(size: int, parts: int) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> split(7, 3)
+    >>> split_evenly(7, 3)
     array([0, 0, 1, 1, 2, 2, 2])
     """
     return ((np.arange(size) + 1) * parts - 1) // size

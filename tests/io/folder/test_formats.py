@@ -10,8 +10,10 @@ import geodp
 from geodp.errors import OutputError, UsageError, VerificationError
 from geodp.io.folder.formats import find_formats
 from geodp.io.verify.verify import verify
+from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.privacy.terms import Terms
 from geodp.release.publish import prepare
 
 MODULE = """
@@ -114,7 +116,9 @@ def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, c
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(1)))
     planted(**changes)
-    outline = prepare(TABLE, epsilon=1, ledger=ledger, dataset="census").outline
+    outline = prepare(
+        TABLE, mechanism("pyramid"), Terms.of(epsilon=1), ledger=ledger, dataset="census"
+    ).outline
     with pytest.raises(UsageError, match=said):
         outline.write(tmp_path / "out")
     assert ledger.charges("census") == ()

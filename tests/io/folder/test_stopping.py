@@ -126,6 +126,7 @@ def run(arguments, folder, point=None, number=0):
 
 def begin(arguments, told, point, number):
     """The command, in the process that is told to stop at a point."""
+    code = 99
     try:
         for file, path in enumerate(told, 1):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), file)
@@ -135,8 +136,12 @@ def begin(arguments, told, point, number):
         if point is not None:
             ARMS[point](number)
         cli.main()
+    except SystemExit as end:
+        code = end.code
+        sys.stdout.flush()
+        sys.stderr.flush()
     finally:
-        os._exit(99)
+        os._exit(code)
 
 
 def charges(folder):

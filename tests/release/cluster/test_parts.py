@@ -183,7 +183,7 @@ def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path, othe
     # Where a part ends does not depend on the data either.
     alone = split(town(3), tmp_path / "alone", 1)
     grid_only = write(cluster(2), alone, tmp_path / "few", **ONCE, key=kept(), parts=4)
-    assert sum(entry["name"].endswith(".parquet") for entry in grid_only["files"]) == 4
+    assert sum(file.name.endswith(".parquet") for file in grid_only.files) == 4
 
 
 def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, tmp_path):
