@@ -103,6 +103,7 @@ def _as_sentences() -> None:
 def _end(code: int) -> NoReturn:
     """End the process: everything is done, and no other signal may say otherwise."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # nothing of the process is worth a search for garbage any more
     sys.exit(code)
 
 
