@@ -3,7 +3,7 @@
 import numpy as np
 
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 
@@ -31,7 +31,7 @@ def regions_of(inside, prefectures=3, cities=4):
     prefecture = np.sort(draw.integers(0, prefectures, cell.shape[1]))
     city = draw.integers(0, cities, cell.shape[1]) * prefecture // max(prefectures - 1, 1)
     codes = {"prefecture": prefecture.astype(str), "city": city.astype(str)}
-    return Regions.of_cells(cell, codes, "drawn for a test")
+    return Hierarchy.of_cells(cell, codes, "drawn for a test")
 
 
 def in_regions(shape=SHAPE, attributes="below", labels=(), seed=2):
@@ -39,7 +39,7 @@ def in_regions(shape=SHAPE, attributes="below", labels=(), seed=2):
     grid = Grid.regular(shape)
     for name, texts in labels:
         grid = grid.with_attribute(name, texts)
-    return grid.with_regions(regions_of(half(shape, seed)), attributes)
+    return grid.with_hierarchy(regions_of(half(shape, seed)), attributes)
 
 
 def full_regions():
@@ -47,8 +47,8 @@ def full_regions():
     inside = np.zeros((4, 12), bool)
     inside[:, 1:9] = True
     cell = np.argwhere(inside).T
-    return Grid.regular(inside.shape).with_regions(
-        Regions.of_cells(cell, {"city": (np.arange(32) // 8).astype(str)}, "drawn for a test")
+    return Grid.regular(inside.shape).with_hierarchy(
+        Hierarchy.of_cells(cell, {"city": (np.arange(32) // 8).astype(str)}, "drawn for a test")
     )
 
 
@@ -91,8 +91,8 @@ def cells_of(grid):
         keys = grid.order.encode(every)
         ranges = grid.mask.ranges
         held = ((ranges[:, :1] <= keys) & (keys < ranges[:, 1:])).any(axis=0)
-    elif grid.regions is not None:
-        places = set(map(tuple, grid.regions.cell.T.tolist()))
+    elif grid.hierarchy is not None:
+        places = set(map(tuple, grid.hierarchy.cell.T.tolist()))
         held = np.array([(row, col) in places for row, col in every[:2].T.tolist()])
     else:
         held = np.ones(every.shape[1], bool)

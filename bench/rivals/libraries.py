@@ -84,7 +84,7 @@ def of_method(spec: str) -> Contender:
 
 def accepted(specs: list[str], table: geodp.CountTable) -> tuple[list[str], dict[str, str]]:
     """Methods that take a table's grid, and the sentences of those that refuse it."""
-    refused = {s: words for s in specs if (words := mechanism(s).refusal(table.grid))}
+    refused = {s: words for s in specs if (words := mechanism(s).unsupported(table.grid))}
     return [spec for spec in specs if spec not in refused], refused
 
 

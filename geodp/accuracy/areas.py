@@ -54,7 +54,7 @@ def levels_above(grid: Grid) -> tuple[tuple[str, int], ...]:
     Empty for a grid in another order than one of official areas or regions.
     """
     attributes = {attribute.name for attribute in grid.attributes}
-    if grid.regions is not None:
+    if grid.hierarchy is not None:
         attributes.add(CELL)  # above attributes a cell is a run of keys too, but no region
     found, digits = [], 0
     for name, step in grid.official_steps() or ():
@@ -83,7 +83,7 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
         node = node[first]
         found = None if variances is None else variances(stride, node)
         error = None if found is None else np.sqrt(np.maximum(found, 0.0))
-        if grid.regions is None or level == CELL:
+        if grid.hierarchy is None or level == CELL:
             own = ReleasedTable(_grid_of(grid, level, digits), node, count, table.event)
             yield Areas(level, table.event, count, error, own)
         else:
@@ -95,8 +95,8 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
     """The areas of a level as cells, with the attributes that come above them; same order."""
     place = grid.places[0]
-    if grid.regions is not None:  # cells, all attributes under them together
-        return Grid((place,)).with_regions(grid.regions)
+    if grid.hierarchy is not None:  # cells, all attributes under them together
+        return Grid((place,)).with_hierarchy(grid.hierarchy)
     assert place.system is not None
     side = dict(place.system.areas)[level]
     axes, radices = grid.order.axes[:digits], grid.order.radices[:digits]
@@ -113,7 +113,7 @@ def _names_of(
     grid: Grid, level: str, digits: int, index: NDArray[np.int64]
 ) -> dict[str, list[str]]:
     """Codes and labels of regions, from the indices of a cell in each."""
-    regions = grid.regions
+    regions = grid.hierarchy
     assert regions is not None
     at = np.searchsorted(regions.number, regions.number_of(index[:2]))
     found: dict[str, list[str]] = {}

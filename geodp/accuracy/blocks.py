@@ -15,7 +15,7 @@ from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.interval import Z
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.tree import cells_of_box
 
 CHUNK = 1 << 18
@@ -43,10 +43,10 @@ def block_variances(
     grid : Grid
     """
     nodes = accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1)
-    if grid.regions is not None and stride not in nodes:
+    if grid.hierarchy is not None and stride not in nodes:
         return None
     uneven = None
-    if isinstance(tree, IrregularTree) and isinstance(grid.order, RegionOrder):
+    if isinstance(tree, IrregularTree) and isinstance(grid.order, HierarchyOrder):
         uneven = tree.nodes_of(grid.order)
     size = prod(tree.fanouts)
     root = tree.variances[0] if uneven is None else float(uneven[0].variance[0])
@@ -114,7 +114,7 @@ def errors_of_blocks(
     """
     radices = grid.order.radices
     cells, inside = [min(stride, grid.size) for stride in _strides(grid)], largest.copy()
-    if tree is not None and grid.regions is not None:
+    if tree is not None and grid.hierarchy is not None:
         key = _keys_of_regions(grid)  # labels of attributes are alike
         for digits, stride in enumerate(_strides(grid)):
             block = np.unique(key // np.uint64(stride))
@@ -141,7 +141,7 @@ def errors_of_every_block(variances: Variances, grid: Grid) -> tuple[BlockError,
         assert variance is not None  # as of single cells
         middle = largest = float(np.sqrt(variance.max()))
         cells = min(stride, grid.size)
-        if grid.regions is not None:
+        if grid.hierarchy is not None:
             cells = int(np.median(cells_of_box(grid, block, stride)))
             middle = float(np.sqrt(np.median(variance)))
         found.append(BlockError(cells, middle, largest))
@@ -156,9 +156,9 @@ def _strides(grid: Grid) -> list[int]:
 
 def _keys_of_regions(grid: Grid) -> NDArray[np.uint64]:
     """Keys of all cells of the regions, with the first label of every attribute."""
-    assert grid.regions is not None
-    index = np.zeros((len(grid.shape), grid.regions.cells), np.int64)
-    index[:2] = grid.regions.cell
+    assert grid.hierarchy is not None
+    index = np.zeros((len(grid.shape), grid.hierarchy.cells), np.int64)
+    index[:2] = grid.hierarchy.cell
     return grid.order.encode(index)
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.hierarchy import HierarchyOrder
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class IrregularTree(TreeVariance):
         grid : Grid, optional
             As for :meth:`TreeVariance.region`.
         """
-        if grid is None or not isinstance(grid.order, RegionOrder):
+        if grid is None or not isinstance(grid.order, HierarchyOrder):
             return super().region(key, grid)
         nodes = self.nodes_of(grid.order)
         node, part, stride, found = key, np.ones(key.size), 1, 0.0
@@ -73,7 +73,7 @@ class IrregularTree(TreeVariance):
         On an office's regions it is the variance of some such block.
         """
         order = grid.order
-        if not isinstance(order, RegionOrder):
+        if not isinstance(order, HierarchyOrder):
             return super().largest(grid)
         nodes = self.nodes_of(order)
         whole = nodes[0].variance
@@ -98,9 +98,9 @@ class IrregularTree(TreeVariance):
                 whole, digit = variance, last
         return np.array(found)
 
-    def nodes_of(self, order: RegionOrder) -> list[_Nodes]:
+    def nodes_of(self, order: HierarchyOrder) -> list[_Nodes]:
         """All nodes of every level, the root's first, but for attributes: they are alike."""
-        place = order.regions.number
+        place = order.hierarchy.number
         found = [_Nodes(1, 1, place, np.full(place.size, self.own[-1]), np.zeros(place.size))]
         digits = len(order.radices)
         for fanout, own in zip(reversed(self.fanouts), reversed(self.own[:-1]), strict=True):
@@ -141,7 +141,7 @@ class _Nodes:
     below: NDArray[np.float64]
 
     def _at(self, grid: Grid, node: NDArray[np.uint64], keys: int) -> NDArray[np.int64]:
-        assert isinstance(grid.order, RegionOrder)
+        assert isinstance(grid.order, HierarchyOrder)
         number = grid.order.numbers(node * np.uint64(keys), len(grid.shape))
         return np.searchsorted(self.place, number // self.stride)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from geodp.accuracy.blocks import BlockError
 
 
-def resolution_floor(errors: Sequence[BlockError], people: float, cells: int) -> int | None:
+def resolution_limit(errors: Sequence[BlockError], people: float, cells: int) -> int | None:
     """Cells of the smallest block whose standard error is at most the people expected in it.
 
     Below that size a release carries no more signal than publishing zeros would. Expected is the
@@ -30,7 +30,7 @@ def resolution_floor(errors: Sequence[BlockError], people: float, cells: int) ->
     Examples
     --------
     >>> blocks = [BlockError(n, e, e) for n, e in [(16, 66.0), (4, 120.0), (1, 70.0)]]
-    >>> resolution_floor(blocks, people=160, cells=16)
+    >>> resolution_limit(blocks, people=160, cells=16)
     16
     """
     each = people / cells

@@ -69,7 +69,7 @@ def _ordered(grid: Grid, options: Mapping[str, Any]) -> Grid:
     if attributes is not None and not grid.attributes:
         raise UsageError("--attributes goes with --axis or --attribute only.")
     if options["regions"] is not None:
-        from geodp.io.read.public.hierarchy import read_regions
+        from geodp.io.read.public.hierarchy import read_hierarchy
 
         if options["order"] != "morton":
             raise UsageError("Give --order or --regions, not both.")
@@ -78,8 +78,8 @@ def _ordered(grid: Grid, options: Mapping[str, Any]) -> Grid:
             raise UsageError("The regions are one of the inputs; a table of regions is public.")
         names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
         columns = names if options["regions_columns"] else ()
-        found = read_regions(options["regions"], grid, source=source, columns=columns)
-        return grid.with_regions(found, attributes or "below")
+        found = read_hierarchy(options["regions"], grid, source=source, columns=columns)
+        return grid.with_hierarchy(found, attributes or "below")
     if options["order"] == "official":
         return grid.with_official_order(attributes or "below")
     return grid if attributes is None else grid.with_attribute_order(attributes)

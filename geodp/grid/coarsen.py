@@ -57,7 +57,7 @@ class Coarsening:
         >>> Coarsening.of(kanto, "basic").grid.shape
         (256, 256)
         """
-        if not fine.places or fine.regions is not None:
+        if not fine.places or fine.hierarchy is not None:
             raise UsageError("Coarser cells need a map whose cells are in no order of regions.")
         sides = {_side(place, level) for place in fine.places}
         if len(sides) != 1:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.axes import Mask
-from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 
 MOST_KEYS = 1 << 26
@@ -246,7 +246,7 @@ class Hierarchical(Domain):
     Cells of the map are numbered as the regions are, and the attributes of each in index order.
     """
 
-    order: RegionOrder
+    order: HierarchyOrder
 
     @cached_property
     def cells(self) -> int:
@@ -255,30 +255,30 @@ class Hierarchical(Domain):
 
     @property
     def _numbered(self) -> tuple[int, ...]:
-        return (self.order.regions.cells, *self.shape[2:])
+        return (self.order.hierarchy.cells, *self.shape[2:])
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether they lie inside the axes' sizes and a region."""
         inside = in_box(index, self.shape)
-        return inside & (self.order.regions.number_of(np.where(inside, index, 0)[:2]) >= 0)
+        return inside & (self.order.hierarchy.number_of(np.where(inside, index, 0)[:2]) >= 0)
 
     def to_dense(self) -> NDArray[np.bool_]:
         """From the regions' cells."""
         inside = np.zeros(self.shape, np.bool_)
-        row, col = self.order.regions.cell
+        row, col = self.order.hierarchy.cell
         inside[row, col] = True
         return inside
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
         """As the regions number them, the attributes of each in index order."""
         number, *labels = np.unravel_index(rank, self._numbered)
-        cell = self.order.regions.cell[:, number]
+        cell = self.order.hierarchy.cell[:, number]
         return self.order.encode(np.array([*cell, *labels], np.int64))
 
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """As the regions number them, the attributes of each in index order."""
         place = self.order.numbers(key, len(self.shape))
-        number = np.searchsorted(self.order.regions.number, place)
+        number = np.searchsorted(self.order.hierarchy.number, place)
         labels = self.order.decode(key, len(self.shape))[2:]
         return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
 
@@ -297,6 +297,6 @@ def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
 
 def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain:
     """The domain of a grid's order, axes and mask."""
-    if isinstance(order, RegionOrder):
+    if isinstance(order, HierarchyOrder):
         return Hierarchical(order, shape)
     return Box(order, shape) if mask is None else Masked(order, shape, mask)

@@ -22,7 +22,7 @@ from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import CodeSystem, code_system
 from geodp.grid.domain import Domain, domain_of, in_box
-from geodp.grid.hierarchy import RegionOrder, Regions
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients, normalise_crs
 from geodp.grid.order import Order, bits_for, official_digits
 
@@ -174,12 +174,12 @@ class Grid:
         names, sides = zip(*place.system.areas, strict=True)
         return names, sides, place
 
-    def with_regions(self, regions: Regions, attributes: str = "below") -> Grid:
+    def with_hierarchy(self, regions: Hierarchy, attributes: str = "below") -> Grid:
         """This map cut down to the cells of an office's regions, every region a run of keys.
 
         Parameters
         ----------
-        regions : Regions
+        regions : Hierarchy
             A public table, see :mod:`geodp.grid.hierarchy`; its cells outside the extent are left
             out.
         attributes : str
@@ -193,7 +193,7 @@ class Grid:
             raise UsageError(f"A level of regions needs another name than {min(taken)!r}.")
         under = {"below": None, "above": ""}.get(attributes, attributes)
         own = regions.within(*self.shape[:2])
-        return replace(self, order=RegionOrder.of(own, self._attribute_digits, under))
+        return replace(self, order=HierarchyOrder.of(own, self._attribute_digits, under))
 
     def with_attribute_order(self, attributes: str) -> Grid:
         """This grid with the digits of its attributes elsewhere in the key.
@@ -208,8 +208,8 @@ class Grid:
             ``"below"``, ``"above"``; ``"interleaved"`` with the bits of places, in Morton order;
             or a level of areas, in the order of official areas or regions.
         """
-        if self.regions is not None:
-            return self.with_regions(self.regions, attributes)
+        if self.hierarchy is not None:
+            return self.with_hierarchy(self.hierarchy, attributes)
         if self.official_steps() is not None:
             return self.with_official_order(attributes)
         spatial = len(self.shape) - len(self.attributes)
@@ -231,8 +231,8 @@ class Grid:
         Names of the areas (or attributes) that a step ends at, and its number of digits; ""
         where it ends at none. None where the order is not one of official areas or regions.
         """
-        if self.regions is not None:
-            areas = self.regions.steps
+        if self.hierarchy is not None:
+            areas = self.hierarchy.steps
         elif len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
             return None
         else:
@@ -251,9 +251,9 @@ class Grid:
         return tuple(steps)
 
     @property
-    def regions(self) -> Regions | None:
+    def hierarchy(self) -> Hierarchy | None:
         """The office's regions that the cells are ordered by, if they are."""
-        return self.order.regions if isinstance(self.order, RegionOrder) else None
+        return self.order.hierarchy if isinstance(self.order, HierarchyOrder) else None
 
     @property
     def _attribute_digits(self) -> list[tuple[int, int]]:

@@ -32,7 +32,7 @@ CELL = "cell"
 
 
 @dataclass(frozen=True, eq=False)
-class Regions:
+class Hierarchy:
     """A public table: cell, region, region of regions.
 
     Attributes
@@ -52,7 +52,7 @@ class Regions:
 
     Examples
     --------
-    >>> table = Regions.of_cells(
+    >>> table = Hierarchy.of_cells(
     ...     [[0, 0, 1, 1], [0, 1, 0, 1]],
     ...     {"prefecture": ["13", "13", "13", "14"], "city": ["101", "101", "102", "101"]},
     ...     "an example",
@@ -127,7 +127,7 @@ class Regions:
         order = np.lexsort((morton, above))
         return cls(names, tuple(codes), np.array(region)[:, order], at[:, order], source.strip())
 
-    def within(self, rows: int, cols: int) -> Regions:
+    def within(self, rows: int, cols: int) -> Hierarchy:
         """The part on a grid of a size; UsageError where there is none."""
         kept = ((self.cell >= 0) & (self.cell < [[rows], [cols]])).all(axis=0)
         if kept.all():
@@ -136,7 +136,7 @@ class Regions:
             name: np.array(codes)[number[kept]].tolist()
             for name, codes, number in zip(self.levels, self.codes, self.region, strict=True)
         }
-        return Regions.of_cells(self.cell[:, kept], texts, self.source)
+        return Hierarchy.of_cells(self.cell[:, kept], texts, self.source)
 
     @property
     def cells(self) -> int:
@@ -162,7 +162,7 @@ class Regions:
         --------
         >>> city = ["101", "102", "101"]
         >>> table = {"prefecture": ["13", "13", "14"], "city": city}
-        >>> Regions.of_cells([[0, 0, 1], [0, 1, 1]], table, "an example").cells_in("13", "102")
+        >>> Hierarchy.of_cells([[0, 0, 1], [0, 1, 1]], table, "an example").cells_in("13", "102")
         array([[0],
                [1]])
         """
@@ -253,7 +253,7 @@ class Regions:
         return np.where(self.number[at] == number, self.cell[:, at], -1)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Regions):
+        if not isinstance(other, Hierarchy):
             return NotImplemented
         return self.source == other.source and self.sha256 == other.sha256
 
@@ -262,34 +262,36 @@ class Regions:
 
 
 @dataclass(frozen=True)
-class RegionOrder(Order):
+class HierarchyOrder(Order):
     """Digits of the place's number by regions, on axis 0, among digits of other axes.
 
     Attributes
     ----------
-    regions : Regions
+    hierarchy : Hierarchy
     """
 
-    regions: Regions = field(kw_only=True)
+    hierarchy: Hierarchy = field(kw_only=True)
 
     @classmethod
-    def of(cls, regions: Regions, attributes: Digits = (), under: str | None = None) -> RegionOrder:
+    def of(
+        cls, hierarchy: Hierarchy, attributes: Digits = (), under: str | None = None
+    ) -> HierarchyOrder:
         """Attributes right under the regions of a level; "": above all; default: under the cells.
 
         Parameters
         ----------
-        regions : Regions
+        hierarchy : Hierarchy
         attributes : sequence of (axis, radix)
         under : str, optional
         """
-        parts = regions.digits
+        parts = hierarchy.digits
         if under is not None:
-            parts = parts[: regions.levels.index(under) + 1] if under else ()
+            parts = parts[: hierarchy.levels.index(under) + 1] if under else ()
         at = sum(len(radices) for radices in parts)
-        places = [(0, radix) for radix in regions.radices]
+        places = [(0, radix) for radix in hierarchy.radices]
         digits = [*places[:at], *(d for d in attributes if d[1] > 1), *places[at:]]
         axes, sizes = (tuple(digit[i] for digit in digits) for i in (0, 1))
-        return cls(axes, sizes, regions=regions)
+        return cls(axes, sizes, hierarchy=hierarchy)
 
     @property
     def is_binary(self) -> bool:
@@ -308,9 +310,9 @@ class RegionOrder(Order):
     def require_fit(self, sizes: Sequence[int]) -> None:
         """Raise UsageError where the digits cannot number the regions' cells and other axes."""
         places = tuple(r for axis, r in zip(self.axes, self.radices, strict=True) if axis == 0)
-        if places != self.regions.radices or 1 in self.axes or self.offset:
+        if places != self.hierarchy.radices or 1 in self.axes or self.offset:
             raise UsageError("The order's digits are not those of its regions.")
-        cell = self.regions.cell
+        cell = self.hierarchy.cell
         if (cell < 0).any() or (cell >= np.array(sizes[:2])[:, None]).any():
             raise UsageError("The regions reach beyond the grid.")
         self._inner.require_fit((prod(places), *sizes[2:]))
@@ -320,7 +322,7 @@ class RegionOrder(Order):
 
         Raises CodeError for a cell that no region holds, or a label beyond its attribute's digits.
         """
-        number = self.regions.number_of(index[:2])
+        number = self.hierarchy.number_of(index[:2])
         if (number < 0).any():
             raise CodeError(int((number < 0).argmax()), "No region holds the cell.")
         return self._inner.encode(np.concatenate([number[None], index[2:]]))
@@ -328,7 +330,7 @@ class RegionOrder(Order):
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
         """Cell indices of keys: uint64[n] to int64[ndim, n]; row and column -1 where no cell is."""
         inner = self._inner.decode(key, ndim - 1)
-        return np.concatenate([self.regions.cell_of(inner[0]), inner[1:]])
+        return np.concatenate([self.hierarchy.cell_of(inner[0]), inner[1:]])
 
     def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
@@ -336,7 +338,7 @@ class RegionOrder(Order):
         """Cells of the domain in blocks of keys that share their first digits: int64[n]."""
         low = self._inner.decode(first, len(sizes) - 1)
         side = self._inner.sides(digits, len(sizes) - 1)
-        number = self.regions.number
+        number = self.hierarchy.number
         start, stop = (np.searchsorted(number, low[0] + more) for more in (0, side[0]))
         labels = np.clip(np.array(sizes[2:])[:, None] - low[1:], 0, side[1:, None])
         return np.asarray((stop - start) * labels.prod(axis=0), np.int64)
@@ -349,10 +351,10 @@ class RegionOrder(Order):
             "regions": {
                 "levels": {
                     name: len(codes)
-                    for name, codes in zip(self.regions.levels, self.regions.codes, strict=True)
+                    for name, codes in zip(self.hierarchy.levels, self.hierarchy.codes, strict=True)
                 },
-                "source": self.regions.source,
-                "sha256": self.regions.sha256,
+                "source": self.hierarchy.source,
+                "sha256": self.hierarchy.sha256,
             },
         }
 

@@ -105,7 +105,7 @@ def vouched(grid: Grid) -> str:
     geodp cannot see whether a domain was made from the data, and a refusal where it looks like
     that would itself tell the data. Naming a public source is the declaration, with every mask.
     """
-    limited = grid.mask or grid.regions
+    limited = grid.mask or grid.hierarchy
     if limited is None:
         return ""
     what = "mask" if grid.mask else "table of regions"

@@ -117,7 +117,7 @@ class Mechanism(ABC):
         measurement decides what is measured later, all that it can decide for is listed.
         """
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Why the method cannot take a grid, as one sentence; asked before it allocates."""
         if 1 << grid.bits > MOST_CELLS:
             return (
@@ -126,7 +126,7 @@ class Mechanism(ABC):
             )
         return None
 
-    def overload(self, grid: Grid, event: Measurement) -> str | None:
+    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
         """Why the noise of an event would be too much for a grid; asked before any charge."""
         try:
             event.require_drawable(self.least_share(grid, event))

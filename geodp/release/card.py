@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
-from geodp.accuracy.resolution import resolution_floor
+from geodp.accuracy.resolution import resolution_limit
 from geodp.grid.mask import vouched
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.key import NOISE_FORMAT
@@ -149,7 +149,7 @@ def _floor(release: Release) -> StatedFloor | None:
         "by a public guess of all people; below it, on average, the release carries no more "
         "signal than zeros would",
         people=release.people,
-        cells=resolution_floor(errors, release.people, release.grid.size),
+        cells=resolution_limit(errors, release.people, release.grid.size),
     )
 
 

@@ -220,14 +220,14 @@ def agree(
     UsageError
         As :func:`publish`.
     """
-    if refusal := method.refusal(table.grid):
+    if refusal := method.unsupported(table.grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = agreed_bound(table, terms.contribution)
     origin = "entropy" if key is None else key.origin
     spent = method.event(table.grid, terms.bound(most, enforced=enforced), origin)
-    if overload := method.overload(table.grid, spent):
+    if overload := method.undrawable(table.grid, spent):
         raise UsageError(overload)
     return spent
 

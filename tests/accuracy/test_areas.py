@@ -9,7 +9,7 @@ import pytest
 from geodp import CountTable, Grid, NoiseKey, publish
 from geodp.accuracy.areas import areas_of, levels_above
 from geodp.errors import UsageError
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.io.verify.verify import verify
 from geodp.io.write.areas import file_names
 from tests.reference.blocks import largest_variances, least_squares, shared_out
@@ -28,7 +28,7 @@ def grids(bounds=EDGES):
         "prefecture": (row // 20).astype(str),
         "city": ((row // 7) * 10 + col // 9).astype(str),
     }
-    regions = Regions.of_cells(
+    regions = Hierarchy.of_cells(
         cell[:, row + col > 5], {k: v[row + col > 5] for k, v in table.items()}, "x"
     )
     return {
@@ -36,8 +36,8 @@ def grids(bounds=EDGES):
         "below": sexes.with_official_order(),
         "above": sexes.with_official_order("above"),
         "under": sexes.with_official_order("jis:secondary"),
-        "regions": half.with_regions(regions),
-        "regions and sexes": sexes.with_regions(regions, "prefecture"),
+        "regions": half.with_hierarchy(regions),
+        "regions and sexes": sexes.with_hierarchy(regions, "prefecture"),
     }
 
 
@@ -81,9 +81,9 @@ def test_every_level_adds_up(grid):
                     ].sum()
                 )
         else:
-            at = grid.regions.levels.index(areas.level)
-            number = np.searchsorted(grid.regions.number, grid.regions.number_of(index[:2]))
-            names = np.array(grid.regions.codes[at])[grid.regions.region[at, number]]
+            at = grid.hierarchy.levels.index(areas.level)
+            number = np.searchsorted(grid.hierarchy.number, grid.hierarchy.number_of(index[:2]))
+            names = np.array(grid.hierarchy.codes[at])[grid.hierarchy.region[at, number]]
             for code in set(areas.texts[areas.level]):
                 here = np.array(areas.texts[areas.level]) == code
                 assert areas.count[here].sum() == release.table.count[names == code].sum()
@@ -100,7 +100,7 @@ def test_the_error_of_an_area_is_that_of_its_region(grid, method):
         for at in np.random.default_rng(1).choice(node.size, min(5, node.size), replace=False):
             key = np.sort(cells[cells // np.uint64(stride) == node[at]])
             if areas.standard_error is None:
-                assert grid.regions is not None
+                assert grid.hierarchy is not None
                 assert method == "pyramid:setting=R"
             else:
                 assert areas.standard_error[at] ** 2 == pytest.approx(tree.region(key, grid))
@@ -112,7 +112,7 @@ def test_the_largest_error_is_that_of_some_block(name):
     release = released(grid)
     tree = release.method.tree_variance(grid, release.event)
     key = np.sort(grid.encode(_all(grid)))
-    if grid.regions is None:
+    if grid.hierarchy is None:
         covariance = shared_out(key, tree.fanouts, tree.variances)
     else:
         covariance = least_squares(key, tree.fanouts, tree.own)
@@ -162,10 +162,10 @@ def test_a_changed_level_is_found(tmp_path):
 def test_two_levels_with_one_file_are_refused():
     half = Grid.mesh("jis:half", bounds=EDGES)
     codes = ["1"] * 4
-    regions = Regions.of_cells([[0, 0, 1, 1], [0, 1, 0, 1]], {"a b": codes, "a/b": codes}, "x")
-    assert levels_above(half.with_regions(regions)) == ()  # one region of each is the total
-    regions = Regions.of_cells(
+    regions = Hierarchy.of_cells([[0, 0, 1, 1], [0, 1, 0, 1]], {"a b": codes, "a/b": codes}, "x")
+    assert levels_above(half.with_hierarchy(regions)) == ()  # one region of each is the total
+    regions = Hierarchy.of_cells(
         [[0, 0, 1, 1, 2], [0, 1, 0, 1, 0]], {"a b": list("11222"), "a/b": list("12233")}, "x"
     )
     with pytest.raises(UsageError, match="one file"):
-        file_names(half.with_regions(regions), "population")
+        file_names(half.with_hierarchy(regions), "population")

@@ -14,7 +14,7 @@ import pytest
 import geodp
 from geodp.accuracy.areas import levels_above
 from geodp.errors import UsageError
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
@@ -37,7 +37,7 @@ def grids():
     europe = geodp.Grid.mesh("inspire:10km", bounds=(4080000, 2480000, 4120000, 2520000))
     cell = np.array(np.nonzero(np.ones(tens.shape)))
     row, col = cell = cell[:, cell.sum(axis=0) > 1]
-    regions = Regions.of_cells(
+    regions = Hierarchy.of_cells(
         cell,
         {"prefecture": (col // 3).astype(str), "city": (row // 2 * 10 + col // 2).astype(str)},
         "an example",
@@ -47,9 +47,9 @@ def grids():
         "under": ages.with_official_order("jis:primary"),
         "above": ages.with_official_order("above"),
         "Europe": europe.with_official_order(),
-        "regions": tens.with_regions(regions),
-        "regions, ages above": ages.with_regions(regions, "above"),
-        "regions, ages under": ages.with_regions(regions, "prefecture"),
+        "regions": tens.with_hierarchy(regions),
+        "regions, ages above": ages.with_hierarchy(regions, "above"),
+        "regions, ages under": ages.with_hierarchy(regions, "prefecture"),
     }
 
 
@@ -91,7 +91,7 @@ SIMULATED.append(pytest.param("matrix", marks=pytest.mark.law))  # a dense syste
 @pytest.mark.parametrize("spec", SIMULATED)
 def test_stated_errors_of_blocks_are_the_measured_ones(spec, name):
     method, grid = mechanism(spec), grids()[name]
-    if method.refusal(grid):
+    if method.unsupported(grid):
         pytest.skip("takes no such grid")
     try:
         errors, key, spent = simulated(method, grid)
@@ -108,10 +108,10 @@ def test_stated_errors_of_blocks_are_the_measured_ones(spec, name):
         assert abs(bias) < MOST
         assert square < MOST
         # Two passes over nodes that the edge of a box leaves few children: a bound.
-        assert square > -MOST or (spec == "pyramid" and grid.regions is None)
+        assert square > -MOST or (spec == "pyramid" and grid.hierarchy is None)
         assert block.largest == pytest.approx(np.sqrt(variance.max()))
         assert block.standard_error <= block.largest * (1 + 1e-12)
-        if grid.regions is not None:
+        if grid.hierarchy is not None:
             assert block.standard_error == pytest.approx(np.sqrt(np.median(variance)))
             assert block.cells == int(np.median(np.diff([*first, key.size])))
 
@@ -130,7 +130,7 @@ def test_a_statement_that_is_off_by_two_fifths_is_caught():
 @pytest.mark.parametrize("spec", METHODS)
 def test_the_card_and_the_plan_say_the_same_before_any_noise(spec, name):
     method, grid = mechanism(spec), grids()[name]
-    if method.refusal(grid):
+    if method.unsupported(grid):
         pytest.skip("takes no such grid")
     table = geodp.CountTable.from_index(grid, cells_of(grid)[:, :4], [5, 6, 7, 8])
     release = geodp.publish(
@@ -159,7 +159,7 @@ def test_the_card_and_the_plan_say_the_same_before_any_noise(spec, name):
 @pytest.mark.parametrize("spec", NO_FORM)
 def test_only_errors_that_depend_on_the_data_have_no_closed_form(spec):
     method, grid = mechanism(spec), grids()["official"]
-    assert not method.refusal(grid)
+    assert not method.unsupported(grid)
     table = geodp.CountTable.from_index(grid, cells_of(grid)[:, :4], [5, 6, 7, 8])
     release = geodp.publish(table, method=spec, epsilon=1, contribution=1, key=NoiseKey(bytes(32)))
     assert release.card().expected_error.blocks is None

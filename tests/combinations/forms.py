@@ -4,7 +4,7 @@ import numpy as np
 
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, grid_of_primaries, mask_of_blocks
 from geodp.grid.order import Order
 
@@ -130,18 +130,18 @@ def _table_of(random, grid):
     levels = {"prefecture": (col // (2 * wide)).astype(str), "city": city}
     if random.random() < 0.3:
         levels.pop("prefecture")
-    return Regions.of_cells(cell, levels, "a drawn register")
+    return Hierarchy.of_cells(cell, levels, "a drawn register")
 
 
 def _regions(random):
     grid = _map(random)
-    return grid.with_regions(_table_of(random, grid))
+    return grid.with_hierarchy(_table_of(random, grid))
 
 
 def _regions_attributes(random):
     grid = _with_attributes(random, _map(random))
     table = _table_of(random, grid)
-    return grid.with_regions(table, str(random.choice(["below", "above", *table.levels])))
+    return grid.with_hierarchy(table, str(random.choice(["below", "above", *table.levels])))
 
 
 def _coarser(random):

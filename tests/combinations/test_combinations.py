@@ -52,7 +52,7 @@ def test_all_forms_and_methods_are_drawn():
         assert len({one.terms[name] for one in drawn}) == values
     assert max(one.count.max() for one in drawn) >= 1 << 59
     assert sum(bool(one.grid.mask) for one in drawn) > 30
-    assert sum(bool(one.grid.regions) for one in drawn) > 30
+    assert sum(bool(one.grid.hierarchy) for one in drawn) > 30
 
 
 def test_a_seed_is_always_the_same_draw():

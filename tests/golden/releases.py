@@ -14,7 +14,7 @@ import numpy as np
 
 import geodp
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import Mechanism, mechanism
@@ -75,7 +75,7 @@ def grids() -> dict[str, Grid]:
     sexes = official.with_attribute("sex", ["f", "m"])
     land = np.argwhere((row + 2 * col) % 5 > 0).T
     codes = {"county": [f"{r // 3}" for r in land[0]], "town": [f"{c // 2}" for c in land[1]]}
-    regions = Regions.of_cells(land, codes, "made up")
+    regions = Hierarchy.of_cells(land, codes, "made up")
     return {
         "one cell": Grid.regular((1, 1)),
         "line": Grid.regular((13,)),
@@ -92,10 +92,10 @@ def grids() -> dict[str, Grid]:
         "official": official.with_official_order(),
         "official, attribute above": sexes.with_official_order("above"),
         "official, attribute under 100 km": sexes.with_official_order("inspire:100km"),
-        "regions": odd.with_regions(regions),
-        "regions, attribute below": ages.with_regions(regions),
-        "regions, attribute above": ages.with_regions(regions, "above"),
-        "regions, attribute under county": ages.with_regions(regions, "county"),
+        "regions": odd.with_hierarchy(regions),
+        "regions, attribute below": ages.with_hierarchy(regions),
+        "regions, attribute above": ages.with_hierarchy(regions, "above"),
+        "regions, attribute under county": ages.with_hierarchy(regions, "county"),
     }
 
 
@@ -136,12 +136,12 @@ def cases(name: str) -> Iterator[tuple[str, Mechanism, Grid, dict[str, str], str
 
 def pinned(row: Mechanism, grid: Grid, amounts: dict[str, str], neighbours: str, most: int) -> str:
     """What is kept of one release: its SHA-256, its values, its queries', or that it is refused."""
-    if row.refusal(grid) is not None:
+    if row.unsupported(grid) is not None:
         return REFUSED
     use = row.event(
         grid, Terms.of(**amounts, neighbours=neighbours, contribution=most), key_origin="fixed"
     )
-    if row.overload(grid, use) is not None:
+    if row.undrawable(grid, use) is not None:
         return REFUSED
     if row.spec in ASKED:
         asked = tuple((query.stream, query.noise, query.what) for query in row.queries(grid, use))

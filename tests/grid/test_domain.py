@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.order import Order
 from geodp.grid.region import Region
 from tests.grids import FORMS, cells_of, in_regions, masked
@@ -134,7 +134,7 @@ def test_a_cell_between_regions_is_refused_by_grid_and_order():
     outside = np.argwhere(~grid.domain.to_dense()).T
     for encode in (grid.encode, grid.order.encode):
         with pytest.raises(CodeError) as refused:
-            encode(np.concatenate([grid.regions.cell[:, :3], outside], axis=1))
+            encode(np.concatenate([grid.hierarchy.cell[:, :3], outside], axis=1))
         assert refused.value.position == 3
     with pytest.raises(CodeError):
         Region.of(grid, outside)
@@ -147,18 +147,18 @@ def test_a_region_is_its_cells_of_the_domain():
         if part == "mask":
             grid = masked(grid, FORMS["mask"].domain.to_dense())
         if part == "regions":
-            grid = grid.with_regions(FORMS["regions"].regions)
+            grid = grid.with_hierarchy(FORMS["regions"].hierarchy)
         assert sorted(Region.of(grid, whole).key.tolist()) == sorted(cells_of(grid))
 
 
 def test_a_table_of_regions_may_reach_beyond_the_map_on_all_sides():
     cell = np.array([[-3, -1, 0, 0, 2, 5], [4, -2, 0, 3, 1, 9]])
     codes = {"city": list("aababb")}
-    turned = Regions.of_cells(cell[:, ::-1], {"city": codes["city"][::-1]}, "an example")
-    table = Regions.of_cells(cell, codes, "an example")
+    turned = Hierarchy.of_cells(cell[:, ::-1], {"city": codes["city"][::-1]}, "an example")
+    table = Hierarchy.of_cells(cell, codes, "an example")
     assert table.sha256 == turned.sha256
     inside = (cell >= 0).all(axis=0) & (cell < [[4], [4]]).all(axis=0)
-    few = Regions.of_cells(cell[:, inside], {"city": np.array(list("aababb"))[inside]}, "x")
-    grid = Grid.regular((4, 4)).with_regions(table)
-    assert grid.regions.sha256 == few.sha256
+    few = Hierarchy.of_cells(cell[:, inside], {"city": np.array(list("aababb"))[inside]}, "x")
+    grid = Grid.regular((4, 4)).with_hierarchy(table)
+    assert grid.hierarchy.sha256 == few.sha256
     assert grid.size == 3

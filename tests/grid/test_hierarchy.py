@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.errors import CodeError, UsageError
-from geodp.grid.hierarchy import RegionOrder, Regions
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.region import Region
 from geodp.grid.tree import overlaps
 from geodp.mechanisms import mechanism
@@ -23,14 +23,14 @@ CODES = {  # three prefectures of one, two and three cities
     "city": list("1111222222123333333"),
 }
 CELLS = np.stack([np.arange(19) // 5, np.arange(19) % 5])
-TABLE = Regions.of_cells(CELLS, CODES, "an example")
+TABLE = Hierarchy.of_cells(CELLS, CODES, "an example")
 
 
 def grid_of(attributes="below", labels=(), table=TABLE, shape=(4, 6)):
     grid = geodp.Grid.regular(shape)
     for name, texts in labels:
         grid = grid.with_attribute(name, texts)
-    return grid.with_regions(table, attributes)
+    return grid.with_hierarchy(table, attributes)
 
 
 SEX_AGE = (("sex", ["f", "m"]), ("age", ["young", "middle", "old"]))
@@ -65,12 +65,12 @@ def tables(draw):
 def test_numbers_are_those_of_the_definition(drawn):
     cell, codes = drawn
     levels = dict(zip(("a", "b", "c"), zip(*codes, strict=True), strict=True))
-    table = Regions.of_cells(cell, levels, "a test")
+    table = Hierarchy.of_cells(cell, levels, "a test")
     places = reference.parts(cell.tolist(), codes)
     expected = [reference.number(place, table.digits) for place in places]
     assert table.number_of(cell).tolist() == expected
     assert (np.diff(table.number) > 0).all()
-    grid = geodp.Grid.regular((10, 10)).with_attribute("sex", ["f", "m"]).with_regions(table)
+    grid = geodp.Grid.regular((10, 10)).with_attribute("sex", ["f", "m"]).with_hierarchy(table)
     every = np.indices(grid.shape).reshape(3, -1)
     inside = grid.contains(every)
     held = set(zip(*cell.tolist(), strict=True))
@@ -113,23 +113,23 @@ def test_cells_in_no_region_and_regions_beyond_the_extent():
     with pytest.raises(CodeError, match="outside the public domain"):
         grid.encode([[3], [5]])
     assert not grid.contains(np.array([[3], [5]]))[0]
-    shifted = Regions.of_cells(CELLS - [[1], [2]], CODES, "an example")
-    cut = geodp.Grid.regular((2, 2)).with_regions(shifted)
+    shifted = Hierarchy.of_cells(CELLS - [[1], [2]], CODES, "an example")
+    cut = geodp.Grid.regular((2, 2)).with_hierarchy(shifted)
     assert cut.size == 4
-    assert cut.regions.codes == (("B", "C"), ("2", "3"))
+    assert cut.hierarchy.codes == (("B", "C"), ("2", "3"))
     with pytest.raises(UsageError, match="no cell of the grid"):
-        geodp.Grid.regular((2, 2)).with_regions(Regions.of_cells(CELLS + 9, CODES, "far"))
+        geodp.Grid.regular((2, 2)).with_hierarchy(Hierarchy.of_cells(CELLS + 9, CODES, "far"))
     with pytest.raises(UsageError, match="reach beyond"):
-        geodp.Grid.regular((4, 4)).with_order(RegionOrder.of(TABLE))
+        geodp.Grid.regular((4, 4)).with_order(HierarchyOrder.of(TABLE))
     with pytest.raises(UsageError, match="reach beyond"):
-        geodp.Grid.regular((9, 9)).with_order(RegionOrder.of(shifted))
+        geodp.Grid.regular((9, 9)).with_order(HierarchyOrder.of(shifted))
 
 
 def test_the_table_does_not_depend_on_the_order_of_its_rows():
-    back = Regions.of_cells(CELLS[:, ::-1], {n: c[::-1] for n, c in CODES.items()}, "an example")
+    back = Hierarchy.of_cells(CELLS[:, ::-1], {n: c[::-1] for n, c in CODES.items()}, "an example")
     assert back == TABLE
     assert hash(back) == hash(TABLE)
-    assert back.sha256 != Regions.of_cells(CELLS[::-1], CODES, "an example").sha256
+    assert back.sha256 != Hierarchy.of_cells(CELLS[::-1], CODES, "an example").sha256
     assert grid_of(table=back) == grid_of()
 
 
@@ -144,7 +144,7 @@ def test_the_table_does_not_depend_on_the_order_of_its_rows():
 )
 def test_what_is_refused_with_its_position(cell, codes, position, says):
     with pytest.raises(CodeError, match=says) as caught:
-        Regions.of_cells(cell, codes, "a test")
+        Hierarchy.of_cells(cell, codes, "a test")
     assert caught.value.position == position
 
 
@@ -160,14 +160,14 @@ def test_what_is_refused_with_its_position(cell, codes, position, says):
 )
 def test_calls_that_are_refused(cell, codes, source, says):
     with pytest.raises(UsageError, match=says):
-        Regions.of_cells(np.array(cell, int).reshape(2, -1), codes, source)
+        Hierarchy.of_cells(np.array(cell, int).reshape(2, -1), codes, source)
 
 
 def test_grids_that_take_no_regions():
     with pytest.raises(UsageError, match="one map"):
-        geodp.Grid.regular((4, 6)).pairs().with_regions(TABLE)
+        geodp.Grid.regular((4, 6)).pairs().with_hierarchy(TABLE)
     for name in ("above", "sex", "row"):
-        named = Regions.of_cells(CELLS, {name: CODES["city"]}, "an example")
+        named = Hierarchy.of_cells(CELLS, {name: CODES["city"]}, "an example")
         with pytest.raises(UsageError, match=f"another name than '{name}'"):
             grid_of("below", SEX_AGE, named)
     with pytest.raises(UsageError, match="below, above, prefecture, city"):
@@ -177,18 +177,18 @@ def test_grids_that_take_no_regions():
         grid = grid.with_attribute(name, [str(i) for i in range(1 << 14)])
     grid = grid.with_attribute("sex", ["f", "m"])
     with pytest.raises(UsageError, match=r"2\*\*63"):
-        grid.with_regions(TABLE)
+        grid.with_hierarchy(TABLE)
 
 
 def test_a_level_of_one_region_is_no_level_and_one_cell_a_region_has_no_bits():
     codes = {"country": ["x"] * 4, "city": list("abcd")}
-    table = Regions.of_cells([[0, 0, 1, 1], [0, 1, 0, 1]], codes, "a test")
+    table = Hierarchy.of_cells([[0, 0, 1, 1], [0, 1, 0, 1]], codes, "a test")
     assert table.digits == ((), (4,), ())
     assert table.steps == (("city", 1),)
     grid = geodp.Grid.regular((2, 2)).with_attribute("sex", ["f", "m"])
-    assert grid.with_regions(table, "country").order == grid.with_regions(table, "above").order
-    alone = Regions.of_cells([[3], [2]], {"country": ["x"]}, "a test")
-    one = geodp.Grid.regular((4, 6)).with_regions(alone)
+    assert grid.with_hierarchy(table, "country").order == grid.with_hierarchy(table, "above").order
+    alone = Hierarchy.of_cells([[3], [2]], {"country": ["x"]}, "a test")
+    one = geodp.Grid.regular((4, 6)).with_hierarchy(alone)
     assert (one.size, one.bits, one.order.radices) == (1, 0, ())
     release = publish_dense(one, np.full((4, 6), 500))
     assert release.table.key.tolist() == [0]
@@ -203,14 +203,14 @@ def publish_dense(grid, counts, method="pyramid", epsilon=1, trial=0):
 
 def test_more_than_4096_parts_are_split_into_levels_that_are_no_regions():
     n = 5000
-    table = Regions.of_cells(
+    table = Hierarchy.of_cells(
         [np.arange(2 * n) // 100, np.arange(2 * n) % 100],
         {"city": [f"{i // 2:05}" for i in range(2 * n)]},
         "a test",
     )
     assert table.digits == ((71, 71), (2,))
     assert table.steps == (("", 1), ("city", 1), ("cell", 1))
-    grid = geodp.Grid.regular((100, 100)).with_regions(table)
+    grid = geodp.Grid.regular((100, 100)).with_hierarchy(table)
     assert mechanism("pyramid").levels(grid).fanouts == (71, 71, 2)
     assert table.number_of(np.array([[99], [99]])).tolist() == [2 * (n - 1) + 1]
     release = publish_dense(grid, np.full(grid.shape, 40), epsilon=5)
@@ -231,14 +231,14 @@ def test_releases_equal_the_definition_and_regions_are_the_sums_of_their_cells(a
     release = geodp.publish(table, **given)
     dense = release.table.to_dense()
     for prefecture in "ABC":
-        row, col = grid.regions.cells_in(prefecture)
+        row, col = grid.hierarchy.cells_in(prefecture)
         whole = release.estimate(Region.of_map(grid, row, col))
         assert whole.count == dense[row, col].sum()
         cities = sorted(
-            set(grid.regions.labels("city")[grid.regions.labels("prefecture") == prefecture])
+            set(grid.hierarchy.labels("city")[grid.hierarchy.labels("prefecture") == prefecture])
         )
         parts = [
-            release.estimate(Region.of_map(grid, *grid.regions.cells_in(prefecture, city))).count
+            release.estimate(Region.of_map(grid, *grid.hierarchy.cells_in(prefecture, city))).count
             for city in cities
         ]
         assert sum(parts) == whole.count

@@ -14,7 +14,7 @@ from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.io.read.mesh import read_mesh
-from geodp.io.read.public.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.table import read_table
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
@@ -272,7 +272,7 @@ class TestCommandLine:
         where = {"year": 2019}
         named = {"code": "mesh1kmid", "value": "population", "columns": columns, "where": where}
         truth = read_table(path, grid=own, outside="crop", **named).to_dense()
-        row, col = read_regions(tmp_path / "cities.csv", own, source="x").cells_in("13", "13101")
+        row, col = read_hierarchy(tmp_path / "cities.csv", own, source="x").cells_in("13", "13101")
         additive(release, [Region.of_map(release.grid, row, col)])
         for labels in ({}, {"month": "03"}, {"month": "08", "day": "1", "hours": "2"}):
             found = release.estimate(Region.of_map(release.grid, row, col, labels))

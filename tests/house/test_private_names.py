@@ -14,7 +14,6 @@ SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
 PUBLIC = {"os._exit", "_replace", "_asdict", "_fields"}
 """Documented all the same: of ``os``, and of named tuples."""
 
-KNOWN = {"atexit._run_exitfuncs"}
 """Python's own, of which there is no public form: a process that ends at once runs them first."""
 
 

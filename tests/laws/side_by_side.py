@@ -22,7 +22,7 @@ import numpy as np
 from scipy import stats
 
 import geodp
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.descent import descend
@@ -77,7 +77,7 @@ def copies(grid, counts, trials):
         bits=grid.bits + above,
         order=grid.order,
         mask=None if ranges is None else SimpleNamespace(ranges=ranges),
-        regions=grid.regions,
+        regions=grid.hierarchy,
         domain=_Domain(grid, keys),
         domain_tests=domain_tests,
     )
@@ -255,13 +255,13 @@ def square(mask=None):
 
 def of_regions(attributes):
     """Five of eight cells, in a region of three and one of two."""
-    regions = Regions.of_cells(
+    regions = Hierarchy.of_cells(
         [[0, 0, 1, 1, 1], [0, 1, 0, 2, 3]], {"city": ["1", "1", "1", "2", "2"]}, "an example"
     )
     grid = geodp.Grid.regular((2, 4))
     if attributes is None:
-        return grid.with_regions(regions)
-    return grid.with_attribute("sex", ["female", "male"]).with_regions(regions, attributes)
+        return grid.with_hierarchy(regions)
+    return grid.with_attribute("sex", ["female", "male"]).with_hierarchy(regions, attributes)
 
 
 def official():
@@ -342,7 +342,7 @@ def cases(methods=None):
         specs = VARIANTS.get(name, (name,))
         for spec, (form, grid) in itertools.product(specs, forms_of(name).items()):
             method = mechanism(spec)
-            if method.refusal(grid) or (name == "topdown" and grid.bits % 3):
+            if method.unsupported(grid) or (name == "topdown" and grid.bits % 3):
                 continue
             noises = [{"epsilon": Fraction(1)}]
             if form in ("square", "regions"):

@@ -106,7 +106,7 @@ def compared(errors, stated):
 @pytest.mark.parametrize("name", METHODS)
 def test_simulated_errors_are_the_stated_ones(name, grid):
     method = geodp.METHODS[name]
-    if method.refusal(grid):
+    if method.unsupported(grid):
         pytest.skip("takes no such grid")
     stated = method.variances(grid, spent_by(method, grid))
     if stated is None:

@@ -27,7 +27,7 @@ STACKED = (
 
 def case_of(spec, form, relation, **budget):
     grid = GRIDS[form]
-    if mechanism(spec).refusal(grid):
+    if mechanism(spec).unsupported(grid):
         pytest.skip("takes no such grid")
     counts = next(iter(SETTINGS[relation].values()))
     return Case(spec, grid, *side_by_side.neighbours_of(grid, relation, counts), relation, **budget)

@@ -34,7 +34,7 @@ def cases():
     for name in sorted(ON_KEYS | ON_CELLS):
         for spec, form in itertools.product(VARIANTS.get(name, (name,)), FORMS):
             method, grid = mechanism(spec), forms_of(name).get(form)
-            if grid and not method.refusal(grid) and stacked.stacked(method, grid):
+            if grid and not method.unsupported(grid) and stacked.stacked(method, grid):
                 yield spec, form
 
 

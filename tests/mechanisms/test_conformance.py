@@ -153,7 +153,7 @@ class TestWhatItSaysOfItself:
     def test_sensitivity_is_a_whole_number_of_at_least_one(self, method):
         row = geodp.METHODS[method]
         for grid in GRIDS.values():
-            if row.refusal(grid) is None:
+            if row.unsupported(grid) is None:
                 assert isinstance(row.sensitivity(grid), int)
                 assert row.sensitivity(grid) >= 1
 
@@ -273,7 +273,7 @@ class TestWhatItReleases:
         try:
             geodp.publish(table, epsilon=widest * Fraction(101, 100), **given)
         except UsageError:  # for another reason, and as early
-            assert row.overload(GRID, spent(row, GRID, widest * Fraction(101, 100)))
+            assert row.undrawable(GRID, spent(row, GRID, widest * Fraction(101, 100)))
             assert not ledger.charges("census")
 
     def test_an_empty_table_is_released_too(self, spec):
@@ -303,7 +303,7 @@ class TestWhatItReleases:
             else grid.decode(grid.mask.ranges[:1, 0])
         )
         table = geodp.CountTable.from_index(grid, index, [30])
-        refusal = row.refusal(grid)
+        refusal = row.unsupported(grid)
         if refusal is None:
             release = geodp.publish(table, method=spec, epsilon=1, key=key(1), contribution=1)
             assert grid.contains_keys(release.table.key).all()
@@ -321,7 +321,7 @@ class TestWhatItReleases:
 @every_method
 class TestGridsOfPractice:
     def test_the_common_fixture_is_taken(self, method):
-        assert geodp.METHODS[method].refusal(GRID) is None
+        assert geodp.METHODS[method].unsupported(GRID) is None
 
     def test_a_huge_grid_is_refused_before_anything_is_allocated_or_handled_sparsely(self, method):
         grid = geodp.Grid.regular((1 << 20, 1 << 20))
@@ -330,7 +330,7 @@ class TestGridsOfPractice:
         row = geodp.METHODS[method]
         tracemalloc.start()
         try:
-            refusal = row.refusal(grid)
+            refusal = row.unsupported(grid)
             try:
                 release = geodp.publish(table, method=method, epsilon=1, key=key(1))
             except UsageError as refused:

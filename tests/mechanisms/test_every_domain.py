@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.analysis.evaluate.blocks import Truth
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms import mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
@@ -48,7 +48,7 @@ def asked():
     for spec in SPECS:
         long = [pytest.mark.law] * (":" in spec and not spec.startswith(("filter", "matrix")))
         for name, grid in FORMS.items():
-            if mechanism(spec).refusal(grid) is None:
+            if mechanism(spec).unsupported(grid) is None:
                 yield pytest.param(spec, grid, id=f"{spec}, {name}", marks=long)
 
 
@@ -155,11 +155,11 @@ def test_an_evaluation_divides_by_the_blocks_of_the_domain(name):
 @pytest.mark.parametrize("spec", SPECS)
 def test_few_regions_in_a_huge_rectangle_are_taken_or_refused_before_arrays_are_made(spec):
     """A quarter of a billion cells around four that are the domain."""
-    corners = Regions.of_cells(
+    corners = Hierarchy.of_cells(
         [[0, 0, 16383, 16383], [0, 16383, 0, 16383]], {"city": list("abcd")}, "drawn for a test"
     )
-    grid = Grid.regular((1 << 14, 1 << 14)).with_regions(corners)
-    if (refusal := mechanism(spec).refusal(grid)) is not None:
+    grid = Grid.regular((1 << 14, 1 << 14)).with_hierarchy(corners)
+    if (refusal := mechanism(spec).unsupported(grid)) is not None:
         assert refusal.startswith(mechanism(spec).name)
         assert refusal.endswith(".")
         return

@@ -79,8 +79,8 @@ def test_a_lone_settlement_loses_more_than_a_lone_cell(method):
 def test_a_settlement_on_every_form_of_grid(name):
     grid = FORMS[name]
     for method in map(mechanism, METHODS):
-        if method.refusal(grid) is None:
+        if method.unsupported(grid) is None:
             block = method.isolated_block(grid, spent(method, grid, "1/10"))
-            assert (block is None) == (grid.regions is not None)
+            assert (block is None) == (grid.hierarchy is not None)
             assert block is None or (block["cells"] <= 16 and block["rmse"] >= abs(block["bias"]))
     assert mechanism("laplace").isolated_block(grid, spent("laplace", grid, "1/10")) is None

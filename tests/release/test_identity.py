@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms.central import pyramid
@@ -206,9 +206,9 @@ def test_masks_and_hierarchies_are_told_apart_by_every_cell_and_code():
     masks = [mask_of_blocks(GRID, blocks_of_array(one), "a mask") for one in (inside, other)]
     land = np.argwhere(inside).T
     towns = [["a"] * 30 + ["b"] * 33, ["a"] * 31 + ["b"] * 32, ["a"] * 30 + ["c"] * 33]
-    tables = [Regions.of_cells(land, {"town": codes}, "a table") for codes in towns]
-    tables.append(Regions.of_cells(land[::-1], {"town": towns[0]}, "a table"))
-    limited = [GRID, *map(GRID.with_mask, masks), *map(GRID.with_regions, tables)]
+    tables = [Hierarchy.of_cells(land, {"town": codes}, "a table") for codes in towns]
+    tables.append(Hierarchy.of_cells(land[::-1], {"town": towns[0]}, "a table"))
+    limited = [GRID, *map(GRID.with_mask, masks), *map(GRID.with_hierarchy, tables)]
     ages = [GRID.with_attribute("age", labels) for labels in ("abc", "bac", "abd")]
     orders = [ages[0].with_attribute_order(where) for where in ("above", "interleaved")]
     grids = [*limited, *ages, *orders, Grid.regular((8, 9)), Grid.regular((4, 16))]

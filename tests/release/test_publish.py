@@ -185,7 +185,7 @@ def test_what_a_method_does_not_take_is_refused_in_its_own_words():
     line = geodp.CountTable.from_dense(np.ones(16, int), geodp.Grid.regular((16,)))
     with pytest.raises(UsageError) as refused:
         geodp.publish(line, method="ugrid", epsilon=1)
-    assert str(refused.value) == geodp.METHODS["ugrid"].refusal(line.grid)
+    assert str(refused.value) == geodp.METHODS["ugrid"].unsupported(line.grid)
 
 
 def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_path, monkeypatch):

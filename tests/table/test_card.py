@@ -64,7 +64,7 @@ def test_cards_of_every_form_of_grid_are_held(where):
     """Without files: these are the same for all grids, and written below."""
     grid = grids()[where]
     for method, amounts in AMOUNTS.items():
-        if mechanism(method).refusal(grid) is None:
+        if mechanism(method).unsupported(grid) is None:
             key = geodp.NoiseKey(KEY)
             release = geodp.publish(
                 table_of(grid), method=method, contribution=1, key=key, **amounts

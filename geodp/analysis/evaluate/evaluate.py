@@ -161,7 +161,7 @@ def _runs(
     """Return the methods that can run with what they spend, and why the others cannot."""
     chosen, refused = chosen_methods(methods, grid, gaussian=terms.gaussian)
     runs = tuple((method, method.event(grid, terms, key_origin)) for method in chosen)
-    overloads = {method.spec: method.overload(grid, spent) for method, spent in runs}
+    overloads = {method.spec: method.undrawable(grid, spent) for method, spent in runs}
     refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
     runs = tuple(run for run in runs if run[0].spec not in refused)
     if not runs:
@@ -215,4 +215,4 @@ def _reason(method: Mechanism, grid: Grid, gaussian: bool) -> str | None:
     """Why a method cannot run; None: it can."""
     if gaussian and not method.gaussian:
         return f"{method.name} has Laplace noise only: give epsilon alone."
-    return method.refusal(grid)
+    return method.unsupported(grid)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.interval import Z
-from geodp.accuracy.resolution import resolution_floor
+from geodp.accuracy.resolution import resolution_limit
 from geodp.accuracy.variance import TreeVariance
 from geodp.analysis.plan.areas import Planned, nodes_of
 from geodp.analysis.plan.settings import Settings, digest_of
@@ -164,10 +164,10 @@ class Plan:
 
     @property
     def floor(self) -> int | None:
-        """See :func:`geodp.accuracy.resolution.resolution_floor`; None without a guess too."""
+        """See :func:`geodp.accuracy.resolution.resolution_limit`; None without a guess too."""
         if self.people is None:
             return None
-        return resolution_floor(self._errors, self.people, self.grid.size)
+        return resolution_limit(self._errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
         """The smallest block or area whose 95 % margin is at most so many % of a population."""
@@ -370,11 +370,11 @@ class Request:
     def plan(self, method: str | Mechanism) -> Plan:
         """Plan a method; UsageError where it cannot take the grid or the terms."""
         chosen, terms = mechanism(method), self.terms
-        if refusal := chosen.refusal(self.grid):
+        if refusal := chosen.unsupported(self.grid):
             raise UsageError(refusal)
         settled = terms if terms.contribution is not None else terms.bound(1)
         spent = chosen.event(self.grid, settled)
-        if overload := chosen.overload(self.grid, spent):
+        if overload := chosen.undrawable(self.grid, spent):
             raise UsageError(overload)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
         return Plan(self.grid, settings, chosen, spent, self.regions)

@@ -210,7 +210,7 @@ def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -
     start = _Start(method, terms, key, ledger, grid, coarser)
     if plan is not None:
         plan.require_grid(start.released)
-    if refusal := method.refusal(start.released):
+    if refusal := method.unsupported(start.released):
         raise UsageError(refusal)
     if options["check"]:
         require_unpublished(options["output"])

@@ -13,7 +13,7 @@ from geodp.errors import InputError, UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.release.report.about import About
+    from geodp.release.report.metadata import ReleaseMetadata
 
 
 @click.command()
@@ -58,11 +58,11 @@ def report(release: Path, form: str, about: Path | None, output: Path | None) ->
 COMMANDS = (report,)
 
 
-def _about(path: Path) -> About:
+def _about(path: Path) -> ReleaseMetadata:
     """What the office says in a TOML file."""
     import tomllib
 
-    from geodp.release.report.about import About
+    from geodp.release.report.metadata import ReleaseMetadata
 
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -71,6 +71,6 @@ def _about(path: Path) -> About:
     except ValueError:
         raise InputError("it is not valid TOML in UTF-8.", file=str(path)) from None
     try:
-        return About.of(values)
+        return ReleaseMetadata.of(values)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

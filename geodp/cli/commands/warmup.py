@@ -95,7 +95,7 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     from geodp.release.publish import publish
     from geodp.release.release import intervals_of
 
-    if METHODS[method].refusal(grid) is not None:
+    if METHODS[method].unsupported(grid) is not None:
         return
     folder.mkdir()
     rows = [(x, y, 50 * x, "f") for x in reversed(range(SIDE - 1)) for y in range(SIDE - 1)]

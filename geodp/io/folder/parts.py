@@ -22,7 +22,7 @@ from geodp.io.folder.staged_release import check_publication, listed_at_most, re
 from geodp.io.folder.staging import staged
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
-from geodp.io.write.hierarchy import regions_file, write_regions
+from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, said_of, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
 from geodp.privacy.event import Measurement
@@ -120,9 +120,9 @@ class PartsFolder:
         for path in self.public.glob("*/*"):
             if path.relative_to(self.public).as_posix() not in listed:
                 path.unlink()  # of a worker that died while it wrote
-        if self.grid.regions is not None:
-            table = self.public / regions_file(self.name)
-            write_regions(self.grid.regions, self.grid, table)
+        if self.grid.hierarchy is not None:
+            table = self.public / hierarchy_file(self.name)
+            write_hierarchy(self.grid.hierarchy, self.grid, table)
             what = "the public table of regions: the code of each cell, and of its regions"
             files.append(File(name=table.name, what=what, sha256=sha256(table)))
         left_out = [LeftOut(f"{self.name}.csv", ONLY_PARQUET)]

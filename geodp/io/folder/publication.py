@@ -42,7 +42,7 @@ def write_public(released: Released, folder: Path) -> None:
     left_out: list[LeftOut] = []
     name = released.card.name
     for one in find_formats():
-        reason = one.refusal(released)
+        reason = one.unsupported(released)
         if reason is not None:
             left_out.append(LeftOut(f"{name}.{one.endings[0]}", reason))
             continue

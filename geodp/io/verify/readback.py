@@ -22,16 +22,16 @@ from geodp.errors import GeodpError, VerificationError, printable
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice, normalise_crs, parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
-from geodp.io.read.public.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
-from geodp.io.write.hierarchy import regions_file
+from geodp.io.write.hierarchy import hierarchy_file
 from geodp.io.write.uncertainty import beside_of
 from geodp.privacy.event import Measurement
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
@@ -98,7 +98,7 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         rows = parquet_rows(folder, card)
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
-        if has_regions(card) and grid.regions is None:  # nothing tells their order
+        if has_regions(card) and grid.hierarchy is None:  # nothing tells their order
             rank = np.argsort(key)
             key, count = key[rank], count[rank]
     except MemoryError:
@@ -267,13 +267,13 @@ def ordered_grid_of(folder: Path, card: Card) -> Grid:
     Raises VerificationError where the table is not the card's.
     """
     grid, order = grid_of(card.domain), card.domain.order
-    path = folder / regions_file(card.name)
+    path = folder / hierarchy_file(card.name)
     if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
     stated = order.regions
-    found = read_regions(path, grid, source=stated.source, delimiter=",", encoding="utf-8")
+    found = read_hierarchy(path, grid, source=stated.source, delimiter=",", encoding="utf-8")
     require(found.sha256 == stated.sha256, "The table of regions is not the card's.")
-    return grid.with_order(RegionOrder(order.axes, order.radices, regions=found))
+    return grid.with_order(HierarchyOrder(order.axes, order.radices, hierarchy=found))
 
 
 def grid_of(domain: StatedDomain) -> Grid:

@@ -68,7 +68,7 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
     found = {level: f"{name}-{_word(level)}" for level in levels}
     if len(set(found.values())) < len(found):
         raise UsageError("Two levels of regions would be written to one file; rename a level.")
-    if grid.regions is not None:
+    if grid.hierarchy is not None:
         columns = [*levels, *(a.name for a in grid.attributes), name, ERROR]
         if len({column.casefold() for column in columns}) < len(columns):
             raise UsageError("A level of regions has the name of another column; rename it.")

@@ -83,7 +83,7 @@ class Format(ABC):
         """
         return
 
-    def refusal(self, released: Released) -> str | None:
+    def unsupported(self, released: Released) -> str | None:
         """Return why a release is written without it, in words; None where it is written."""
         return None
 

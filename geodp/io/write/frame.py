@@ -168,7 +168,7 @@ class Pixel:
             index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
             key = np.sort(grid.encode(index[:, grid.contains(index)]))
             return cls(int(key.size), key)
-        if grid.regions is not None or any(order.offset):
+        if grid.hierarchy is not None or any(order.offset):
             return cls(cells, None)  # blocks of the map are no runs of keys
         wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
         for digits in range(len(order.radices)):
@@ -182,7 +182,7 @@ class Pixel:
 
 def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
     """A cell whose block of the map holds the most cells of the domain: int64[d]."""
-    most = 1 if grid.mask is None and grid.regions is None else SEEN
+    most = 1 if grid.mask is None and grid.hierarchy is None else SEEN
     parts = np.arange(1, 2 * most, 2) * grid.size // (2 * most)
     nearest = np.argsort(np.abs(parts - grid.size // 2), kind="stable")
     at = grid.decode(grid.domain.keys_of_ranks(parts[nearest]))

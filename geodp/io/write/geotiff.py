@@ -54,7 +54,7 @@ class GeoTiff(Format):
     endings: ClassVar[tuple[str, ...]] = ("tif", "qml")
     rank: ClassVar[int] = 40
 
-    def refusal(self, released: Released) -> str | None:
+    def unsupported(self, released: Released) -> str | None:
         """Return why there is no raster."""
         return why_no_raster(released.table)
 

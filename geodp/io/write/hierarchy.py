@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import CELL, Regions
+from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.io.write.csv import MEDIA_TYPE, encoding_for
 from geodp.io.write.format import Entry, Format, Released
 
@@ -22,10 +22,10 @@ class HierarchyTable(Format):
 
     def write(self, released: Released, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
-        grid, file = released.table.grid, regions_file(released.card.name)
-        if grid.regions is None:
+        grid, file = released.table.grid, hierarchy_file(released.card.name)
+        if grid.hierarchy is None:
             return
-        write_regions(grid.regions, grid, folder / file)
+        write_hierarchy(grid.hierarchy, grid, folder / file)
         yield Entry(
             file,
             MEDIA_TYPE,
@@ -34,17 +34,18 @@ class HierarchyTable(Format):
         )
 
 
-def regions_file(name: str) -> str:
+def hierarchy_file(name: str) -> str:
     """Name of the file in a release's public folder that holds its table of regions."""
     return f"{name}.regions.csv"
 
 
-def write_regions(regions: Regions, grid: Grid, path: str | Path) -> None:
-    """Write a table of regions as :func:`read_regions` reads it: in key order, UTF-8.
+def write_hierarchy(regions: Hierarchy, grid: Grid, path: str | Path) -> None:
+    """Write a table of regions as :func:`geodp.io.read.public.hierarchy.read_hierarchy` reads it:
+    in key order, UTF-8.
 
     Parameters
     ----------
-    regions : Regions
+    regions : Hierarchy
     grid : Grid
         Of one map, whose cells they hold.
     path : path

@@ -69,7 +69,7 @@ class Picture(Format):
             families(counted(card.name, nobody.event.unit))
             require_drawable(nobody, card)
 
-    def refusal(self, released: Released) -> str | None:
+    def unsupported(self, released: Released) -> str | None:
         """Return why there is no picture."""
         return why_no_picture(released.table.grid)
 
@@ -110,7 +110,7 @@ class Panel:
             row, col = index[2 * number : 2 * number + 2] // block
             total += np.bincount(row * cols + col, count, rows * cols)
         value = total.reshape(rows, cols) / frame.areas()
-        if table.grid.mask is not None or table.grid.regions is not None:
+        if table.grid.mask is not None or table.grid.hierarchy is not None:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
             index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
             index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])

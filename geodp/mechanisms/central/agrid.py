@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, released_dense, stage_query
-from geodp.mechanisms.trees.plane import LEAST, count_blocks, noisy_total, plane_refusal
+from geodp.mechanisms.trees.plane import LEAST, count_blocks, noisy_total, why_no_plane
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -109,9 +109,9 @@ class AGrid(Mechanism):
         rest = 1 - self.share
         return self.share, rest * self.alpha, rest * (1 - self.alpha)
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Two axes only."""
-        return plane_refusal(self.name, grid) or super().refusal(grid)
+        return why_no_plane(self.name, grid) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the total or of a level."""

@@ -110,7 +110,7 @@ class Barak(Mechanism):
             return 1 << grid.bits
         return sum(comb(grid.bits, j) for j in range(self.order + 1))
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Too many coefficients for any noise, or too large a linear program."""
         count = self.coefficients(grid)
         if 1 << grid.bits > MOST_CELLS or count > MOST_COEFFICIENTS:

@@ -133,7 +133,7 @@ class Dawa(Mechanism):
             buckets, levels = -(-buckets // self.fanout), levels + 1
         return levels
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Any order of at most 2**20 keys."""
         if 1 << grid.bits > MOST_KEYS:
             return (

@@ -94,7 +94,7 @@ class Filter(Mechanism):
         if not 0 <= self.theta <= LARGEST_THETA:
             raise UsageError(f"filter:theta is 0 (automatic) to {LARGEST_THETA}.")
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Any domain of up to 2**62 cells, as it is never enumerated."""
         if grid.size > LIMIT:
             return f"filter takes at most 2**62 cells; this grid has {grid.size:,}."
@@ -117,9 +117,9 @@ class Filter(Mechanism):
         """Cells that passed; the occupied ones that did not are no output, and not told."""
         return int(released.key.size)
 
-    def overload(self, grid: Grid, event: Measurement) -> str | None:
+    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
         """Noise that is too wide, or a threshold that lets too many empty cells pass."""
-        if overload := super().overload(grid, event):
+        if overload := super().undrawable(grid, event):
             return overload
         theta = self.threshold(grid, event)
         expected = grid.size * passing_probability(event.scale, theta)

@@ -83,11 +83,11 @@ class Hay(Mechanism):
         """Levels below the root: the least h with ``fanout**h >= 2**bits``."""
         return _height(self.fanout, 1 << grid.bits)
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method, padding to a power of the fan-out included."""
         if grid.bits < 63 and self.fanout ** self.height(grid) <= MOST_CELLS:
             return None
-        return super().refusal(grid) or (
+        return super().unsupported(grid) or (
             f"{self.spec} pads the keys to a power of its fan-out, more than {MOST_CELLS:,}; "
             "choose a smaller fan-out."
         )

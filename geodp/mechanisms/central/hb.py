@@ -69,9 +69,9 @@ class Branching(Mechanism):
         """Parts into which a node is split along every axis, level by level from the root."""
         return _best_splits(grid.shape)
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method, padding to whole nodes included."""
-        if refusal := super().refusal(grid):
+        if refusal := super().unsupported(grid):
             return refusal
         if prod(prod(level) for level in self.splits(grid)) > MOST_CELLS:
             return f"hb pads the grid to whole nodes, more than {MOST_CELLS:,} cells."

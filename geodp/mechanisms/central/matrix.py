@@ -89,7 +89,7 @@ class Matrix(Mechanism):
         if self.strategy not in STRATEGIES:
             raise UsageError(f"matrix:strategy is one of: {', '.join(STRATEGIES)}.")
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Its matrices are dense."""
         if 1 << grid.bits > MOST_KEYS:
             return (

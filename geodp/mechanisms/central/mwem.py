@@ -119,7 +119,7 @@ class Mwem(Mechanism):
             ]
         return tuple(found)
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Any order of at most 2**20 keys."""
         if 1 << grid.bits > MOST_KEYS:
             return (

@@ -121,11 +121,11 @@ class PriveletAxes(Mechanism):
     )
     postprocessing: ClassVar[tuple[str, ...]] = LINEAR
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method; and a key's digits must be bits."""
         if not grid.order.is_binary:
             return "privelet-2d needs a grid whose order splits every node in two."
-        return super().refusal(grid)
+        return super().unsupported(grid)
 
     def sensitivity(self, grid: Grid) -> int:
         """Product of ``1 + bits`` over the axes."""

@@ -104,14 +104,14 @@ class Pyramid(Mechanism):
         if self.chain and len(weights) != len(steps) + 1:
             raise UsageError("pyramid:shares has a weight for the root and one for every step.")
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Any size; but an own chain must split all digits of a key."""
         digits = len(grid.order.radices)
         if self.setting == "official" and not self.chain and grid.official_steps() is None:
             return (
                 "pyramid:setting=official needs a grid in the order of its code system's areas "
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
-                "Grid.with_regions)."
+                "Grid.with_hierarchy)."
             )
         if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."

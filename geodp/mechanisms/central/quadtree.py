@@ -84,11 +84,11 @@ class Quadtree(Mechanism):
         if self.budget not in ("geometric", "uniform"):
             raise UsageError("quadtree:budget is geometric or uniform.")
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """As of every dense method; and a key's digits must be bits."""
         if not grid.order.is_binary:
             return "quadtree needs a grid whose order splits every node in two."
-        return super().refusal(grid)
+        return super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the root."""

@@ -59,7 +59,7 @@ class TopDown(Mechanism):
         "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
     )
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Any size; but every node must split in two."""
         return None if grid.order.is_binary else refinement.REFUSAL
 

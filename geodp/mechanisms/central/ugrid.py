@@ -17,8 +17,8 @@ from geodp.mechanisms.trees.plane import (
     LEAST,
     count_blocks,
     noisy_total,
-    plane_refusal,
     split_evenly,
+    why_no_plane,
 )
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
@@ -74,9 +74,9 @@ class UGrid(Mechanism):
         """Of the budget: for the number of people, for the blocks."""
         return self.share, 1 - self.share
 
-    def refusal(self, grid: Grid) -> str | None:
+    def unsupported(self, grid: Grid) -> str | None:
         """Two axes only."""
-        return plane_refusal(self.name, grid) or super().refusal(grid)
+        return why_no_plane(self.name, grid) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of the total or of the blocks."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import RegionOrder
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 from geodp.mechanisms.trees.made_up import Halving, Sharing
 from geodp.privacy.key import NoiseKey
@@ -307,8 +307,8 @@ def _nodes(grid: Grid, digits: int, axis: int) -> int:
         (blocks,) = grid.domain.count_blocks([order.bits - digits])
         return blocks // _prefixes(grid, digits, axis)
     found, spatial = 1, len(grid.shape) - len(grid.attributes)
-    if isinstance(order, RegionOrder):
-        found = np.unique(order.regions.number // _width(order, digits, 0)).size
+    if isinstance(order, HierarchyOrder):
+        found = np.unique(order.hierarchy.number // _width(order, digits, 0)).size
         spatial = 0
     for other in range(len(grid.shape)):
         if other != axis and (other < spatial or other >= len(grid.shape) - len(grid.attributes)):

@@ -45,7 +45,7 @@ def noisy_total(table: CountTable, event: Measurement, key: NoiseKey, share: Fra
     return max(int(noisy[0]), 0)
 
 
-def plane_refusal(name: str, grid: Grid) -> str | None:
+def why_no_plane(name: str, grid: Grid) -> str | None:
     """Why a method that works on the whole box of two axes cannot take a grid."""
     if len(grid.shape) != 2:
         axes = len(grid.shape)

@@ -6,7 +6,7 @@ from typing import Any
 
 from geodp.errors import UsageError
 from geodp.privacy.event import CONCENTRATED, PURE
-from geodp.release.report.about import About
+from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.sentences import (
     TIMING,
     budget,
@@ -31,7 +31,7 @@ SECURITY = (
 )
 
 
-def registry_record(card: Card, about: About) -> dict[str, Any]:
+def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
     """Return a record for the Differential Privacy Deployments Registry, as plain values.
 
     Written as JSON it is YAML 1.2 too.
@@ -40,7 +40,7 @@ def registry_record(card: Card, about: About) -> dict[str, Any]:
     ----------
     card : Card
         Of a written release.
-    about : About
+    about : ReleaseMetadata
 
     Raises
     ------
@@ -74,7 +74,7 @@ def registry_record(card: Card, about: About) -> dict[str, Any]:
     }
 
 
-def _basic(about: About) -> dict[str, Any]:
+def _basic(about: ReleaseMetadata) -> dict[str, Any]:
     """Return what the publishing office says."""
     curator = {"data_curator_name": about.curator, "data_curator_type": about.curator_type}
     return {
@@ -107,7 +107,7 @@ def _privacy(card: Card) -> dict[str, Any]:
     }
 
 
-def _model(card: Card, about: About) -> dict[str, Any]:
+def _model(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
     """Return who does what, and how the release is given out."""
     actors = [
         f"Curator: {about.curator} holds the records, runs the mechanism and "

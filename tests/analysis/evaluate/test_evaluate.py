@@ -150,7 +150,7 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
         grid = masked(grid)
     if name == "regions":  # digits of 3 and 2 under the places, and cells between the regions
         grid = grid.with_attribute("a", "xyz").with_attribute("b", "pq")
-        grid = grid.with_regions(regions_of(half((12, 9), 6)))
+        grid = grid.with_hierarchy(regions_of(half((12, 9), 6)))
     shapes = {
         "triangle": shapely.Polygon([(95, 75), (195, 80), (130, 210)]),
         "two": shapely.MultiPolygon([shapely.box(100, 180, 121, 200), shapely.box(0, 0, 107, 99)]),

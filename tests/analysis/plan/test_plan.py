@@ -13,7 +13,7 @@ from geodp.analysis.plan import compare, dominate, optimise, read_plan
 from geodp.analysis.plan.plan import plan
 from geodp.errors import InputError, UsageError
 from geodp.grid.coarsen import Coarsening
-from geodp.grid.hierarchy import WIDEST, Regions
+from geodp.grid.hierarchy import WIDEST, Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
 from geodp.mechanisms.trees.levels import steps_of, weights_of
@@ -122,7 +122,7 @@ def test_official_areas_have_the_mechanism_s_own_error():
 def test_an_office_s_regions():
     cell = np.indices((8, 8)).reshape(2, -1)
     codes = {"prefecture": ["a"] * 32 + ["b"] * 32, "city": [str(i // 16) for i in range(64)]}
-    grid = Grid.regular((8, 8)).with_regions(Regions.of_cells(cell, codes, "an example"))
+    grid = Grid.regular((8, 8)).with_hierarchy(Hierarchy.of_cells(cell, codes, "an example"))
     found = plan(grid, epsilon=1)
     assert [(a.name, a.cells) for a in found.areas][:2] == [("prefecture", 32), ("city", 16)]
     chosen = optimise(grid, weights={"city": 1}, epsilon=1)

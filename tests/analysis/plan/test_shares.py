@@ -63,7 +63,7 @@ def test_shares_are_all_of_the_budget_and_a_spec():
     found = least_sum((2, 2), WEIGHTS)
     assert sum(found.parts) == 10_000
     assert found.spec.startswith("pyramid:chain=2-2,shares=")
-    assert mechanism(found.spec).refusal(geodp.Grid.regular((4, 4))) is None
+    assert mechanism(found.spec).unsupported(geodp.Grid.regular((4, 4))) is None
 
 
 def test_laplace_on_every_cell_is_met_by_a_chain_of_one_level():

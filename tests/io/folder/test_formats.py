@@ -38,7 +38,7 @@ LINES = Lines()
 USUAL = {
     "name": "sum",
     "endings": ("sum",),
-    "refusal": None,
+    "unsupported": None,
     "written": "sum",
     "listed": "sum",
     "said": {"unit": "persons"},

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import geodp
 from geodp import cli
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.io import opening
 from geodp.io.read.rows import fields, sources
 from geodp.io.read.table import read_table
@@ -182,9 +182,9 @@ def test_labels_are_no_formulas(text):
     with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
         grid.with_attribute(text, ["f", "m"])
     with pytest.raises(UsageError, match="spreadsheets take it for a formula"):
-        Regions.of_cells([[0], [0]], {text: ["a"]}, "a test")
+        Hierarchy.of_cells([[0], [0]], {text: ["a"]}, "a test")
     with pytest.raises(CodeError, match="spreadsheets take it for a formula") as caught:
-        Regions.of_cells([[0, 0], [0, 1]], {"town": ["a", text]}, "a test")
+        Hierarchy.of_cells([[0, 0], [0, 1]], {"town": ["a", text]}, "a test")
     assert caught.value.position == 1
     assert grid.with_attribute("age", ["0-14", "65+", "a=b"]).attributes[0].labels[1] == "65+"
 

@@ -15,10 +15,10 @@ from geodp.cli.readers import require_known
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
-from geodp.io.read.public.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.hierarchy import regions_file, write_regions
+from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from tests.cli.test_options import context
 from tests.io.files import gzipped, parquet, text
 
@@ -35,7 +35,7 @@ TEXT = HEAD + "".join(",".join(row) + "\n" for row in ROWS)
 
 
 def read(folder, content, **options):
-    return read_regions(
+    return read_hierarchy(
         text(content)(folder), options.pop("grid", GRID), source="a test", **options
     )
 
@@ -56,7 +56,7 @@ def read(folder, content, **options):
     ],
 )
 def test_codes_of_a_coarser_level_stand_for_their_cells(build, tmp_path: Path) -> None:
-    found = read_regions(build(tmp_path), GRID, source=" the office's list ")
+    found = read_hierarchy(build(tmp_path), GRID, source=" the office's list ")
     assert found.levels == ("prefecture", "city")
     assert found.codes == (("13", "14"), ("101", "102", "101"))
     assert found.cells == 16
@@ -126,7 +126,7 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No column is named 'ward'"):
         read(tmp_path, TEXT, columns=["mesh", "ward"])
     with pytest.raises(UsageError, match="public source"):
-        read_regions(text(TEXT)(tmp_path), GRID, source="")
+        read_hierarchy(text(TEXT)(tmp_path), GRID, source="")
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -134,19 +134,21 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text(names, encoding="utf-8")
     for grid, found in (
-        (GRID, read_regions(path, GRID, source="a test")),
+        (GRID, read_hierarchy(path, GRID, source="a test")),
         (
             geodp.Grid.regular((4, 4)),
             read(tmp_path, "c,z\n1_2,01\n0_3,1\n", grid=geodp.Grid.regular((4, 4))),
         ),
     ):
-        write_regions(found, grid, tmp_path / "out.csv")
-        assert read_regions(tmp_path / "out.csv", grid, source="a test") == found
+        write_hierarchy(found, grid, tmp_path / "out.csv")
+        assert read_hierarchy(tmp_path / "out.csv", grid, source="a test") == found
 
 
 def released(folder, attributes="below"):
     grid = GRID.with_attribute("sex", ["f", "m"])
-    grid = grid.with_regions(read_regions(text(TEXT)(folder), grid, source="a test"), attributes)
+    grid = grid.with_hierarchy(
+        read_hierarchy(text(TEXT)(folder), grid, source="a test"), attributes
+    )
     index = np.argwhere(np.ones(grid.shape)).T
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, np.full(index.shape[1], 70))
@@ -158,12 +160,12 @@ def released(folder, attributes="below"):
 
 def listed(public, grid, present=True):
     """With or without the table of regions among the release's files."""
-    name = regions_file("population")
+    name = hierarchy_file("population")
     card = json.loads((public / "release.json").read_text(encoding="utf-8"))
     card["files"] = [entry for entry in card["files"] if entry["name"] != name]
     (public / name).unlink(missing_ok=True)
     if present:
-        write_regions(grid.regions, grid, public / name)
+        write_hierarchy(grid.hierarchy, grid, public / name)
         card["files"].append({"name": name, "what": "a table", "sha256": sha256(public / name)})
     seal(public, card)
 
@@ -187,7 +189,7 @@ def test_a_release_on_regions_is_read_back(attributes, tmp_path: Path) -> None:
     assert failures(public) == []
     table, card = read_release_table(public)
     assert table.grid == release.grid
-    assert table.grid.regions == release.grid.regions
+    assert table.grid.hierarchy == release.grid.hierarchy
     assert (table.key == release.table.key).all()
     assert (table.count == release.table.count).all()
     assert geodp.Release(table).card().expected_error == card.expected_error
@@ -196,14 +198,14 @@ def test_a_release_on_regions_is_read_back(attributes, tmp_path: Path) -> None:
     (cells,) = [check for check in verify(public) if check.name == "cells"]
     assert "no table of the regions" in cells.detail
     alone, _ = read_release_table(public)
-    assert alone.grid.regions is None
+    assert alone.grid.hierarchy is None
     assert (alone.to_dense() == release.table.to_dense()).all()
 
 
 def test_another_table_of_regions_is_found(tmp_path: Path) -> None:
     release, public = released(tmp_path)
     listed(public, release.grid)
-    path = public / regions_file("population")
+    path = public / hierarchy_file("population")
     path.write_text(path.read_text().replace(",102,", ",103,"))
     card = json.loads((public / "release.json").read_text(encoding="utf-8"))
     card["files"][-1]["sha256"] = sha256(path)
@@ -256,12 +258,12 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
     official = grid("--axis", "sex=a,b", "--order", "official", "--attributes", "jis:basic")
     assert official == pair.with_official_order("jis:basic")
     path = str(text(TEXT)(tmp_path))
-    found = read_regions(path, GRID, source="a list")
+    found = read_hierarchy(path, GRID, source="a list")
     own = ["--regions", path, "--regions-source", "a list"]
-    assert grid(*own) == GRID.with_regions(found)
-    assert grid(*own, *sex, "--attributes", "city") == pair.with_regions(found, "city")
-    some = read_regions(path, GRID, source="a list", columns=["mesh", "prefecture"])
-    assert grid(*own, "--regions-columns", "mesh, prefecture") == GRID.with_regions(some)
+    assert grid(*own) == GRID.with_hierarchy(found)
+    assert grid(*own, *sex, "--attributes", "city") == pair.with_hierarchy(found, "city")
+    some = read_hierarchy(path, GRID, source="a list", columns=["mesh", "prefecture"])
+    assert grid(*own, "--regions-columns", "mesh, prefecture") == GRID.with_hierarchy(some)
 
 
 @pytest.mark.parametrize(

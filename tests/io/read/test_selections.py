@@ -15,7 +15,7 @@ from geodp.cli.commands.budget import budget
 from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
-from geodp.grid.hierarchy import Regions
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
@@ -195,9 +195,9 @@ def test_evaluate_reads_an_empty_selection_for_the_operator(office: Path) -> Non
 def masked(grid: geodp.Grid, inside: np.ndarray) -> list[geodp.Grid]:
     """The grid limited by a mask, and by a table of regions."""
     cells = np.array(np.nonzero(inside))
-    regions = Regions.of_cells(cells, {"city": ["a"] * cells.shape[1]}, "the land survey")
+    regions = Hierarchy.of_cells(cells, {"city": ["a"] * cells.shape[1]}, "the land survey")
     mask = mask_of_blocks(grid, blocks_of_array(inside), "the land survey")
-    return [grid.with_mask(mask), grid.with_regions(regions)]
+    return [grid.with_mask(mask), grid.with_hierarchy(regions)]
 
 
 def test_whether_a_domain_is_taken_does_not_depend_on_the_data() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import geodp
 from geodp.io.folder.publication import sha256
-from geodp.io.read.public.hierarchy import read_regions
+from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table
 from tests.io.verify.test_golden_releases import RELEASES, name_of
@@ -92,7 +92,7 @@ def test_regions_are_verified(tmp_path):
             for r, c in zip(row, col, strict=True)
         )
     grid = geodp.Grid.regular((4, 4))
-    grid = grid.with_regions(read_regions(table, grid, source="a test"))
+    grid = grid.with_hierarchy(read_hierarchy(table, grid, source="a test"))
     released(grid).write(tmp_path / "out")
     found = {
         name: detail for name, ok, detail in verify_release.verify(str(tmp_path / "out")) if ok

@@ -12,8 +12,8 @@ import pandas as pd
 import pyogrio
 import pytest
 
-from geodp.grid.hierarchy import Regions
-from geodp.io.read.public.hierarchy import read_regions
+from geodp.grid.hierarchy import Hierarchy
+from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.table import read_table
 from geodp.io.verify import verify_release
@@ -36,7 +36,7 @@ def types(path):
 def regions_of(names):
     land = np.indices(KANTO.shape).reshape(2, -1)
     town = [names[(row + col) % len(names)] for row, col in land.T]
-    return Regions.of_cells(land, {"市": town}, "made up")
+    return Hierarchy.of_cells(land, {"市": town}, "made up")
 
 
 @pytest.mark.parametrize("name", ["mesh", "attributes", "south", "pairs", "axes"])
@@ -97,7 +97,7 @@ def test_what_is_not_ascii_is_marked_as_utf_8(tmp_path, grid, name, marked):
 
 
 def test_all_readers_take_the_mark(tmp_path):
-    release = released(KANTO.with_regions(regions_of(["青葉区", "港区"])))
+    release = released(KANTO.with_hierarchy(regions_of(["青葉区", "港区"])))
     release.write(tmp_path / "out", name="人口")
     public = tmp_path / "out" / "public"
     tables = sorted(public.glob("*.csv"))
@@ -108,16 +108,16 @@ def test_all_readers_take_the_mark(tmp_path):
     found = subprocess.run(alone, capture_output=True, text=True)
     assert (found.returncode, found.stderr) == (0, ""), found.stdout
     back, _ = read_release_table(public)
-    assert back.grid.regions == release.grid.regions
+    assert back.grid.hierarchy == release.grid.hierarchy
     for encoding in (None, "utf-8", "UTF8", "utf-8-sig"):
         again = read_table(
             public / "人口.csv", grid=KANTO, code="code", value="人口", encoding=encoding
         )
         assert again.count.sum() == back.count.sum()
-        regions = read_regions(
+        regions = read_hierarchy(
             public / "人口.regions.csv", KANTO, source="made up", encoding=encoding
         )
-        assert regions == release.grid.regions
+        assert regions == release.grid.hierarchy
     masked = read_mask(public / "人口.csv", KANTO, source="made up")
     assert masked.contains(np.indices(KANTO.shape).reshape(2, -1)).sum() == back.key.size
 

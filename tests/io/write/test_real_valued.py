@@ -21,8 +21,8 @@ from geodp.io.write import geotiff, picture, qgis_style
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
-from geodp.release.report.about import About
 from geodp.release.report.markdown import markdown
+from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
 from geodp.table.card import Card
 from tests.io.verify.test_verify import card_of, failures, rewrite, seal, with_column
@@ -81,12 +81,12 @@ def written(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def without_pictures(written, monkeypatch):
     """Pictures take longest to write; those of ``written`` have a test of their own."""
-    monkeypatch.setattr(picture.Picture, "refusal", lambda *_: "it is not tested here")
+    monkeypatch.setattr(picture.Picture, "unsupported", lambda *_: "it is not tested here")
 
 
 def record_of(card):
     """The registry's record, as if the noise had come from a key that nobody knows."""
-    return registry_record(Card.from_json({**card, "private": True}), About.of(ABOUT))
+    return registry_record(Card.from_json({**card, "private": True}), ReleaseMetadata.of(ABOUT))
 
 
 def rows_of(folder):

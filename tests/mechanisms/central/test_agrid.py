@@ -162,9 +162,9 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
 
 
 def test_refusals():
-    assert "takes two axes" in AGrid().refusal(geodp.Grid.regular((10, 2, 2)))
-    assert "at most" in AGrid().refusal(geodp.Grid.regular((1 << 14, 1 << 14)))
-    assert AGrid().refusal(geodp.Grid.regular((100, 7))) is None
+    assert "takes two axes" in AGrid().unsupported(geodp.Grid.regular((10, 2, 2)))
+    assert "at most" in AGrid().unsupported(geodp.Grid.regular((1 << 14, 1 << 14)))
+    assert AGrid().unsupported(geodp.Grid.regular((100, 7))) is None
     for text in ("share=0", "alpha=1", "c1=0", "c2=-1"):
         with pytest.raises(UsageError, match="above 0"):
             AGrid().with_settings(text)

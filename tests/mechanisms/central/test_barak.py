@@ -145,7 +145,7 @@ def test_the_program_is_the_papers(table, secret, order):
     """Its value is the reference's, and the released table has it."""
     grid = table.grid
     method = Barak(order=order)
-    if grid.bits > 7 or method.refusal(grid):
+    if grid.bits > 7 or method.unsupported(grid):
         return
     once = spent(method, grid)
     index = measured(grid.bits, order)
@@ -199,15 +199,15 @@ def test_settings():
 
 
 def test_what_is_too_large_is_refused():
-    assert Barak(order=0).refusal(Grid.regular((32, 32))) is None
-    assert "linear program" in Barak(order=0).refusal(Grid.regular((64, 64)))
-    assert Barak(order=2).refusal(Grid.regular((128, 256))) is None
-    assert "linear program" in Barak(order=2).refusal(Grid.regular((256, 256)))
-    assert "linear program" in Barak(order=1).refusal(Grid.regular((1 << 19,)))
-    assert Barak(order=2, nonnegative=False).refusal(Grid.regular((1 << 13, 1 << 13))) is None
-    assert Barak(order=0, nonnegative=False).refusal(Grid.regular((256, 256))) is None
-    assert "coefficients" in Barak(order=0, nonnegative=False).refusal(Grid.regular((512, 256)))
-    assert "67,108,864" in Barak(order=1, nonnegative=False).refusal(
+    assert Barak(order=0).unsupported(Grid.regular((32, 32))) is None
+    assert "linear program" in Barak(order=0).unsupported(Grid.regular((64, 64)))
+    assert Barak(order=2).unsupported(Grid.regular((128, 256))) is None
+    assert "linear program" in Barak(order=2).unsupported(Grid.regular((256, 256)))
+    assert "linear program" in Barak(order=1).unsupported(Grid.regular((1 << 19,)))
+    assert Barak(order=2, nonnegative=False).unsupported(Grid.regular((1 << 13, 1 << 13))) is None
+    assert Barak(order=0, nonnegative=False).unsupported(Grid.regular((256, 256))) is None
+    assert "coefficients" in Barak(order=0, nonnegative=False).unsupported(Grid.regular((512, 256)))
+    assert "67,108,864" in Barak(order=1, nonnegative=False).unsupported(
         Grid.regular((1 << 20, 1 << 20))
     )
 

@@ -237,8 +237,8 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
 
 
 def test_refusals():
-    assert "at most" in Dawa().refusal(geodp.Grid.regular((1 << 11, 1 << 10)))
-    assert Dawa().refusal(geodp.Grid.regular((1 << 10, 1 << 10))) is None
+    assert "at most" in Dawa().unsupported(geodp.Grid.regular((1 << 11, 1 << 10)))
+    assert Dawa().unsupported(geodp.Grid.regular((1 << 10, 1 << 10))) is None
     for text in ("rho=0", "rho=1", "penalty=-1", "fanout=1", "leaves=0", "leaves=1"):
         with pytest.raises(UsageError, match="fanout at least 2"):
             Dawa().with_settings(text)

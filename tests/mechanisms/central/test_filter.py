@@ -340,8 +340,8 @@ def test_settings_and_refusals():
     for wrong in ("theta=-1", "theta=2000000000000", "theta=x"):
         with pytest.raises(UsageError):
             mechanism(f"filter:{wrong}")
-    assert Filter().refusal(Grid.regular((1 << 62,))) is None
-    assert "2**62" in Filter().refusal(Grid.regular((3 << 61,)))
+    assert Filter().unsupported(Grid.regular((1 << 62,))) is None
+    assert "2**62" in Filter().unsupported(Grid.regular((3 << 61,)))
 
 
 @pytest.mark.parametrize("bits", [62, 0])

@@ -199,10 +199,10 @@ def test_hay_settings():
 
 def test_large_grids_are_refused():
     grid = Grid.regular((1 << 13, 1 << 13))
-    assert Hay().refusal(grid) is None
-    assert "choose a smaller fan-out." in Hay(fanout=3).refusal(grid)
+    assert Hay().unsupported(grid) is None
+    assert "choose a smaller fan-out." in Hay(fanout=3).unsupported(grid)
     for method in (Hay(), Branching()):
-        assert "at most" in method.refusal(Grid.regular((1 << 13, 1 << 14)))
+        assert "at most" in method.unsupported(Grid.regular((1 << 13, 1 << 14)))
     line = Grid.regular((2 * MOST_UNALIGNED,))
     assert Hay(fanout=3).variances(line, spent(Hay(fanout=3), line)) is None
     assert Hay(fanout=2).variances(line, spent(Hay(fanout=2), line)) is not None
@@ -314,7 +314,7 @@ def test_hb_variances_by_propagating_unit_noise(method, grid):
 def test_hb_does_not_say_what_is_not_worked_out():
     tens = Grid.regular((10, 10)).with_order(Order((0, 1, 0, 1), (2, 2, 5, 5)))
     for grid in (MASKED, tens):
-        assert Branching().refusal(grid) is None
+        assert Branching().unsupported(grid) is None
         assert Branching().variances(grid, spent(Branching(), grid)) is None
 
 

@@ -279,8 +279,8 @@ def test_settings_and_refusals():
     for wrong in ("workload=squares", "strategy=best"):
         with pytest.raises(UsageError, match="is one of"):
             mechanism(f"matrix:{wrong}")
-    assert Matrix().refusal(Grid.regular((32, 32))) is None
-    assert "1,024 keys" in Matrix().refusal(Grid.regular((33, 32)))
+    assert Matrix().unsupported(Grid.regular((32, 32))) is None
+    assert "1,024 keys" in Matrix().unsupported(Grid.regular((33, 32)))
 
 
 def test_a_strategy_is_chosen_once_and_cannot_be_changed():

@@ -167,8 +167,8 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours, side):
 
 
 def test_refusals():
-    assert "at most" in Mwem().refusal(geodp.Grid.regular((1 << 11, 1 << 10)))
-    assert Mwem().refusal(geodp.Grid.regular((1 << 10, 1 << 10))) is None
+    assert "at most" in Mwem().unsupported(geodp.Grid.regular((1 << 11, 1 << 10)))
+    assert Mwem().unsupported(geodp.Grid.regular((1 << 10, 1 << 10))) is None
     for text in ("rounds=0", "passes=0", "share=1"):
         with pytest.raises(UsageError, match="at least 1"):
             Mwem().with_settings(text)

@@ -214,8 +214,8 @@ def test_block_variance_by_simulation(method):
 
 def test_orders_of_other_digits():
     tens = Grid.regular((10, 10)).with_order(Order((0, 1, 0, 1), (2, 2, 5, 5)))
-    assert Privelet().refusal(tens) is None
-    assert PriveletAxes().refusal(tens).endswith("splits every node in two.")
+    assert Privelet().unsupported(tens) is None
+    assert PriveletAxes().unsupported(tens).endswith("splits every node in two.")
     used = spent(Privelet(), tens)
     matrix, keys = reference.haar(tens.bits), np.arange(1 << tens.bits)
     expected = reference.block_variances(matrix, keys, domain_of(tens), tens.bits)
@@ -228,8 +228,8 @@ def test_orders_of_other_digits():
 
 @BOTH
 def test_large_grids_are_refused(method):
-    assert method.refusal(Grid.regular((1 << 13, 1 << 13))) is None
-    assert "at most" in method.refusal(Grid.regular((1 << 13, 1 << 14)))
+    assert method.unsupported(Grid.regular((1 << 13, 1 << 13))) is None
+    assert "at most" in method.unsupported(Grid.regular((1 << 13, 1 << 14)))
 
 
 @pytest.mark.real

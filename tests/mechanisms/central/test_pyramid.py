@@ -175,7 +175,7 @@ def test_official_areas_equal_the_definition_on_a_window_with_an_offset():
 
 def test_official_needs_the_official_order():
     grid = geodp.Grid.mesh("inspire:100km")
-    assert "official" in mechanism("pyramid:setting=official").refusal(grid)
+    assert "official" in mechanism("pyramid:setting=official").unsupported(grid)
 
 
 def worlds():

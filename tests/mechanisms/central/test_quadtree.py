@@ -194,5 +194,5 @@ def test_settings_and_refusals():
             Quadtree(**wrong)
     assert Quadtree().with_settings("height=4,budget=uniform") == Quadtree(4, "uniform")
     tens = Grid.regular((10,)).with_order(Order((0, 0), (2, 5)))
-    assert Quadtree().refusal(tens).endswith("splits every node in two.")
-    assert "at most" in Quadtree().refusal(Grid.regular((1 << 13, 1 << 14)))
+    assert Quadtree().unsupported(tens).endswith("splits every node in two.")
+    assert "at most" in Quadtree().unsupported(Grid.regular((1 << 13, 1 << 14)))

@@ -155,10 +155,10 @@ def test_one_person_changes_one_block_by_one():
 
 
 def test_refusals():
-    assert "takes two axes" in UGrid().refusal(geodp.Grid.regular((10,)))
-    assert "takes two axes" in UGrid().refusal(geodp.Grid.regular((10, 10)).pairs())
-    assert "at most" in UGrid().refusal(geodp.Grid.regular((1 << 14, 1 << 14)))
-    assert UGrid().refusal(geodp.Grid.regular((100, 7))) is None
+    assert "takes two axes" in UGrid().unsupported(geodp.Grid.regular((10,)))
+    assert "takes two axes" in UGrid().unsupported(geodp.Grid.regular((10, 10)).pairs())
+    assert "at most" in UGrid().unsupported(geodp.Grid.regular((1 << 14, 1 << 14)))
+    assert UGrid().unsupported(geodp.Grid.regular((100, 7))) is None
     for text in ("share=0", "share=1", "c=0"):
         with pytest.raises(UsageError, match="above 0"):
             UGrid().with_settings(text)

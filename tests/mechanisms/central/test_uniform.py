@@ -47,6 +47,6 @@ def test_nobody_is_never_less_than_nobody():
 
 
 def test_too_many_cells_are_refused():
-    assert "at most" in Uniform().refusal(geodp.Grid.regular((1 << 14, 1 << 14)))
+    assert "at most" in Uniform().unsupported(geodp.Grid.regular((1 << 14, 1 << 14)))
     with pytest.raises(geodp.errors.UsageError, match="none"):
         Uniform().with_settings("fanout=2")

@@ -16,8 +16,8 @@ from geodp.grid.mask import mask_of_blocks
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.release.report.about import About
 from geodp.release.report.markdown import markdown
+from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
 from geodp.table.card import Card
 
@@ -136,7 +136,9 @@ def test_gaussian_noise_is_reported_with_rho_delta_and_epsilon(tmp_path):
     text = markdown(Card.from_json(card))
     for words in ("Rho: 1/8 = 0.125", "Delta: 1/1000000", "Epsilon: ", "sigma squared 4"):
         assert words in text
-    loss = registry_record(Card.from_json(card), About.of(ABOUT))["deployment"]["privacy_loss"]
+    loss = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))["deployment"][
+        "privacy_loss"
+    ]
     assert loss["privacy_parameters"]["rho"] == 0.125
     assert set(loss["privacy_parameters"]) == {"epsilon", "delta", "rho"}
 
@@ -158,7 +160,7 @@ def values(node):
 
 
 def test_the_record_has_the_registrys_layout(card):
-    record = registry_record(Card.from_json(card), About.of(ABOUT))
+    record = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     jsonschema.validate(json.loads(json.dumps(record)), SCHEMA)
     loss = record["deployment"]["privacy_loss"]
     assert loss["privacy_parameters"] == {"epsilon": 1 / 7}
@@ -175,7 +177,7 @@ def test_the_record_has_the_registrys_layout(card):
 
 @pytest.mark.parametrize("change", ["drop", "add"])
 def test_the_schema_of_this_test_refuses(card, change):
-    record = registry_record(Card.from_json(card), About.of(ABOUT))
+    record = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     if change == "drop":
         del record["deployment"]["accounting"]["composition"]
     else:
@@ -188,14 +190,14 @@ def test_a_release_that_is_not_private_has_no_record(tmp_path):
     release = geodp.publish(table_of(), epsilon=1, key=geodp.NoiseKey(bytes(32)))
     card = card_of(tmp_path / "out", release)
     with pytest.raises(UsageError, match="not private"):
-        registry_record(Card.from_json(card), About.of(ABOUT))
+        registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     assert "**NOT PRIVATE**" in markdown(Card.from_json(card))
 
 
 def test_a_variant_without_a_name_is_refused(card):
     card["guarantee"]["variant"] = "differential privacy by decree"
     with pytest.raises(UsageError, match="by decree"):
-        registry_record(Card.from_json(card), About.of(ABOUT))
+        registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
 
 
 def test_the_card_for_people_says_every_number_of_the_guarantee(card):
@@ -229,7 +231,7 @@ def test_the_card_for_people_says_every_number_of_the_guarantee(card):
 
 def test_nothing_depends_on_the_data(tmp_path):
     """Two tables, one card but for the released files' digests."""
-    about = About.of(ABOUT)
+    about = ReleaseMetadata.of(ABOUT)
     said = []
     for people in (PEOPLE, 3 * PEOPLE):
         card = card_of(tmp_path / str(people), geodp.publish(table_of(people=people), epsilon=1))
@@ -250,7 +252,7 @@ def test_a_charge_is_told(tmp_path):
     ledger.add_dataset("census", PureDP(Fraction(2, 3)))
     release = geodp.publish(table_of(), epsilon="1/7", ledger=ledger, dataset="census")
     card = card_of(tmp_path / "out", release)
-    record = registry_record(Card.from_json(card), About.of(ABOUT))
+    record = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     for text in (markdown(Card.from_json(card)), record["deployment"]["accounting"]["composition"]):
         assert "data set census before the noise was drawn, after 0 earlier releases" in text
         assert "Spent with it: epsilon = 1/7; cap: epsilon = 2/3." in text
@@ -274,12 +276,12 @@ def test_a_charge_is_told(tmp_path):
 def test_what_the_office_says_is_checked(change, words):
     given = {k: v for k, v in {**ABOUT, **change}.items() if v is not None}
     with pytest.raises(UsageError, match=words):
-        About.of(given)
+        ReleaseMetadata.of(given)
 
 
 def test_a_date_of_toml_is_a_date():
     given = {**ABOUT, "publication_date": date(2025, 4, 1)}
-    assert About.of(given) == About.of(ABOUT)
+    assert ReleaseMetadata.of(given) == ReleaseMetadata.of(ABOUT)
 
 
 def toml(values):
@@ -296,7 +298,7 @@ def test_the_command_line(tmp_path, card):
     assert run(out) == markdown(Card.from_json(card))
     assert json.loads(run(out / "public", "--format", "json")) == card
     record = json.loads(run(out, "--format", "registry", "--about", about))
-    assert record == registry_record(Card.from_json(card), About.of(ABOUT))
+    assert record == registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     assert run(out, "--output", tmp_path / "card.md").strip() == str(tmp_path / "card.md")
     assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(Card.from_json(card))
     with pytest.raises(UsageError, match="go together"):

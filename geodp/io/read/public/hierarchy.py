@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import CELL, Regions
+from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.opening import texts_of
@@ -30,7 +30,7 @@ MOST_CELLS = 1 << 26
 """Most cells that the codes of a table may stand for."""
 
 
-def read_regions(
+def read_hierarchy(
     path: FilePath,
     grid: Grid,
     *,
@@ -38,7 +38,7 @@ def read_regions(
     columns: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str | None = None,
-) -> Regions:
+) -> Hierarchy:
     """An office's regions from a public table with one row a cell.
 
     The first column is the cell's code, the others are its regions from the finest level to the
@@ -62,8 +62,8 @@ def read_regions(
 
     Returns
     -------
-    Regions
-        For :meth:`geodp.grid.grid.Grid.with_regions`; the names of the columns are those of the
+    Hierarchy
+        For :meth:`geodp.grid.grid.Grid.with_hierarchy`; the names of the columns are those of the
         levels.
 
     Raises
@@ -138,7 +138,7 @@ class _Parts:
                 return rows.error(row - rows.first, rule)
         return InputError(rule, file=self.table.name)
 
-    def regions(self, levels: Sequence[str], source: str) -> Regions:
+    def regions(self, levels: Sequence[str], source: str) -> Hierarchy:
         """The table of all rows."""
         if not self._read:
             raise InputError("The table of regions has no rows.", file=self.table.name)
@@ -149,7 +149,7 @@ class _Parts:
                 "The regions hold no cell of the grid; check its level and its bounds."
             )
         try:
-            found = Regions.of_cells(cells, labels, source)
+            found = Hierarchy.of_cells(cells, labels, source)
         except CodeError as error:
             rule = (
                 "the cell is in the table already, under this code or a coarser one; where it is "

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 
 
 @dataclass(frozen=True)
-class About:
+class ReleaseMetadata:
     """What only the publishing office knows about a release.
 
     Attributes
@@ -61,7 +61,7 @@ class About:
             raise UsageError("publication_date must be a date, written YYYY-MM-DD.")
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> About:
+    def of(cls, values: Mapping[str, Any]) -> ReleaseMetadata:
         """Of plain values, as read from TOML; UsageError names what is missing or unknown."""
         known = {field.name: field.default is MISSING for field in fields(cls)}
         missing = [name for name, needed in known.items() if needed and name not in values]
