@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self, TypedDict, cast
 
 from geodp.errors import UsageError
@@ -165,6 +165,7 @@ def _whole(contribution: object) -> int:
 def _guess(people: Any) -> float | None:
     if people is None:
         return None
-    if isinstance(people, bool | str) or not (isfinite(people) and people > 0):
+    number = isinstance(people, Real) and not isinstance(people, bool)
+    if not (number and isfinite(people) and people > 0):
         raise UsageError("people is a public guess of the sum of all counts: a number above 0.")
     return float(people)

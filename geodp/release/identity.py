@@ -74,14 +74,15 @@ def streamed_digest(
 
 def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, Plain]:
     """What is in the digest beside the table, by name."""
-    order = grid.order
+    order, whose = grid.order, (type(method).__module__, type(method).__qualname__)
+    own = whose[0].startswith("geodp.")  # its name is nobody else's
     return {
         "noise format": NOISE_FORMAT,
         # Axes, labels, places, code system, and the SHA-256 of a mask or of a table of regions.
         "grid": grid.identity,
         # Written out: the description calls Morton's order by its name only.
         "order": (order.axes, order.radices, order.offset),
-        "method": method.name,
+        "method": method.name if own else (method.name, *whose),
         "version": method.version,
         "settings": method.settings,
         "queries": tuple((q.stream, q.noise, q.what) for q in method.queries(grid, event)),

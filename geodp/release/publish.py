@@ -226,7 +226,11 @@ def agree(
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
     most, enforced = agreed_bound(table, terms.contribution)
     origin = "entropy" if key is None else key.origin
-    spent = method.event(table.grid, terms.bound(most, enforced=enforced), origin)
+    bound = terms.bound(most, enforced=enforced)
+    spent = method.event(table.grid, bound, origin)
+    names = ("loss", "neighbours", "contribution", "enforced", "unit")
+    if any(getattr(spent, name) != getattr(bound, name) for name in names):
+        raise UsageError(f"{method.name} spends something else than it is given.")
     if overload := method.undrawable(table.grid, spent):
         raise UsageError(overload)
     return spent

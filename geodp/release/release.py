@@ -23,7 +23,7 @@ from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
-from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms import METHODS, Mechanism, mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
@@ -312,11 +312,13 @@ class Release:
         return place.write(released, restricted)
 
 
-def intervals_of(table: ReleasedTable) -> Intervals:
-    """95 % intervals of the single cells of a release, as :meth:`Release.estimate` gives them.
+def intervals_of(table: ReleasedTable) -> Intervals | None:
+    """Return 95 % intervals of the single cells of a release, as :meth:`Release.estimate` does.
 
-    Raises UsageError where the error depends on the data.
+    None of a method that is not known here. Raises UsageError where the error depends on the data.
     """
+    if table.event.mechanism.partition(":")[0] not in METHODS:
+        return None
     found = Release(table).intervals()
     if found is None:
         raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")

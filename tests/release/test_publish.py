@@ -1,3 +1,4 @@
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -6,10 +7,14 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.io.verify.verify import verify
+from geodp.mechanisms.central.laplace import Laplace
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.privacy.budget import rational
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
+from geodp.release.release import intervals_of
 from tests.keys import keep
 from tests.ledgers import small_ledger
 
@@ -248,3 +253,66 @@ def test_a_keyword_that_no_door_knows_is_refused():
             door(TABLE, epsilom=1)
     with pytest.raises(TypeError, match="epsilom"):
         geodp.plan(GRID, epsilom=1)
+
+
+class Renamed(Laplace):
+    """A name with what would be read as a setting."""
+
+    name = "pyramid:passes=1"
+
+
+class Spendthrift(Laplace):
+    """Tells of half of what it spends."""
+
+    name = "spendthrift"
+
+    def event(self, grid, terms, key_origin="entropy"):
+        found = super().event(grid, terms, key_origin)
+        return replace(found, epsilon=found.epsilon / 2)
+
+
+class Other(TopDown):
+    """Another class with the name and version of ``Mine``."""
+
+    name = "mine"
+
+
+def test_a_name_is_plain_and_an_event_is_what_was_agreed():
+    with pytest.raises(UsageError, match="letters a to z, digits and hyphens"):
+        geodp.publish(TABLE, method=Renamed(), epsilon=1)
+    with pytest.raises(UsageError, match="spends something else"):
+        geodp.publish(TABLE, method=Spendthrift(), epsilon=1)
+
+
+def test_two_classes_of_one_name_share_no_noise_under_a_kept_key():
+    key = geodp.NoiseKey(bytes(32))
+    one, two = (geodp.publish(TABLE, method=row, epsilon=1, key=key) for row in (Mine(), Other()))
+    assert one.event == two.event
+    assert (one.table.to_dense() != two.table.to_dense()).any()
+
+
+def test_a_release_by_a_method_of_ones_own_is_verified_as_far_as_it_can_be(tmp_path):
+    release = geodp.publish(TABLE, method=Mine(), epsilon=1)
+    release.write(tmp_path / "out")
+    checks = verify(tmp_path / "out", intervals_of)
+    assert all(check.ok for check in checks)
+    (intervals,) = (check.detail for check in checks if check.name == "intervals")
+    assert intervals.endswith("their method is not known here")
+
+
+def test_levels_of_a_subclass_are_its_own():
+    """Its fields may not be all that its levels depend on, so nothing is kept for it."""
+
+    class Uneven(Pyramid):
+        name, steps = "uneven", (4, 6)
+
+        def levels(self, grid, *, gaussian=False):
+            return replace(super().levels(grid, gaussian=gaussian), shares=self.weights)
+
+    one, two = Uneven(), Uneven()
+    plain = Pyramid().levels(GRID).shares
+    object.__setattr__(one, "weights", plain)
+    object.__setattr__(two, "weights", plain[::-1])
+    assert one == two
+    event = one.event(GRID, Terms.of(epsilon=1, contribution=1))
+    assert one.queries(GRID, event) != two.queries(GRID, event)

@@ -51,7 +51,7 @@ from geodp.table.stated import StatedDomain
 __all__ = ["Check", "read_release_table", "verify"]
 
 
-IntervalsOf = Callable[[ReleasedTable], Intervals]
+IntervalsOf = Callable[[ReleasedTable], Intervals | None]
 
 
 @dataclass(frozen=True)
@@ -216,6 +216,8 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
     if StatedDomain.of(table.grid) != card.domain:
         return "hold their counts; not worked out again, as the domain is not all here"
     intervals = again(table)
+    if intervals is None:
+        return "hold their counts; not worked out again, as their method is not known here"
     ends = intervals.of(table.key)
     require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
     if card.in_parts or not raster_file(folder, card).is_file():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +123,7 @@ class Pyramid(Mechanism):
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
         """The chain on a grid, with Laplace or Gaussian noise."""
-        return _levels(self, grid, gaussian)
+        return _kept(_levels, self)(self, grid, gaussian)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is 1 for each level, and what each level's noise is."""
@@ -143,7 +145,7 @@ class Pyramid(Mechanism):
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """The levels and the variances of their estimates."""
-        return _tree_variance(self, grid, event)
+        return _kept(_tree_variance, self)(self, grid, event)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of a level."""
@@ -201,7 +203,7 @@ class Pyramid(Mechanism):
 
     def descent(self, grid: Grid, event: Measurement) -> descent.Descent:
         """How to descend on a grid, with the noise of an event."""
-        return _descent(self, grid, event)
+        return _kept(_descent, self)(self, grid, event)
 
     def visited(self, released: ReleasedTable) -> int:
         """Nodes measured at least, as the output tells: all children of its cells' ancestors."""
@@ -211,6 +213,14 @@ class Pyramid(Mechanism):
             node = released.key // np.uint64(stride)
             measured += fanout * (int((node[1:] != node[:-1]).sum()) + min(node.size, 1))
         return measured
+
+
+Found = TypeVar("Found")
+
+
+def _kept(function: Callable[..., Found], method: Pyramid) -> Callable[..., Found]:
+    """Return a function that keeps what it found; of a subclass, whose fields may not be all."""
+    return function if type(method) is Pyramid else inspect.unwrap(function)
 
 
 @lru_cache(maxsize=8)

@@ -23,9 +23,9 @@ class Lines(Format):
     name = {name!r}
     endings = {endings!r}
 
-    def refusal(self, released):
+    def unsupported(self, released):
         seen.append(sorted(vars(released)))
-        return {refusal!r}
+        return {unsupported!r}
 
     def write(self, released, folder):
         name = released.card.name
@@ -95,7 +95,7 @@ def test_a_format_of_another_package_is_written_and_verified(planted, tmp_path):
 
 
 def test_what_it_refuses_is_left_out_with_its_words(planted, tmp_path):
-    planted(refusal="there is no sum on Sundays")
+    planted(unsupported="there is no sum on Sundays")
     release().write(tmp_path / "out")
     card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
     assert card["left_out"][-1] == {"name": "population.sum", "why": "there is no sum on Sundays"}
