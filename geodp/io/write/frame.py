@@ -182,7 +182,7 @@ class Pixel:
 
 def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
     """A cell whose block of the map holds the most cells of the domain: int64[d]."""
-    most = 1 if grid.mask is None and grid.hierarchy is None else SEEN
+    most = 1 if grid.domain.is_box else SEEN
     parts = np.arange(1, 2 * most, 2) * grid.size // (2 * most)
     nearest = np.argsort(np.abs(parts - grid.size // 2), kind="stable")
     at = grid.decode(grid.domain.keys_of_ranks(parts[nearest]))

@@ -110,7 +110,7 @@ class Panel:
             row, col = index[2 * number : 2 * number + 2] // block
             total += np.bincount(row * cols + col, count, rows * cols)
         value = total.reshape(rows, cols) / frame.areas()
-        if table.grid.mask is not None or table.grid.hierarchy is not None:
+        if not table.grid.domain.is_box:
             at = np.indices(value.shape).reshape(2, -1) * block + block // 2
             index = np.zeros((len(table.grid.shape), at.shape[1]), np.int64)
             index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])

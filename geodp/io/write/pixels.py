@@ -91,7 +91,7 @@ def background(grid: Grid, window: Window) -> NDArray[np.float64]:
     """0 inside the domain, NaN outside: float64[rows, cols] of a window."""
     place = grid.places[0]
     values = np.zeros((window.height, window.width))
-    if grid.mask is None and grid.hierarchy is None:
+    if grid.domain.is_box:
         return values
     # Column blocks bound the memory of the test.
     for left in range(0, place.cols, 4 * BLOCK):

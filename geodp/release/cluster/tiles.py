@@ -80,7 +80,7 @@ def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> 
     """Return the file of every tile; those that hold nobody share one, where all are inside."""
     within, grid = f"{name}.tiles", run.cut.grid
     files = {number: f"{within}/{tiling.name(number)}" for number in parts}
-    if grid.mask is None and grid.hierarchy is None:
+    if grid.domain.is_box:
         files |= {number: f"{within}/{EMPTY}" for number, held in parts.items() if not held}
     return files
 
