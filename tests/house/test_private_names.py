@@ -14,8 +14,6 @@ SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
 PUBLIC = {"os._exit", "_replace", "_asdict", "_fields"}
 """Documented all the same: of ``os``, and of named tuples."""
 
-"""Python's own, of which there is no public form: a process that ends at once runs them first."""
-
 
 def is_private(name):
     return name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
@@ -55,8 +53,7 @@ def test_no_private_name_of_another_library_is_used():
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
     defined = own(trees.values())
     found = {name for tree in trees.values() for name in private_names(tree, defined)}
-    assert found - KNOWN == set()
-    assert found >= KNOWN, "what is gone need not be excused"
+    assert found == set()
 
 
 @pytest.mark.parametrize(
