@@ -25,6 +25,35 @@ def test_the_paths_that_are_named_are_there(name):
     assert [path for path in found if not [*ROOT.glob(path)]] == []
 
 
+PLACEHOLDERS = {"NAME", "test_NAME", "toy", "json_lines", "jsonl", "cells"}
+
+
+def paths_in_backticks(text):
+    """Those of the project's own folders, but for the files that a reader is to write."""
+    found = re.findall(r"`((?:tests|docs|geodp|bench)/[^`\s]*)", text)
+    return [path for path in found if Path(path).stem not in PLACEHOLDERS]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / ".github").rglob("*.md")),
+        *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+    ],
+    ids=lambda path: path.stem,
+)
+def test_the_paths_in_backticks_are_there(path):
+    named = paths_in_backticks(path.read_text(encoding="utf-8"))
+    assert [one for one in named if not [*ROOT.glob(one)]] == []
+
+
+def test_a_path_that_is_gone_is_found():
+    text = "`tests/claims.txt`, `tests/laws`, `tests/reference/NAME.py`, `make test`"
+    assert paths_in_backticks(text) == ["tests/claims.txt", "tests/laws"]
+    assert not [*ROOT.glob("tests/claims.txt")]
+
+
 def test_the_targets_that_are_named_are_there():
     targets = re.findall(r"^(\w+):", read("Makefile"), re.MULTILINE)
     named = re.search(r"^\.PHONY: (.*)$", read("Makefile"), re.MULTILINE)[1].split()

@@ -1,5 +1,6 @@
 """Audits fine enough for a quarter too much; `python -m tests.laws.side_by_side` runs them all."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,6 @@ from tests.laws import side_by_side
 from tests.laws.audit import counts_of
 from tests.laws.side_by_side import CONTROLS, GRIDS, SETTINGS, SIDE_BY_SIDE, TOGETHER, Case
 
-pytestmark = pytest.mark.law
-
 FORMS = ("square", "masked", "regions")
 TRIALS = 20_000
 SPECS = ("pyramid", "topdown", "laplace", "laplace-nonnegative", "geometric", "filter:theta=1")
@@ -23,6 +22,18 @@ STACKED = (
     *("agrid", "barak:nonnegative=no", "dawa", "hay", "hb", "matrix", "mwem:rounds=1"),
     *("privelet", "privelet-2d", "quadtree", "ugrid", "uniform"),
 )
+
+SHORT = ("pyramid", "topdown", "laplace")
+"""What `make test` audits, on the square; `make laws` audits the rest."""
+
+law = pytest.mark.law
+
+
+def chosen(specs):
+    """Every method on every form; all but the short ones are laws."""
+    for spec, form in itertools.product(specs, FORMS):
+        short = spec in SHORT and form == "square"
+        yield pytest.param(spec, form, marks=() if short else law)
 
 
 def case_of(spec, form, relation, **budget):
@@ -34,26 +45,33 @@ def case_of(spec, form, relation, **budget):
 
 
 @pytest.mark.parametrize("relation", NEIGHBOURS)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("spec", SPECS + STACKED)
+@pytest.mark.parametrize(("spec", "form"), [*chosen(SPECS + STACKED)])
 def test_the_claim_holds(spec, form, relation):
     case = case_of(spec, form, relation)
     assert case.audited(TRIALS) <= case.claim
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("spec", ["pyramid", "topdown"])
+@pytest.mark.parametrize(("spec", "form"), [*chosen(["pyramid", "topdown"])])
 def test_the_claim_of_gaussian_noise_holds(spec, form):
     case = case_of(spec, form, NEIGHBOURS[0], rho=Fraction(1, 8))
     assert case.audited(TRIALS) <= case.claim
 
 
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("spec", SHORT)
+def test_four_times_the_budget_is_caught(spec, relation):
+    case = case_of(spec, "square", relation)
+    assert case.audited(TRIALS, overspent=Fraction(4)) > case.claim
+
+
+@law
 @pytest.mark.parametrize("method", CONTROLS)
 def test_a_quarter_too_much_is_caught(method):
     case = CONTROLS[method]
     assert case.audited(SIDE_BY_SIDE, overspent=Fraction(5, 4)) > case.claim
 
 
+@law
 @pytest.mark.parametrize("form", ["square", "masked", "regions"])
 @pytest.mark.parametrize("spec", ["pyramid", "topdown", "filter:theta=1"])
 def test_copies_have_the_law_of_single_releases(spec, form):

@@ -1,15 +1,15 @@
 """Copies that are released at once are releases: the same noise gives the same table."""
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from geodp.mechanisms import base, mechanism
+from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central import agrid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
 from tests.laws import stacked
 from tests.laws.side_by_side import forms_of, neighbours_of
 from tests.laws.stacked import ON_CELLS, ON_KEYS, of_domain, table_of
@@ -44,7 +44,7 @@ class Noises:
     def __init__(self, trials):
         self.now = self.all = np.arange(trials)
         self.drawn = [[] for _ in range(trials)]
-        self.draw_noise, self.find_alike = base.laplace_noise, stacked.alike
+        self.draw_noise, self.find_alike = measure.laplace_noise, stacked.alike
         self.cut_blocks, self.first = agrid.cut, np.zeros(1, np.int64)
 
     def alike(self, label, key):
@@ -78,23 +78,23 @@ class Noises:
 
 
 @pytest.mark.parametrize("counts", [(0, 1), (3, 40)])
-@pytest.mark.parametrize(("spec", "form"), cases())
+@pytest.mark.parametrize(("spec", "form"), [*cases()])
 def test_copies_are_releases(monkeypatch, spec, form, counts):
     method = mechanism(spec)
     grid = forms_of(method.name)[form]
-    amounts = {"epsilon": Fraction(1), "rho": None, "delta": None}
-    event = method.event(grid, amounts, NEIGHBOURS[0], 1, key_origin="fixed")
+    terms = Terms.of(epsilon=1, neighbours=NEIGHBOURS[0], contribution=1)
+    event = method.event(grid, terms, key_origin="fixed")
     people = np.array(neighbours_of(grid, NEIGHBOURS[0], counts)[1], np.int64)
     key, noises = NoiseKey(bytes([7]) + bytes(31)), Noises(TRIALS)
     with monkeypatch.context() as patched:
-        patched.setattr(base, "laplace_noise", noises.draw)
+        patched.setattr(measure, "laplace_noise", noises.draw)
         patched.setattr(stacked, "alike", noises.alike)
         patched.setattr(agrid, "cut", noises.cut)
         together = stacked.stacked(method, grid)(method, grid, event, people, TRIALS, key)
     table = table_of(grid, people)
     for trial, values in enumerate(together):
         with monkeypatch.context() as patched:
-            patched.setattr(base, "laplace_noise", noises.again(trial))
+            patched.setattr(measure, "laplace_noise", noises.again(trial))
             single = method.release(table, event, key)
         np.testing.assert_allclose(
             values, of_domain(single.to_vector()[None], grid)[0], rtol=1e-12, atol=1e-11
