@@ -247,7 +247,7 @@ def test_a_shared_option_keeps_geodps_default(tmp_path):
 def test_a_claim_takes_no_call_that_did_not_ask(tmp_path, claim):
     plant(tmp_path, "other", [("geodp.readers", "rude")], rude=RUDE.replace("CLAIM", claim))
     (tmp_path / "t.csv").write_text("code,n\n53394611,3\n")
-    (tmp_path / "key").write_text("0123456789abcdef" * 4 + "\n")
+    (tmp_path / "key").write_text(os.urandom(32).hex() + "\n")
     (tmp_path / "key").chmod(0o600)
     words = ("t.csv", "--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
     table = ("--code", "code", "--value", "n", "--contribution", "1")
