@@ -6,10 +6,14 @@ quotes a count or the text of a data row: messages reach screens and shared logs
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 from unicodedata import category
+
+NAMES = "a name of letters a-z, digits and hyphens"
+"""What a method, a reader or a format of somebody else's has."""
 
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories of marks that are no text."""
@@ -107,6 +111,15 @@ def printable(text: str) -> str:
     )
 
 
+def is_name(given: object) -> TypeGuard[str]:
+    """Whether something is what :data:`NAMES` says; the first mark is no hyphen.
+
+    >>> is_name("json-lines"), is_name("-lines"), is_name("Json"), is_name(3)
+    (True, False, False, False)
+    """
+    return isinstance(given, str) and re.fullmatch("[a-z0-9][a-z0-9-]*", given) is not None
+
+
 def add_plugins(
     own: Mapping[str, Any], group: str, listed: str, fits: Callable[[object], bool]
 ) -> dict[str, Any]:
@@ -138,13 +151,23 @@ def add_plugins(
             continue
         for one in offered:
             name = getattr(one, "name", None)
-            if not (fits(one) and isinstance(name, str)):
+            if not (_true(fits, one) and isinstance(name, str)):
                 _leave_out(f"{where} lists what geodp cannot use in {listed}.")
+            elif not is_name(name):
+                _leave_out(f"{where} offers {printable(name)}, which is not {NAMES}.")
             elif name in found:
                 _leave_out(f"{where} offers {printable(name)}, a name that is taken.")
             else:
                 found[name] = one
     return dict(sorted(found.items()))
+
+
+def _true(fits: Callable[[object], bool], one: object) -> bool:
+    """Whether something fits; what cannot even be asked does not."""
+    try:
+        return fits(one)
+    except Exception:
+        return False
 
 
 def _leave_out(why: str) -> None:

@@ -5,20 +5,27 @@ Readers are looked for when a command that reads is asked for its options, not b
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from geodp.cli.inputs import GRIDS, NEEDS, named
-from geodp.errors import UsageError
+from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.reader import Asked, Option, Reader
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
+
+
+FLAG = re.compile("--[a-z][a-z0-9-]*")
+"""What others may ask for."""
 
 
 class ReadingCommand(click.Command):
@@ -28,24 +35,80 @@ class ReadingCommand(click.Command):
         """Its own, those of readers after those of the grid."""
         own = super().get_params(ctx)
         grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
-        made = reader_options()
-        if both := {one.name for one in own} & {one.name for one in made}:
-            flags = ", ".join(one.opts[-1] for one in own if one.name in both)
-            raise UsageError(
-                f"A reader of another package asks for {flags}, which {ctx.info_name} has."
+        return [*own[:grid], *reader_options(), *own[grid:]]
+
+
+@cache
+def _readers() -> Mapping[str, type[Reader]]:
+    """Readers whose options the command line has: geodp's own, then those of others.
+
+    One that asks for what it cannot have is left out, and a sentence says so.
+    """
+    from geodp.cli import geodp
+    from geodp.io.read import READERS, own
+
+    found = dict(own())
+    taken: dict[str, Option | None] = {"help": None}
+    for command in geodp.commands.values():
+        if isinstance(command, ReadingCommand):
+            for one in command.params:
+                taken |= dict.fromkeys(
+                    [str(one.name), *(opt.lstrip("-").replace("-", "_") for opt in one.opts)]
+                )
+    for reader in found.values():
+        taken |= _taken_by(reader)
+    for name in sorted(READERS.keys() - found.keys()):
+        reader = READERS[name]
+        if flag := _refused(reader, taken):
+            warnings.warn(
+                f"The reader {name} of {printable(reader.__module__)} asks for {printable(flag)}, "
+                "which is taken or no option. It is left out.",
+                PluginWarning,
+                stacklevel=2,
             )
-        return [*own[:grid], *made, *own[grid:]]
+        else:
+            found[name] = reader
+            taken |= _taken_by(reader)
+    return found
+
+
+def _taken_by(reader: type[Reader]) -> dict[str, Option | None]:
+    """Names of all options of a reader; None for what no other reader may share."""
+    found: dict[str, Option | None] = {a.option.name: a.option for a in reader.asked()}
+    return found | ({_asking(reader).name: None} if reader.flag else {})
+
+
+def _refused(reader: type[Reader], taken: Mapping[str, Option | None]) -> str:
+    """The first flag that a reader asks for and cannot have; empty where there is none."""
+    asking = _asking(reader)
+    if reader.flag and (asking.name in taken or not _works(asking, False)):
+        return asking.flag
+    for asked in reader.asked():
+        option = asked.option
+        if taken.get(option.name, option) != option or not _works(option, asked.default):
+            return str(option.flag) or "--"
+    return ""
+
+
+def _works(option: Option, default: Any) -> bool:
+    """Whether an option of others can be made, shown and left at its default."""
+    try:
+        made, context = _option(option, default), click.Context(click.Command(""))
+        made.get_help_record(context)
+        made.type_cast_value(context, made.get_default(context))
+        return FLAG.fullmatch(option.flag) is not None
+    except Exception:
+        return False
 
 
 def reader_options() -> list[click.Parameter]:
     """Every option of every reader, once; those that all readers have come last."""
-    from geodp.io.read import READERS
     from geodp.io.read.reader import Reader
 
     found: dict[str, click.Parameter] = {}
-    for reader in READERS.values():
+    for reader in _readers().values():
         if reader.flag:
-            found[reader.name] = click.Option([_flag(reader)], is_flag=True, help=reader.flag)
+            found[_asking(reader).name] = _option(_asking(reader), False)
         for asked in _own(reader):
             found.setdefault(asked.option.name, _option(asked.option, asked.default))
     for asked in Reader.asked():
@@ -75,21 +138,25 @@ def _option(option: Option, default: Any) -> click.Option:
     )
 
 
-def _flag(reader: type[Reader]) -> str:
-    return f"--{reader.name}"
+def _asking(reader: type[Reader]) -> Option:
+    """The flag that asks for a reader."""
+    from geodp.io.read.reader import Option
+
+    return Option(reader.flag, f"--{reader.name}", type=bool)
 
 
 def _own(reader: type[Reader]) -> list[Asked]:
     """What a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader
 
-    common = {asked.field for asked in Reader.asked()}
-    return [asked for asked in reader.asked() if asked.field not in common]
+    common = {asked.option.name for asked in Reader.asked()}
+    return [asked for asked in reader.asked() if asked.option.name not in common]
 
 
 def _flags(reader: type[Reader]) -> dict[str, str]:
     """Options of a reader that not every reader has: names to flags."""
-    asks_for = {reader.name: _flag(reader)} if reader.flag else {}
+    asking = _asking(reader)
+    asks_for = {asking.name: asking.flag} if reader.flag else {}
     return asks_for | {asked.option.name: asked.option.flag for asked in _own(reader)}
 
 
@@ -98,13 +165,11 @@ def chosen_reader(options: Mapping[str, Any]) -> type[Reader]:
     from geodp.io.read import choose
     from geodp.io.read.reader import Call
 
-    return choose(Call(tuple(options["inputs"]), str(options["spec"]), options))
+    return choose(Call(tuple(options["inputs"]), str(options["spec"]), options), _readers())
 
 
 def require_known(context: click.Context) -> None:
     """Raise UsageError for options that would change nothing in this call, or are ill-formed."""
-    from geodp.io.read import READERS
-
     options = context.params
     names = {str(o.name): o.opts[-1] for o in context.command.get_params(context)}
     given = [
@@ -112,7 +177,7 @@ def require_known(context: click.Context) -> None:
     ]
     chosen = chosen_reader(options)
     grid = str(options["spec"]).partition(":")[0]
-    kinds = {reader.name: list(_flags(reader)) for reader in READERS.values()}
+    kinds = {reader.name: list(_flags(reader)) for reader in _readers().values()}
     for table, key, words in (
         (kinds, chosen.name, chosen.kind),
         (GRIDS, grid, f"{grid}: grids"),
@@ -134,12 +199,17 @@ def require_known(context: click.Context) -> None:
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
-    """The confidential table of the inputs on a public grid."""
+    """The confidential table of the inputs on a public grid.
+
+    ``key`` goes to readers of geodp's own only.
+    """
+    from geodp.io.read import own
+
     chosen = chosen_reader(options)
     values = {asked.field: _given(asked, options[asked.option.name]) for asked in chosen.asked()}
     if "outside" in values:
         values["outside"] = values["outside"] or _cropping(options)
-    if "secret" in chosen.__dataclass_fields__:
+    if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values).read(options["inputs"])
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from geodp.errors import UsageError, add_plugins
 from geodp.mechanisms import central
 from geodp.mechanisms.base import Mechanism
+from geodp.privacy.event import Guarantee
 
 __all__ = ["METHODS", "Mechanism", "mechanism"]
 
@@ -25,11 +26,24 @@ def _found() -> list[Mechanism]:
     return [method for module in modules for method in getattr(module, "METHODS", ())]
 
 
+def _fits(one: object) -> bool:
+    """Whether something is a method with what its class must say, which cards and lists quote."""
+    if not isinstance(one, Mechanism):
+        return False
+    texts, promises = (one.title, one.citation, one.noise), (one.whole, one.nonnegative)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(promise, bool) for promise in promises)
+        and isinstance(one.version, int)
+        and isinstance(one.guarantee, Guarantee)
+    )
+
+
 METHODS: dict[str, Mechanism] = add_plugins(
     {method.name: method for method in _found()},
     "geodp.methods",
     "METHODS",
-    lambda one: isinstance(one, Mechanism),
+    _fits,
 )
 """Every method by its name, with its default settings."""
 

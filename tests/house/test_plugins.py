@@ -39,6 +39,34 @@ READERS = (Asks,)
 """
 
 
+BARE = """
+from geodp.mechanisms.central.laplace import Laplace
+from geodp.mechanisms.base import Mechanism
+class Bare(Mechanism):
+    name, version, LEFT = "bare", 1, "It."
+    release = queries = None
+class Spelt(Laplace):
+    name = "La\\x1bplace"
+METHODS = (Bare(), Spelt())
+"""
+
+RUDE = """
+from dataclasses import dataclass, field
+from geodp.io.read.reader import Claim, Option, Reader, asks
+@dataclass(frozen=True, kw_only=True)
+class Rude(Reader):
+    name, kind, flag = "rude", "what it likes", "Read rudely."
+    secret: object = None
+    @classmethod
+    def claim(cls, call):
+        CLAIM
+    def read(self, paths):
+        print("SECRET", self.secret)
+        raise NotImplementedError
+READERS = (Rude,)
+"""
+
+
 def plant(folder, package, points, **modules):
     """A distribution as installers leave it: modules of a package, and its entry points."""
     info = folder / f"{package}-1.0.dist-info"
@@ -142,18 +170,92 @@ def test_without_other_packages_there_is_nothing_to_tell(monkeypatch):
         assert add_plugins(METHODS, "geodp.nothing", "METHODS", bool) == METHODS
 
 
-@pytest.mark.parametrize("flag", ["--value", "--memory"])
-def test_a_reader_that_spells_a_shared_option_otherwise_is_left_out(tmp_path, flag):
+@pytest.mark.parametrize("left", ["title", "citation"])
+def test_a_method_without_what_geodp_lists_is_left_out(tmp_path, left):
+    plant(tmp_path, "other", [("geodp.methods", "bare")], bare=BARE.replace("LEFT", left))
+    done = run(tmp_path, "methods")
+    assert done.returncode == 0, done.stderr
+    assert [line.partition(" (")[2] for line in done.stderr.splitlines()] == [
+        "geodp.methods) lists what geodp cannot use in METHODS. It is left out.",
+        "geodp.methods) offers La\\x1bplace, which is not a name of letters a-z, digits and "
+        "hyphens. It is left out.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        *("--value", "--memory", "--points", "--epsilon", "--trials", "--grid", "--spec", "--help"),
+        *("value", "--", "-v", "--Mine", "--mine/--yours"),
+    ],
+)
+def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=ASKS.replace("FLAG", flag))
+    for command in ("publish", "evaluate"):
+        done = run(tmp_path, command, "--help")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == (
+            f"Note: The reader asks of other.asks asks for {flag}, which is taken or no option. "
+            "It is left out.\n"
+        )
+        assert "Mine." not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["value", "epsilon", "points", "axis"])
+def test_a_reader_whose_own_flag_is_an_option_of_geodps_is_left_out(tmp_path, name):
+    rude = RUDE.replace('"rude"', repr(name)).replace("CLAIM", "return Claim.ASKED")
+    plant(tmp_path, "other", [("geodp.readers", "rude")], rude=rude)
     done = run(tmp_path, "publish", "--help")
     assert done.returncode == 0
-    assert "lists what geodp cannot use in READERS. It is left out." in done.stderr
-    assert "Mine." not in done.stdout
+    assert done.stderr.count("It is left out.") == 1
+    assert "other.rude" in done.stderr
+    assert "Read rudely." not in done.stdout
 
 
-def test_a_reader_that_asks_for_a_commands_own_option_is_told(tmp_path):
-    plant(tmp_path, "other", [("geodp.readers", "asks")], asks=ASKS.replace("FLAG", "--epsilon"))
+def test_a_default_that_its_option_cannot_have_stops_no_command(tmp_path):
+    asks = ASKS.replace("FLAG", "--mine").replace("default=1.0", 'default="x"')
+    plant(tmp_path, "other", [("geodp.readers", "asks")], asks=asks)
     done = run(tmp_path, "publish", "--help")
-    assert done.returncode == 2
-    assert "A reader of another package asks for --epsilon, which publish has." in done.stderr
-    assert run(tmp_path, "--help").returncode == 0
+    assert "reader asks of other.asks asks for --mine, which is taken or no option." in done.stderr
+
+
+def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path):
+    for name in ("first", "second"):
+        asks = ASKS.replace("FLAG", "--mine").replace('"asks"', repr(name))
+        source = asks.replace("Mine.", f"Of {name}.")
+        plant(tmp_path, f"of_{name}", [("geodp.readers", name)], **{name: source})
+    done = run(tmp_path, "publish", "--help")
+    assert "Of first." in done.stdout
+    assert "The reader second of of_second.second asks for --mine" in done.stderr
+
+
+def test_a_shared_option_keeps_geodps_default(tmp_path):
+    asks = ASKS.replace("import Option", "import DUPLICATES, Option").replace(
+        'asks(Option("Mine.", "FLAG", type=float))', "asks(DUPLICATES)"
+    )
+    source = asks.replace("value: float = field(default=1.0", 'how: str = field(default="sum"')
+    plant(tmp_path, "other", [("geodp.readers", "asks")], asks=source)
+    done = run(tmp_path, "publish", "--help")
+    assert done.stderr == ""
+    assert "[default: error]" in done.stdout
+    assert "[default: sum]" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "claim", ["raise ValueError", "return Claim.ASKED", "return 9", "return None"]
+)
+def test_a_claim_takes_no_call_that_did_not_ask(tmp_path, claim):
+    plant(tmp_path, "other", [("geodp.readers", "rude")], rude=RUDE.replace("CLAIM", claim))
+    (tmp_path / "t.csv").write_text("code,n\n53394611,3\n")
+    (tmp_path / "key").write_text(os.urandom(32).hex() + "\n")
+    (tmp_path / "key").chmod(0o600)
+    words = ("t.csv", "--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
+    table = ("--code", "code", "--value", "n", "--contribution", "1")
+    done = run(tmp_path, "publish", *words, *table, "--output", "out")
+    assert done.returncode == 0, done.stderr
+    kept = ("--key-file", "key", "--rude", "--output", "more")
+    done = run(tmp_path, "publish", *words, *kept)
+    if claim == "return Claim.ASKED":
+        assert "SECRET None" in done.stdout
+    else:
+        assert done.returncode == 2, done.stderr

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from geodp.errors import UsageError
+from geodp.errors import NAMES, UsageError, is_name, printable
 from geodp.io import write
 from geodp.io.write.format import Format
 
@@ -24,22 +24,36 @@ def _own() -> list[Format]:
     return [one for module in modules for one in getattr(module, "FORMATS", ())]
 
 
-def _load(entry: EntryPoint) -> Format:
+def _load(entry: EntryPoint, own: list[Format]) -> Format:
     """Return a format of another package, checked."""
-    package = "a package" if entry.dist is None else entry.dist.name
+    package = "a package" if entry.dist is None else printable(entry.dist.name)
+    where, mend = f"{printable(entry.value)} of {package}", "repair or remove that package."
     try:
         found = entry.load()
     except Exception as error:
+        why = printable(f"{type(error).__name__}: {error}")
         raise UsageError(
-            f"The format {entry.name} of {package} cannot be loaded ({type(error).__name__}: "
-            f"{error}); repair or remove that package."
+            f"The format {printable(entry.name)} of {package} cannot be loaded ({why}); {mend}"
         ) from error
-    if not isinstance(found, Format) or not found.endings:
+    if not isinstance(found, Format) or not _has_endings(found):
         raise UsageError(
-            f"{entry.value} of {package} is no format with endings of its own "
-            "(geodp.io.write.format.Format); repair or remove that package."
+            f"{where} is no format with endings of its own (geodp.io.write.format.Format); {mend}"
+        )
+    if not is_name(getattr(found, "name", None)) or not isinstance(found.rank, int):
+        raise UsageError(f"{where} is no format with {NAMES} and a whole number as rank; {mend}")
+    last = max(one.rank for one in own)
+    if found.rank <= last:
+        raise UsageError(
+            f"{where} would stand before geodp's own files, and its rank must be above {last}; "
+            f"{mend}"
         )
     return found
+
+
+def _has_endings(found: Format) -> bool:
+    """Whether a format names endings, each a text."""
+    given = found.endings
+    return isinstance(given, tuple) and given != () and all(isinstance(e, str) and e for e in given)
 
 
 @cache
@@ -49,9 +63,11 @@ def find_formats() -> tuple[Format, ...]:
     Raises
     ------
     UsageError
-        Another package's format cannot be loaded, is none, or has the name or an ending of another.
+        Another package's format cannot be loaded, is none, has the name or an ending of another,
+        or would stand before geodp's own: the release's id is taken from the first file.
     """
-    found = [*_own(), *map(_load, entry_points(group=GROUP))]
+    own = _own()
+    found = [*own, *(_load(entry, own) for entry in entry_points(group=GROUP))]
     for words in ([one.name for one in found], [e for one in found for e in one.endings]):
         twice = sorted({word for word in words if words.count(word) > 1})
         if twice:

@@ -10,34 +10,33 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 
 from geodp.errors import UsageError, add_plugins
-from geodp.io.read.reader import Call, Option, Reader
+from geodp.io.read.reader import Call, Claim, Option, Reader
+
+
+@cache
+def own() -> Mapping[str, type[Reader]]:
+    """Readers of geodp's own, by their names."""
+    names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
+    modules = [import_module(f"{__name__}.{name}") for name in names]
+    found = [reader for module in modules for reader in getattr(module, "READERS", ())]
+    return {reader.name: reader for reader in found}
 
 
 @cache
 def _found() -> Mapping[str, type[Reader]]:
-    names = [info.name for info in pkgutil.iter_modules(__path__) if not info.ispkg]
-    modules = [import_module(f"{__name__}.{name}") for name in names]
-    found = [reader for module in modules for reader in getattr(module, "READERS", ())]
-    own = {reader.name: reader for reader in found}
-    return add_plugins(own, "geodp.readers", "READERS", partial(_fits, _spelt(own)))
+    return add_plugins(own(), "geodp.readers", "READERS", _fits)
 
 
-def _spelt(readers: Mapping[str, type[Reader]]) -> dict[str, Option]:
-    """Options of readers by their names."""
-    asked = (one for reader in readers.values() for one in reader.asked())
-    return {one.option.name: one.option for one in asked}
-
-
-def _fits(spelt: Mapping[str, Option], one: object) -> bool:
-    """Whether something is a reader, and shares only options that are spelt as geodp's own are."""
-    if not (isinstance(one, type) and issubclass(one, Reader) and hasattr(one, "kind")):
+def _fits(one: object) -> bool:
+    """Whether something is a reader with what its class must say."""
+    if not (isinstance(one, type) and issubclass(one, Reader)):
         return False
-    options = [asked.option for asked in one.asked()]
-    return all(spelt.get(option.name, option) == option for option in options)
+    options = all(isinstance(asked.option, Option) for asked in one.asked())
+    return options and isinstance(one.kind, str) and isinstance(one.flag, str)
 
 
 def __getattr__(name: str) -> Mapping[str, type[Reader]]:
@@ -47,15 +46,29 @@ def __getattr__(name: str) -> Mapping[str, type[Reader]]:
     return _found()
 
 
-def choose(call: Call) -> type[Reader]:
+def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> type[Reader]:
     """The reader that a call is meant for, by its options and the names of its files.
 
-    Raises UsageError where none is, or several as surely as each other.
+    ``readers``: among which; default: all. Raises UsageError where none is, or several as surely
+    as each other.
     """
-    claims = {name: reader.claim(call) for name, reader in _found().items()}
+    among = _found() if readers is None else readers
+    claims = {name: _claim(reader, call) for name, reader in among.items()}
     most = max(claims.values())
     found = [name for name, claim in claims.items() if claim == most]
     if not most or len(found) > 1:
-        among = ", ".join(found if most else claims)
-        raise UsageError(f"Nothing says which of these readers the call is meant for: {among}.")
-    return _found()[found[0]]
+        names = ", ".join(found if most else claims)
+        raise UsageError(f"Nothing says which of these readers the call is meant for: {names}.")
+    return among[found[0]]
+
+
+def _claim(reader: type[Reader], call: Call) -> Claim:
+    """What a reader claims; one of others is asked for by its flag alone, and its faults are no
+    claim."""
+    if reader in own().values():
+        return reader.claim(call)
+    try:
+        claim = Claim(reader.claim(call))
+    except Exception:
+        return Claim.NONE
+    return Claim.NONE if claim is Claim.ASKED and not reader.is_asked(call) else claim

@@ -235,7 +235,12 @@ class Reader(ABC):
     @classmethod
     def claim(cls, call: Call) -> Claim:
         """How surely a call is meant for it; where nothing else is said, if its flag is given."""
-        return Claim.ASKED if cls.flag and call.given.get(cls.name) else Claim.NONE
+        return Claim.ASKED if cls.is_asked(call) else Claim.NONE
+
+    @classmethod
+    def is_asked(cls, call: Call) -> bool:
+        """Whether the flag that asks for it is given."""
+        return bool(cls.flag and call.given.get(cls.name.replace("-", "_")))
 
     @abstractmethod
     def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:

@@ -21,6 +21,7 @@ from geodp.io.write.format import Entry, Format
 
 class Lines(Format):
     name = {name!r}
+    rank = {rank!r}
     endings = {endings!r}
 
     def unsupported(self, released):
@@ -34,11 +35,15 @@ class Lines(Format):
 
 seen = []
 LINES = Lines()
+if {fault!r}:
+    raise ValueError({fault!r})
 """
 USUAL = {
     "name": "sum",
+    "rank": 100,
     "endings": ("sum",),
     "unsupported": None,
+    "fault": "",
     "written": "sum",
     "listed": "sum",
     "said": {"unit": "persons"},
@@ -110,6 +115,11 @@ def test_what_it_refuses_is_left_out_with_its_words(planted, tmp_path):
         ({"endings": ()}, "is no format with endings"),
         ({"endings": ("tif",)}, "name or ending 'tif'"),
         ({"name": "csv"}, "name or ending 'csv'"),
+        ({"rank": -1}, "strange_sums:LINES of strange-sums would stand before geodp's own"),
+        ({"rank": 50}, "strange_sums:LINES of strange-sums would stand before geodp's own"),
+        ({"rank": "last"}, "is no format"),
+        ({"endings": "sum"}, "is no format with endings"),
+        ({"name": "Sum of all"}, "is no format"),
     ],
 )
 def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, changes, said):
@@ -123,6 +133,13 @@ def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, c
         outline.write(tmp_path / "out")
     assert ledger.charges("census") == ()
     assert not (tmp_path / "out").exists()
+
+
+def test_what_others_chose_steers_no_terminal(planted):
+    planted(fault="\x1b[2J")
+    with pytest.raises(UsageError, match="cannot be loaded") as refused:
+        find_formats()
+    assert str(refused.value).isprintable()
 
 
 @pytest.mark.parametrize(
