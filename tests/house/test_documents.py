@@ -92,7 +92,7 @@ def asked_of_geodp(words):
     """
     command, rest = command_line, [word for word in words if word != "..."]
     while True:
-        context = click.Context(command, info_name="geodp")
+        context = click.Context(command, info_name="geodp", **command_line.context_settings)
         given, more, _ = command.make_parser(context).parse_args(rest)
         for parameter in command.get_params(context):
             value = given.get(parameter.name)
