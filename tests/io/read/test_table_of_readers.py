@@ -8,6 +8,7 @@ import click
 import pytest
 
 import geodp
+from geodp.cli import geodp as cli
 from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
@@ -112,10 +113,12 @@ def test_the_options_of_commands_are_the_fields():
             assert option.default in (None, asked.default) or option.multiple
             assert not option.required  # another reader may do without
     for command in (publish, evaluate):
-        names = [one.name for one in command.get_params(click.Context(command))]
+        names = [
+            one.name for one in command.get_params(click.Context(command, **cli.context_settings))
+        ]
         assert set(made) <= set(names)
         assert len(names) == len(set(names))
-    names = {one.name for one in plan.get_params(click.Context(plan))}
+    names = {one.name for one in plan.get_params(click.Context(plan, **cli.context_settings))}
     assert not names & {*made, "inputs"}
 
 
