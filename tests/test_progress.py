@@ -214,7 +214,8 @@ def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp
         if not more:
             break
         shown += more
-    assert run.wait() == 130
+    # A thread of GDAL still packs: the process ends by the signal, which shells report as 130.
+    assert run.wait() == (-signal.SIGINT if module == "write.geotiff" else 130)
     os.close(ours)
     text = re.sub(r"\x1b\[[\d;?]*\w", "", shown.decode())
     assert "Traceback" not in text

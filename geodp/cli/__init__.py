@@ -10,6 +10,7 @@ import os
 import pkgutil
 import signal
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -101,8 +102,18 @@ def _as_sentences() -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """End the process: everything is done, and no other signal may say otherwise."""
+    """End the process: everything is done, and no other signal may say otherwise.
+
+    Where threads of libraries still work after Ctrl-C, it ends by the signal itself, as shells
+    expect (they say 130, too): waiting for them would take as long as the work.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    others = [one for one in threading.enumerate() if one is not threading.main_thread()]
+    if code == INTERRUPTED and not all(one.daemon for one in others):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)
     gc.freeze()  # nothing of the process is worth a search for garbage any more
     sys.exit(code)
 
