@@ -421,3 +421,8 @@ def test_delta_is_the_infimum_over_all_orders(rho, epsilon):
     logs = [(a - 1) * (a * r - e) + a * math.log1p(-1 / a) - math.log(a - 1) for a in orders]
     least = math.exp(min(logs))
     assert float(loss.delta_for(F(rho), F(epsilon))) == pytest.approx(least, rel=1e-4)
+
+
+@pytest.mark.parametrize("rho", [100, 10**6, 10**12])
+def test_delta_is_a_probability_whatever_is_spent(rho):
+    assert loss.delta_for(F(rho), F(0)) == 1
