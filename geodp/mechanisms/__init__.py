@@ -9,10 +9,9 @@ by that table.
 from __future__ import annotations
 
 import pkgutil
-import re
 from importlib import import_module
 
-from geodp.errors import UsageError, add_plugins
+from geodp.errors import NAMES, UsageError, add_plugins, is_name
 from geodp.mechanisms import central
 from geodp.mechanisms.base import Mechanism
 from geodp.privacy.event import Guarantee
@@ -48,10 +47,6 @@ METHODS: dict[str, Mechanism] = add_plugins(
 """Every method by its name, with its default settings."""
 
 
-NAME = "[a-z0-9][a-z0-9-]*"
-"""Of methods: what comes after it in a text, from a colon on, are settings."""
-
-
 def mechanism(chosen: str | Mechanism) -> Mechanism:
     """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``; or itself.
 
@@ -64,8 +59,8 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     'topdown'
     """
     if isinstance(chosen, Mechanism):
-        if not re.fullmatch(NAME, chosen.name):
-            raise UsageError("The name of a method has letters a to z, digits and hyphens.")
+        if not is_name(chosen.name):  # what follows a colon would be read as settings
+            raise UsageError(f"A method needs {NAMES}.")
         if type(METHODS.get(chosen.name, chosen)) is not type(chosen):
             raise UsageError(f"{chosen.name} is the name of a method of geodp; choose another.")
         return chosen

@@ -278,7 +278,9 @@ class Other(TopDown):
 
 
 def test_a_name_is_plain_and_an_event_is_what_was_agreed():
-    with pytest.raises(UsageError, match="letters a to z, digits and hyphens"):
+    with pytest.raises(
+        UsageError, match="A method needs a name of letters a-z, digits and hyphens"
+    ):
         geodp.publish(TABLE, method=Renamed(), epsilon=1)
     with pytest.raises(UsageError, match="spends something else"):
         geodp.publish(TABLE, method=Spendthrift(), epsilon=1)
