@@ -76,7 +76,8 @@ def _octal(mark: str) -> str:
     return "".join(f"\\{byte:03o}" for byte in mark.encode("utf-8", "surrogateescape"))
 
 
-def _table(title: str, columns: Any) -> Table:
+def new_table(title: str, columns: Any) -> Table:
+    """Return a table for the terminal, without rows."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -86,9 +87,11 @@ def _table(title: str, columns: Any) -> Table:
     return table
 
 
-def _area(cells: int) -> str:
+def area_text(cells: int) -> str:
+    """Return the size of a block as it is shown."""
     return f"{cells:,}" if cells < 10**7 else f"2^{cells.bit_length() - 1}"
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Return a figure as it is shown."""
     return f"{value:,.2f}" if abs(value) < 10_000 else f"{value:,.0f}"

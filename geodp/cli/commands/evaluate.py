@@ -23,7 +23,7 @@ from geodp.cli.options import (
     rho,
     terms_of,
 )
-from geodp.cli.output import _area, _number, _table, require_free, write_file
+from geodp.cli.output import area_text, new_table, number_text, require_free, write_file
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
 
@@ -194,9 +194,9 @@ def _show(found: Evaluation) -> None:
         markup=False,
     )
     for name, title in (("mae", "Mean absolute error"), ("rmse", "Root-mean-square error")):
-        table = _table(f"\n{title} of blocks of so many cells", map(_area, found.areas))
+        table = new_table(f"\n{title} of blocks of so many cells", map(area_text, found.areas))
         for spec, figures in found.methods.items():
-            table.add_row(spec, *map(_number, figures[name]))
+            table.add_row(spec, *map(number_text, figures[name]))
         console.print(table)
     columns = {
         "negative": "negative cells",
@@ -206,7 +206,7 @@ def _show(found: Evaluation) -> None:
         "total_variation": "total variation",
         "seconds": "seconds a release",
     }
-    table = _table("\nMeans over releases", columns.values())
+    table = new_table("\nMeans over releases", columns.values())
     for spec, figures in found.methods.items():
         cells = [
             f"{figures[name]:.1%}"
@@ -220,21 +220,21 @@ def _show(found: Evaluation) -> None:
     console.print(table)
     if any("rectangles" in figures for figures in found.methods.values()):
         titles = ["MAE", "RMSE", "MAE / people", "DPBench's scaled error"]
-        table = _table("\nSums over random rectangles", titles)
+        table = new_table("\nSums over random rectangles", titles)
         for spec, figures in found.methods.items():
             own = figures["rectangles"]
             scaled = [f"{own[name]:.3g}" for name in ("scaled", "dpbench")]
-            table.add_row(spec, *(_number(own[name]) for name in ("mae", "rmse")), *scaled)
+            table.add_row(spec, *(number_text(own[name]) for name in ("mae", "rmse")), *scaled)
         console.print(table)
     if any("polygons" in figures for figures in found.methods.values()):
         titles = ["areas", "MAE", "RMSE", "largest bias"]
-        table = _table("\nSums over areas, means over them (each: --json)", titles)
+        table = new_table("\nSums over areas, means over them (each: --json)", titles)
         for spec, figures in found.methods.items():
             rows = [row for row in figures["polygons"].values() if row["cells"]]
             square = sum(row["rmse"] ** 2 for row in rows) / max(1, len(rows))
             mean = sum(row["mae"] for row in rows) / max(1, len(rows))
             bias = max((row["bias"] for row in rows), key=abs, default=0.0)
-            table.add_row(spec, str(len(rows)), *map(_number, (mean, square**0.5, bias)))
+            table.add_row(spec, str(len(rows)), *map(number_text, (mean, square**0.5, bias)))
         console.print(table)
     for spec, reason in found.refused.items():
         console.print(f"\nnot run: {spec}: {reason}", markup=False)

@@ -16,12 +16,12 @@ import pyarrow.csv
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.tables import (
-    _columns,
-    _counted,
-    _nothing,
+    arrow_columns,
+    chunks_told,
     column_names,
     columns_in_words,
     counted,
+    no_rows,
     require_released,
     rows_in_words,
     values_in_words,
@@ -145,10 +145,10 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     grid = table.grid
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
     rows = (
-        _columns(table, part, index, name, errors)
-        for part, index, _ in _counted(table, "Writing the CSV")
+        arrow_columns(table, part, index, name, errors)
+        for part, index, _ in chunks_told(table, "Writing the CSV")
     )
-    empty = _columns(table, *_nothing(table), name, errors)
+    empty = arrow_columns(table, *no_rows(table), name, errors)
     write_rows(rows, empty.schema, path, texts=labels)
 
 

@@ -17,12 +17,12 @@ from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.geometry import SIDES, geo_metadata, geometry, has_geometry, projjson
 from geodp.io.write.tables import (
     ROW_GROUP,
-    _columns,
-    _counted,
-    _nothing,
+    arrow_columns,
+    chunks_told,
     column_names,
     columns_in_words,
     counted,
+    no_rows,
     require_released,
     rows_in_words,
     values_in_words,
@@ -123,14 +123,14 @@ def write_parquet(
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
-    empty = _with_geometry(table, *_nothing(table), name, errors)
+    empty = _with_geometry(table, *no_rows(table), name, errors)
     schema = empty.schema.with_metadata(extra)
     repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
     with pa.parquet.ParquetWriter(
         path, schema, compression="zstd", use_dictionary=repeated
     ) as writer:
-        for part, index, _ in _counted(table, "Writing the Parquet file"):
+        for part, index, _ in chunks_told(table, "Writing the Parquet file"):
             rows = _with_geometry(table, part, index, name, errors)
             writer.write_table(rows, row_group_size=ROW_GROUP)
 
@@ -143,7 +143,7 @@ def _with_geometry(
     errors: Errors | None,
 ) -> Any:
     """The Parquet file's columns of some rows, as an Arrow table."""
-    grid, rows = table.grid, _columns(table, part, index, name, errors)
+    grid, rows = table.grid, arrow_columns(table, part, index, name, errors)
     if not has_geometry(grid):
         return rows
     wkb, covering = geometry(grid, index)

@@ -45,7 +45,9 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Cou
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 
-def _counted(table: ReleasedTable, what: str) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
+def chunks_told(
+    table: ReleasedTable, what: str
+) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
     """`chunks`, counted for the operator's eyes."""
     progress.begin(what, table.key.size)
     for part, index, count in chunks(table):
@@ -115,15 +117,15 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
 
 def rows_of(table: ReleasedTable, name: str) -> Any:
     """All rows of a small table without standard errors, as an Arrow table."""
-    return _columns(table, slice(None), table.grid.decode(table.key), name, None)
+    return arrow_columns(table, slice(None), table.grid.decode(table.key), name, None)
 
 
-def _nothing(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
+def no_rows(table: ReleasedTable) -> tuple[slice, NDArray[np.int64]]:
     """No rows, and the indices of no cell."""
     return slice(0), np.empty((len(table.grid.shape), 0), np.int64)
 
 
-def _columns(
+def arrow_columns(
     table: ReleasedTable,
     rows: slice,
     index: NDArray[np.int64],
