@@ -14,7 +14,7 @@ from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
 
@@ -27,7 +27,7 @@ class Areas:
     ----------
     level : str
         Name of the published areas or of the regions.
-    event : Measurement
+    event : Spent
         What was spent, on all levels together.
     count : int64[n] or float64[n]
         Exactly the sums of their cells.
@@ -41,7 +41,7 @@ class Areas:
     """
 
     level: str
-    event: Measurement
+    event: Spent
     count: Counts = field(repr=False)
     standard_error: NDArray[np.float64] | None = field(repr=False)
     table: ReleasedTable | None = None

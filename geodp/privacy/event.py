@@ -4,8 +4,9 @@ Who reads what
 --------------
 The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``, of any
 event. A mechanism reads the :class:`Measurement` that it made of its :class:`Terms`, and no terms
-any more; so do closed forms, cards and readers of releases. New kinds of events are new classes
-here, each with its own ``loss`` and its own words; nobody asks an event which kind it is.
+any more. Closed forms, cards and files of a released table read a :class:`Spent`, whatever made
+the table. New kinds of events are new classes, each with its own ``loss`` and its own words; nobody
+asks an event which kind it is.
 
 What may never change
 ---------------------
@@ -92,8 +93,62 @@ class Event(ABC):
         """Plain values for a card."""
 
 
+class Spent(Event):
+    """What a released table was made with, as cards, files and closed forms read it.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name of a method, and settings.
+    epsilon, rho, delta : Fraction or None
+        Exact parameters of the budget.
+    contribution : int
+        How often one unit may be counted.
+    key_origin : str
+        Where the coins came from.
+    """
+
+    __slots__ = ()
+    mechanism: str
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction | None
+    contribution: int
+    key_origin: str
+
+    @property
+    @abstractmethod
+    def variant(self) -> str:
+        """The notion of privacy, in words."""
+
+    @property
+    @abstractmethod
+    def spends(self) -> str:
+        """The budget's exact parameters, as text."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The guarantee as one sentence."""
+
+    @property
+    @abstractmethod
+    def is_private(self) -> bool:
+        """Whether the noise comes from a key that nobody could know beforehand."""
+
+    @property
+    @abstractmethod
+    def is_normal(self) -> bool:
+        """Whether errors of estimates have a normal law's tails; otherwise Laplace's, longer."""
+
+    @property
+    @abstractmethod
+    def not_protected(self) -> tuple[str, ...]:
+        """What the guarantee does not hold for, beside what is public by construction."""
+
+
 @dataclass(frozen=True, slots=True)
-class Measurement(Event):
+class Measurement(Spent):
     """One use of a mechanism on confidential data.
 
     Attributes
@@ -237,6 +292,25 @@ class Measurement(Event):
     def is_private(self) -> bool:
         """Whether the noise comes from a key that nobody could know beforehand."""
         return self.key_origin in ("entropy", "file")
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return self.rho is not None
+
+    @property
+    def not_protected(self) -> tuple[str, ...]:
+        """Other releases, groups, and that a kept key repeats itself."""
+        k = "k times epsilon" if self.rho is None else "k squared times rho"
+        kept = (
+            "whether two releases with the same kept key and parameters come from exactly the same "
+            "input: they are then identical, so use a new key for every new state of the data",
+        )
+        return (
+            "other releases about the same people: their budgets add to this one",
+            f"groups: k people together are protected with {k}",
+            *(() if self.key_origin == "entropy" else kept),
+        )
 
     @property
     def words(self) -> str:

@@ -36,6 +36,8 @@ class Stream(enum.IntEnum):
     TOPDOWN_DETAIL = 2
     CONTINUOUS = 3
     SAMPLE = 4
+    LOCAL_ROUNDING = 1 << 8
+    """And the numbers that follow: levels of trees that devices report about."""
     PYRAMID = 1 << 12
     """And the numbers that follow: its levels."""
     STAGE = 1 << 16

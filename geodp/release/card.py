@@ -10,7 +10,6 @@ from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_limit
 from geodp.grid.mask import vouched
 from geodp.mechanisms.trees.attributes import describe
-from geodp.privacy.key import NOISE_FORMAT
 from geodp.table.card import SCHEMA, Card
 from geodp.table.plain import read_plain
 from geodp.table.stated import (
@@ -53,7 +52,6 @@ def card_of(release: Release) -> Card:
 def _guarantee(release: Release) -> StatedGuarantee:
     """Return what is promised, by the method and by what was spent."""
     method, event = release.method, release.event
-    k = "k times epsilon" if event.rho is None else "k squared times rho"
     words = {
         "in_words": event.words,
         "variant": event.variant,
@@ -62,9 +60,7 @@ def _guarantee(release: Release) -> StatedGuarantee:
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [
             "the domain, the grid and every value of this card: public by construction",
-            "other releases about the same people: their budgets add to this one",
-            f"groups: k people together are protected with {k}",
-            *_kept_key(release),
+            *event.not_protected,
             *release.public_facts,
         ],
     }
@@ -86,7 +82,7 @@ def _mechanism(release: Release) -> StatedMechanism:
         noise=method.noise
         if release.event.rho is None
         else "discrete Gaussian on integers, sampled exactly",
-        noise_format=NOISE_FORMAT,
+        noise_format=method.noise_format,
         values=f"{kind}, {sign}",
         whole=method.whole,
         nonnegative=method.nonnegative,
@@ -151,15 +147,6 @@ def _floor(release: Release) -> StatedFloor | None:
         people=release.people,
         cells=resolution_limit(errors, release.people, release.grid.size),
     )
-
-
-def _kept_key(release: Release) -> list[str]:
-    if release.event.key_origin == "entropy":
-        return []
-    return [
-        "whether two releases with the same kept key and parameters come from exactly the same "
-        "input: they are then identical, so use a new key for every new state of the data"
-    ]
 
 
 def _plain(setting: Any) -> bool | int | str:

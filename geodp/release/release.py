@@ -23,12 +23,14 @@ from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
-from geodp.mechanisms import METHODS, Mechanism, mechanism
-from geodp.privacy.event import Measurement
+from geodp.mechanisms import METHODS, PROTOCOLS, find_method
+from geodp.mechanisms.base import Method
+from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+from geodp.table.stated import StatedCharge
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +40,21 @@ class Release:
     Attributes
     ----------
     table : ReleasedTable
-    charge : Charge, optional
+    charge : Charge or StatedCharge, optional
         What was charged to a ledger for it.
     people : float, optional
         A public guess of the sum of all counts.
     public_facts : tuple of str
         What a refusal would have told, so that the card says it is not protected.
-    own : Mechanism, optional
-        The method. Default: that of ``METHODS`` which the event names.
+    own : Method, optional
+        Default: that of ``METHODS`` or ``PROTOCOLS`` which the event names.
     """
 
     table: ReleasedTable
-    charge: Charge | None = None
+    charge: Charge | StatedCharge | None = None
     people: float | None = None
     public_facts: tuple[str, ...] = ()
-    own: Mechanism | None = None
+    own: Method[Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -64,14 +66,14 @@ class Release:
         return self.table.grid
 
     @property
-    def event(self) -> Measurement:
+    def event(self) -> Spent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
 
     @cached_property
-    def method(self) -> Mechanism:
-        """The mechanism, with its settings."""
-        return self.own or mechanism(self.event.mechanism)
+    def method(self) -> Method[Any]:
+        """The method, with its settings."""
+        return self.own or find_method(self.event.mechanism)
 
     def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
         """The released sum over a region, its standard error and a 95 % interval.
@@ -105,7 +107,7 @@ class Release:
             middle = float(count)
             margin = rounded_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
             return Estimate(count, error, float(middle - margin), float(middle + margin), False)
-        strong = strength(tree, cells.key, self.event.rho is not None)
+        strong = strength(tree, cells.key, self.event.is_normal)
         found = reach(tree, self.table, cells.key, strong, grid)
         alone = losses = None
         if found.clamped:
@@ -317,7 +319,7 @@ def intervals_of(table: ReleasedTable) -> Intervals | None:
 
     None of a method that is not known here. Raises UsageError where the error depends on the data.
     """
-    if table.event.mechanism.partition(":")[0] not in METHODS:
+    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
         return None
     found = Release(table).intervals()
     if found is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from geodp.grid.grid import Grid
-from geodp.table.plain import Least, Text, read_plain
+from geodp.table.plain import Least, Text, read_plain, write_plain
 
 Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
 """An exact number; an exponent could ask for more digits than memory holds."""
@@ -65,9 +65,17 @@ class StatedGuarantee:
     l1_sensitivity : int
     noise_scale, noise_sigma2 : str or None
         Width of the noise of a stage that has the whole budget: Laplace or Gaussian.
-    key_origin : {"entropy", "file", "fixed"}
+    key_origin : {"entropy", "file", "fixed", "device"}
     noise_key : str
         The same in words.
+    model : {"local"}, optional
+        Devices randomised their own reports; otherwise an office added the noise.
+    period : str, optional
+        Of local reports: how long a device waits until its next one.
+    reports : int, optional
+        How many there were.
+    further_charge : str, optional
+        What a release from the same reports costs.
     """
 
     in_words: str
@@ -93,8 +101,12 @@ class StatedGuarantee:
     noise_scale: Exact | None
     noise_scale_decimal: Amount | None
     noise_sigma2: Exact | None
-    key_origin: Literal["entropy", "file", "fixed"]
+    key_origin: Literal["entropy", "file", "fixed", "device"]
     noise_key: str
+    model: Literal["local"] | None = None
+    period: str | None = None
+    reports: Count | None = None
+    further_charge: str | None = None
 
     def decimals(self) -> dict[str, float]:
         """Return the parameters of the budget that there are, as decimals."""
@@ -163,6 +175,11 @@ class StatedCharge:
     earlier_releases: Count
     sequence: Count
     head: str
+
+    def describe(self) -> dict[str, Any]:
+        """Return plain values for a card, as :meth:`geodp.privacy.ledger.Charge.describe` does."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, said_of, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, given
 from geodp.table.released import ReleasedTable
 
@@ -43,7 +43,7 @@ def part_path(public: Path, name: str, number: int) -> Path:
     return public / f"{name}.parquet" / f"part-{number:05d}.parquet"
 
 
-def about(event: Measurement, name: str) -> dict[str, Any]:
+def about(event: Spent, name: str) -> dict[str, Any]:
     """What every part says of its release; its identity is known when all parts are."""
     said = said_of(event, PARTS_SCHEMA, name, "")
     del said["release_id"]

@@ -28,7 +28,7 @@ from geodp.io.write.tables import (
     values_in_words,
 )
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
@@ -73,7 +73,7 @@ class GeoParquet(Format):
         yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {rows_in_words(card)}", said)
 
 
-def said_of(event: Measurement, schema: str, name: str, identity: str) -> dict[str, Any]:
+def said_of(event: Spent, schema: str, name: str, identity: str) -> dict[str, Any]:
     """Return what a Parquet file says of its release."""
     return {
         "schema": schema,

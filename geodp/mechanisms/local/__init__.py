@@ -1,0 +1,1 @@
+"""Local collection: how devices randomise their reports, and what is worked out from them."""

@@ -1,0 +1,198 @@
+"""Protocols in which every device reports about its node on one level of a tree."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.mechanisms.base import Method
+from geodp.mechanisms.local.coins import Coins
+from geodp.privacy.event import Guarantee
+from geodp.privacy.key import NoiseKey, Stream, blocks
+from geodp.privacy.reports import LOCAL, LocalReports
+from geodp.table.released import ReleasedTable
+
+Reports = NDArray[np.void]
+"""Reports of devices, a record each, of a type that the protocol names."""
+
+MOST_BITS = 62
+"""Of a key: a level and a row fit into 63 bits."""
+
+PUBLIC = NoiseKey(bytes(32))
+"""Rounding of estimates hides nothing: its coins are the same for everybody."""
+
+GUARANTEE = Guarantee(
+    variant=LOCAL,
+    precondition="a device draws its coins itself and sends one report in a period, and the grid, "
+    "its depth and the levels were chosen without looking at any place",
+    source="the level, and the row or hash of a report, are drawn without looking at the place; "
+    "given them, a device sends one randomised response, whose probabilities differ by a factor "
+    "of at most exp(epsilon) between any two places; everything else is post-processing",
+)
+
+POSTPROCESSING = (
+    "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
+    "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
+    "empty cells around it.",
+    "Additivity: every area's count is exactly the sum of its cells, and all cells together are "
+    "the number of reports.",
+    "Whole numbers: shares are rounded systematically with one public random number of their "
+    "node; unbiased.",
+    "Depth: the cells of the release are the finest blocks that devices were asked about; nothing "
+    "below them was made up.",
+)
+
+
+class TreeState(ABC):
+    """What is kept of reports: whole numbers, which add up to the same in any order.
+
+    Attributes
+    ----------
+    reports : int
+    """
+
+    reports: int
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self:
+        """Return the state of both; UsageError for reports about something else."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as plain arrays by name, to be stored."""
+
+
+@dataclass(frozen=True)
+class Protocol(Method[LocalReports]):
+    """A published protocol on a tree: a frozen value, whose fields are its settings.
+
+    Its methods take the grid of the release, whose cells are what devices are asked about.
+    """
+
+    guarantee: ClassVar[Guarantee] = GUARANTEE
+    postprocessing: ClassVar[tuple[str, ...]] = POSTPROCESSING
+    noise_format: ClassVar[str] = "geodp-reports-1"
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
+
+    def event(
+        self, epsilon: Fraction, unit: str = "device", period: str = "day", reports: int = 0
+    ) -> LocalReports:
+        """Return what one report of a device spends."""
+        return LocalReports(self.spec, epsilon, unit, period, reports)
+
+    def sensitivity_words(self, grid: Grid, event: LocalReports | None = None) -> str:
+        """Why it is that, as one sentence for the release card."""
+        return "a device sends one report, about one level; its place changes nothing else"
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Return why a grid cannot be asked about, as one sentence."""
+        if grid.hierarchy is not None or len(grid.places) != 1 or len(grid.shape) != 2:
+            return (
+                f"{self.name} asks devices about one map without attributes, in Morton order or "
+                "that of official areas; choose such a grid."
+            )
+        if not 1 <= grid.bits <= MOST_BITS:
+            return f"{self.name} takes 2 to 2**{MOST_BITS} cells; choose another grid."
+        return None
+
+    @abstractmethod
+    def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
+        """Return the fan-outs of the tree and the chances that a device is asked about each."""
+
+    @abstractmethod
+    def report_type(self, grid: Grid, epsilon: Fraction) -> np.dtype[np.void]:
+        """Return the type of a report: fields of whole numbers, all of fixed size."""
+
+    @abstractmethod
+    def randomize(
+        self, grid: Grid, epsilon: Fraction, key: NDArray[np.uint64], coins: Coins | None = None
+    ) -> Reports:
+        """Return one report of every device.
+
+        Parameters
+        ----------
+        grid : Grid
+            Of the release.
+        epsilon : Fraction
+        key : uint64[n]
+            Cells of the domain in which the devices are.
+        coins : Coins, optional
+            Default: from the operating system.
+        """
+
+    @abstractmethod
+    def aggregate(self, grid: Grid, epsilon: Fraction, reports: Reports) -> TreeState:
+        """Return the state of reports; UsageError, without quoting one, where one is none."""
+
+    @abstractmethod
+    def restore(
+        self, grid: Grid, epsilon: Fraction, reports: int, arrays: Mapping[str, NDArray[Any]]
+    ) -> TreeState:
+        """Return a state of its arrays; UsageError where these are none of the protocol's."""
+
+    @abstractmethod
+    def refine(self, grid: Grid, event: LocalReports, state: Any) -> ReleasedTable:
+        """Return the released cells; their sum is the number of reports."""
+
+
+def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
+    """Return the weights of levels; an empty text: all the same.
+
+    Raises
+    ------
+    UsageError
+        Another number of weights than levels, or one that is no whole number above 0.
+    """
+    parts = text.split("-") if text else ["1"] * levels
+    if len(parts) != levels or not all(part.isdecimal() and 0 < int(part) for part in parts):
+        raise UsageError(
+            f"{name}:weights is written as a whole number above 0 for each of the {levels} levels, "
+            "such as 2-1-1."
+        )
+    weights = tuple(int(part) for part in parts)
+    if sum(weights) >= 1 << 32:
+        raise UsageError(f"{name}:weights add up to less than 2**32; choose smaller ones.")
+    return weights
+
+
+def chances(weights: tuple[int, ...]) -> tuple[Fraction, ...]:
+    """Return the chance of each level."""
+    return tuple(Fraction(weight, sum(weights)) for weight in weights)
+
+
+def draw_levels(weights: tuple[int, ...], n: int, coins: Coins) -> NDArray[np.uint8]:
+    """Return levels of n devices, drawn exactly by their weights."""
+    drawn = coins.below(sum(weights), n)
+    ends = np.cumsum(np.array(weights, np.uint64))
+    return np.searchsorted(ends, drawn, "right").astype(np.uint8)
+
+
+def factor(epsilon: Fraction) -> float:
+    """Return ``(e + 1) / (e - 1)``, which undoes the flips of signs on average."""
+    e = exp(epsilon)
+    return (e + 1) / (e - 1)
+
+
+def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
+    """Return which nodes can hold somebody, of ``stride`` keys each."""
+    if grid.size == 1 << grid.bits:
+        return np.ones(child.size, np.bool_)
+    return np.asarray(overlaps(grid, child, stride), np.bool_)
+
+
+def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the public random numbers of nodes, in [0, 1), with which shares are rounded."""
+    word = blocks(PUBLIC, Stream.LOCAL_ROUNDING + level, prefix)[0]
+    return (word >> np.uint64(11)).astype(np.float64) / 2.0**53
