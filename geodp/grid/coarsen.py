@@ -27,11 +27,14 @@ class Coarsening:
     fine, grid : Grid
     side : int
         Cells of the fine grid on a side of a coarser cell.
+    first : tuple of (int, int)
+        Of each map: rows and columns that its first square has before the map begins.
     """
 
     fine: Grid
     grid: Grid
     side: int
+    first: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, fine: Grid, level: str | int) -> Coarsening:
@@ -64,16 +67,51 @@ class Coarsening:
             raise UsageError("Both maps need the same coarser cells.")
         (side,) = sides
         places = tuple(coarser_lattice(place, side) for place in fine.places)
-        found = cls(fine, Grid(places, fine.attributes), side)
+        first = tuple(_first(place, side) for place in fine.places)
+        found = cls(fine, Grid(places, fine.attributes), side, first)
         if fine.mask is not None:
             return replace(found, grid=found.grid.with_mask(found._mask(fine.mask)))
         return replace(found, grid=_ordered_like(fine, found.grid))
 
+    @classmethod
+    def blocks(cls, fine: Grid, bits: int) -> Coarsening:
+        """A map in Morton order made coarser: squares of cells that share the front of their keys.
+
+        Parameters
+        ----------
+        fine : Grid
+            One map, without attributes and mask.
+        bits : int
+            Of a key that a square's cells share: so many that squares are square.
+
+        Raises
+        ------
+        UsageError
+            Blocks of so many bits are no squares, or the grid is another.
+
+        Examples
+        --------
+        >>> Coarsening.blocks(Grid.regular((100, 60)), 7).grid.shape
+        (13, 8)
+        """
+        whole = len(fine.places) == 1 and len(fine.shape) == 2 and fine.mask is None
+        if not whole or fine.order != Grid(fine.places).order:
+            raise UsageError("Blocks are those of one map in Morton order, without a mask.")
+        (place,), (rows, cols) = fine.places, fine.order.sides(bits, 2).tolist()
+        if rows != cols:
+            raise UsageError("Blocks of so many bits are no squares; choose one bit more or less.")
+        if place.system is None or rows == 1:
+            coarse = coarser_lattice(place, rows) if rows > 1 else place
+        elif rows in dict(place.system.areas).values() and _first(place, rows) == (0, 0):
+            coarse = coarser_lattice(place, rows)
+        else:  # they are none of the code system's areas
+            coarse = coarser_lattice(replace(place, system=None, row0=0, col0=0), rows)
+        return cls(fine, Grid((coarse,)), rows, ((0, 0),))
+
     def index(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Indices int64[d, n] of the coarser cells that hold cells."""
         found = index.copy()
-        for number, place in enumerate(self.fine.places):
-            first = _first(place, self.side)
+        for number, first in enumerate(self.first):
             for axis in (0, 1):
                 found[2 * number + axis] = (index[2 * number + axis] + first[axis]) // self.side
         return found
