@@ -255,7 +255,7 @@ def sorting(sizes: Sizes) -> Rows:
         return key[order], count[order]
 
     calls: dict[str, Callable[[], Any]] = {
-        "radix, keys with counts": lambda: radix.sorted_pairs(key, count),
+        "radix, keys with counts": lambda: radix.sort_pairs_into(key, count),
         "np.sort, keys alone": lambda: np.sort(key),
         "np.sort(kind='stable'), keys alone": lambda: np.sort(key, kind="stable"),
         "np.argsort, both gathered": gathered,

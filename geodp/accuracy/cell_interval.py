@@ -25,7 +25,7 @@ from geodp.accuracy.interval import (
     Reach,
     Tops,
     Z,
-    rounded_out,
+    round_out,
     strength,
 )
 from geodp.accuracy.variance import TreeVariance, possible_children
@@ -99,7 +99,7 @@ class PlainIntervals:
         count[listed] = table.count[np.searchsorted(table.key, key[listed])]
         factor = LAPLACE_Z if table.event.rho is None else Z
         error = cell_errors(self.variances, key) if self.error is None else self.error
-        margin = rounded_out(factor * error, count)
+        margin = round_out(factor * error, count)
         return count - margin, count + margin
 
 

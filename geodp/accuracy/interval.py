@@ -115,15 +115,15 @@ class Reach:
         variance = np.maximum(self.variance, 1e-12)
         excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
         margin = (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
-        margin = rounded_out(margin, self.count)
+        margin = round_out(margin, self.count)
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
-        down = self.count[PLAIN] - self._moved(self.gaining, margin[PLAIN], None, losses)
+        down = self.count[PLAIN] - self._move(self.gaining, margin[PLAIN], None, losses)
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
-        up = self.count[PLAIN] + self._moved(self.losing, margin[PLAIN], alone, losses)
+        up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], alone, losses)
         high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
         return np.maximum(low, 0.0), high
 
-    def _moved(
+    def _move(
         self,
         nodes: NDArray[np.int64],
         margin: Any,
@@ -142,7 +142,7 @@ class Reach:
         return found
 
 
-def rounded_out(margin: Any, count: Any) -> Any:
+def round_out(margin: Any, count: Any) -> Any:
     """Return a margin that holds a whole count above 2^53, which the float ``count`` may miss."""
     return margin + np.spacing(np.abs(count))
 

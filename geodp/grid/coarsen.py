@@ -67,7 +67,7 @@ class Coarsening:
         found = cls(fine, Grid(places, fine.attributes), side)
         if fine.mask is not None:
             return replace(found, grid=found.grid.with_mask(found._mask(fine.mask)))
-        return replace(found, grid=_ordered_like(fine, found.grid))
+        return replace(found, grid=_order_like(fine, found.grid))
 
     def index(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Indices int64[d, n] of the coarser cells that hold cells."""
@@ -146,7 +146,7 @@ def _side(place: Lattice, level: str | int) -> int:
     return sides[str(level)]
 
 
-def _ordered_like(fine: Grid, coarse: Grid) -> Grid:
+def _order_like(fine: Grid, coarse: Grid) -> Grid:
     """The coarser grid in the same kind of order."""
     official = fine.official_steps() is not None
     base = coarse.with_official_order() if official else coarse

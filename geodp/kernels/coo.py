@@ -46,7 +46,7 @@ def coalesce(
 
 
 @kernel
-def coalesce_recorded(
+def coalesce_with_records(
     key: NDArray[np.uint64],
     order: NDArray[np.int64],
     count: NDArray[np.int64],

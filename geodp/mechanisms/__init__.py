@@ -19,7 +19,7 @@ from geodp.privacy.event import Guarantee
 __all__ = ["METHODS", "Mechanism", "mechanism"]
 
 
-def _found() -> list[Mechanism]:
+def _find_methods() -> list[Mechanism]:
     names = [info.name for info in pkgutil.iter_modules(central.__path__)]
     modules = [import_module(f"{central.__name__}.{name}") for name in names]
     return [method for module in modules for method in getattr(module, "METHODS", ())]
@@ -39,7 +39,7 @@ def _fits(one: object) -> bool:
 
 
 METHODS: dict[str, Mechanism] = add_plugins(
-    {method.name: method for method in _found()},
+    {method.name: method for method in _find_methods()},
     "geodp.methods",
     "METHODS",
     _fits,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_limit
-from geodp.grid.mask import vouched
+from geodp.grid.mask import vouching_of
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.key import NOISE_FORMAT
 from geodp.table.card import SCHEMA, Card
@@ -57,14 +57,14 @@ def _guarantee(release: Release) -> StatedGuarantee:
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition + vouched(release.grid),
+        "precondition": method.guarantee.precondition + vouching_of(release.grid),
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [
             "the domain, the grid and every value of this card: public by construction",
             "other releases about the same people: their budgets add to this one",
             f"groups: k people together are protected with {k}",
-            *_kept_key(release),
+            *_key_words(release),
             *release.public_facts,
         ],
     }
@@ -153,7 +153,7 @@ def _floor(release: Release) -> StatedFloor | None:
     )
 
 
-def _kept_key(release: Release) -> list[str]:
+def _key_words(release: Release) -> list[str]:
     if release.event.key_origin == "entropy":
         return []
     return [

@@ -19,7 +19,7 @@ from geodp.privacy.loss import ZeroConcentratedDP
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.release import Release
-from geodp.table.contribution import agreed_bound, require_no_sums
+from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
@@ -154,7 +154,7 @@ class Prepared:
             self.key, lambda: release_digest(self.table, self.method, spent)
         )
         try:
-            charge = charged(self.ledger, self.dataset, spent, fingerprint)
+            charge = charge_event(self.ledger, self.dataset, spent, fingerprint)
             drawn = self.method.release(self.table, spent, own)
             return replace(self.outline, table=drawn, charge=charge)
         finally:
@@ -224,7 +224,7 @@ def agree(
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    most, enforced = agreed_bound(table, terms.contribution)
+    most, enforced = agree_on_bound(table, terms.contribution)
     origin = "entropy" if key is None else key.origin
     bound = terms.bound(most, enforced=enforced)
     spent = method.event(table.grid, bound, origin)
@@ -236,7 +236,7 @@ def agree(
     return spent
 
 
-def charged(
+def charge_event(
     ledger: Ledger | None, dataset: str | None, spent: Measurement, fingerprint: str
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.

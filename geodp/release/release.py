@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, rounded_out, strength
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, round_out, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -103,7 +103,7 @@ class Release:
             # The sum of a few Laplace noises has longer tails than that of many.
             tails = cells.cells if len(tree.fanouts) == 1 else 1
             middle = float(count)
-            margin = rounded_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
+            margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
             return Estimate(count, error, float(middle - margin), float(middle + margin), False)
         strong = strength(tree, cells.key, self.event.rho is not None)
         found = reach(tree, self.table, cells.key, strong, grid)

@@ -71,7 +71,7 @@ def reserve(folder: Path, cells: int) -> None:
 def keep(folder: Path, kept: Kept) -> None:
     """Write a table into the space that was reserved; it is there completely or not at all."""
     head = {
-        **_made(kept.table.grid),
+        **_making(kept.table.grid),
         "fingerprint": kept.fingerprint,
         "call": dict(kept.call),
         "public_facts": kept.public_facts,
@@ -109,7 +109,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
         event = _event(head["event"])
         found = {name: head[name] for name in ("fingerprint", "call", "run")}
         facts = tuple(str(fact) for fact in head["public_facts"])
-        made = {name: head[name] for name in _made(grid)}
+        made = {name: head[name] for name in _making(grid)}
     except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile):
         raise UsageError(
             f"{folder / KEPT} cannot be read back; restore it, or remove {folder} to give it up."
@@ -119,7 +119,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
     if other:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
         raise UsageError(f"The interrupted run had other {options}; repeat its command, {again}")
-    for name, value in _made(grid).items():
+    for name, value in _making(grid).items():
         if made[name] != value:
             raise UsageError(
                 f"The interrupted run had another {name}; go on with what it began with, {again}"
@@ -127,7 +127,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
     return Kept(ReleasedTable(grid, key, count, event), public_facts=facts, **found)
 
 
-def _made(grid: Grid) -> dict[str, str]:
+def _making(grid: Grid) -> dict[str, str]:
     """What must be the same when a run goes on."""
     return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
 

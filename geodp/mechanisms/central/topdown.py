@@ -97,7 +97,7 @@ class TopDown(Mechanism):
         that law too, as the empty half cannot become negative. Evaluated on a grid of 1/20 scale.
         """
         scale, gaussian = event.width(), event.rho is not None
-        bias, rmse = _isolated(self.sensitivity(grid) - 1, gaussian)
+        bias, rmse = _isolated_errors(self.sensitivity(grid) - 1, gaussian)
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
 
     def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
@@ -116,7 +116,7 @@ class TopDown(Mechanism):
         """What the clamp takes from an occupied half beside an empty one, at one node."""
         width, gaussian, sigma2 = event.width(), event.rho is not None, event.law().variance
         above = [(v / sigma2) ** 0.5 for v in self.tree_variance(grid, event).nodes()[:-1]]
-        losses = [_lost(round(error, 3), gaussian) for error in above]
+        losses = [_clamp_moments(round(error, 3), gaussian) for error in above]
         return [(mean * width, spread * width) for mean, spread in losses]
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64]:
@@ -159,7 +159,7 @@ class TopDown(Mechanism):
 
 
 @lru_cache(maxsize=256)
-def _lost(above: float, gaussian: bool) -> tuple[float, float]:
+def _clamp_moments(above: float, gaussian: bool) -> tuple[float, float]:
     """Mean and standard deviation of ``-min(E, (E + N) / 2)``, E with ``above`` times N's law."""
     noise = np.arange(-10, 10.05, 0.1)
     weight = np.exp(-(noise**2) / 2 if gaussian else -np.abs(noise))
@@ -171,7 +171,7 @@ def _lost(above: float, gaussian: bool) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=128)
-def _isolated(levels: int, gaussian: bool) -> tuple[float, float]:
+def _isolated_errors(levels: int, gaussian: bool) -> tuple[float, float]:
     """Bias and root-mean-square error of :meth:`TopDown.isolated_cell`, in noise scales."""
     step, reach = 1 / 20, 25.0
     value = np.arange(-reach, reach + step / 2, step)
