@@ -1,7 +1,7 @@
 """How far a command is: a line on the terminal for work of more than two seconds.
 
 Work says what it does (:func:`begin`) and how much is done (:func:`advance`, :func:`part`);
-outside of :func:`shown` that is nothing. Totals are public: bytes of the files given, runs of
+outside of :func:`show` that is nothing. Totals are public: bytes of the files given, runs of
 subtrees, and what is written, which is released. Only a person at the terminal sees it.
 """
 
@@ -105,7 +105,7 @@ def in_words(seconds: float | None) -> str:
 
 
 @contextmanager
-def shown(stream: IO[str]) -> Iterator[Bar]:
+def show(stream: IO[str]) -> Iterator[Bar]:
     """Show on a terminal what the block does, once it has lasted ``PATIENCE`` seconds.
 
     Nothing is written, and nothing imported, where ``stream`` is no terminal. However the block

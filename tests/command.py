@@ -37,7 +37,7 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
         try:
             code = cli.geodp.main([*map(str, arguments)], "geodp", standalone_mode=False)
         except Exception as error:
-            code = cli._explained(error, 0)
+            code = cli._explain(error, 0)
         except SystemExit as end:
             code = end.code
         finally:

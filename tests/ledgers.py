@@ -46,7 +46,7 @@ def filled(ledger, charges, dataset="census", loss=FIFTH):
     """Charges by the ledger's own rules, all in one transaction: as many again are quick."""
     with ledger._books("BEGIN IMMEDIATE") as books:
         for number in range(charges):
-            after = books.accounts.find(dataset).charged(loss)
+            after = books.accounts.find(dataset).charge(loss)
             columns = {
                 "kind": "charge",
                 "dataset": dataset,

@@ -136,7 +136,7 @@ def test_nothing_is_drawn_without_a_terminal_or_for_quick_work(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 3600.0)
     for stream, watchers in ((io.StringIO(), 0), (Terminal(), 1)):
         before = threading.active_count()
-        with progress.shown(stream):
+        with progress.show(stream):
             progress.begin("Reading", 10)
             assert threading.active_count() == before + watchers
         assert threading.active_count() == before
@@ -148,7 +148,7 @@ def test_a_step_is_drawn_with_what_is_left_and_then_wiped_away(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     stream = Terminal()
-    with pytest.raises(KeyboardInterrupt), progress.shown(stream) as bar:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), progress.show(stream) as bar:  # noqa: PT012
         progress.begin("Reading", 10)
         bar.begun -= 30
         progress.advance(5)

@@ -37,14 +37,14 @@ def geodp() -> None:
     """
 
 
-def _found() -> list[click.Command]:
+def _find_commands() -> list[click.Command]:
     """The commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
     names = [info.name for info in pkgutil.iter_modules(commands.__path__)]
     modules = [import_module(f"{commands.__name__}.{name}") for name in names]
     return [command for module in modules for command in module.COMMANDS]
 
 
-for _command in _found():
+for _command in _find_commands():
     geodp.add_command(_command)
 
 
@@ -76,11 +76,11 @@ class _Signals:
             return 0
         return INTERRUPTED if isinstance(self.stop.asked, KeyboardInterrupt) else TERMINATED
 
-    def terminated(self, _signal: int, _frame: FrameType | None) -> None:
+    def take_termination(self, _signal: int, _frame: FrameType | None) -> None:
         """SIGTERM."""
         ask(SystemExit(TERMINATED))
 
-    def interrupted(self, _signal: int, _frame: FrameType | None) -> None:
+    def take_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """Ctrl-C."""
         now = time.monotonic()
         if now - self._last >= PATIENCE:
@@ -121,9 +121,9 @@ def _end(code: int) -> NoReturn:
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
-    signal.signal(signal.SIGTERM, signals.terminated)
+    signal.signal(signal.SIGTERM, signals.take_termination)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
-        signal.signal(signal.SIGINT, signals.interrupted)
+        signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)
     _as_sentences()
     try:
@@ -131,9 +131,9 @@ def main() -> NoReturn:
     except SystemExit as end:
         _end(signals.code or (end.code if isinstance(end.code, int) else 1))
     except OSError as error:  # of the screen, where a release is in its place already
-        _end(0 if signals.stop.complete else signals.code or _explained(error, 0))
+        _end(0 if signals.stop.complete else signals.code or _explain(error, 0))
     except Exception as error:
-        _end(TERMINATED if signals.code == TERMINATED else _explained(error, signals.code))
+        _end(TERMINATED if signals.code == TERMINATED else _explain(error, signals.code))
     _end(signals.code or (code if isinstance(code, int) else 0))
 
 
@@ -143,7 +143,7 @@ SHORT = (
 )
 
 
-def _explained(error: Exception, stopped: int) -> int:
+def _explain(error: Exception, stopped: int) -> int:
     """Tell what went wrong in one sentence; return the exit code."""
     if stopped or isinstance(error, click.exceptions.Abort):
         click.echo("Interrupted; nothing was published.", err=True)

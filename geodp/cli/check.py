@@ -22,7 +22,7 @@ def require_unpublished(output: Path) -> None:
         raise UsageError(f"{output} holds a release; name a folder of its own for the check.")
 
 
-def checked(options: Mapping[str, Any], table: CountTable) -> str:
+def write_check_file(options: Mapping[str, Any], table: CountTable) -> str:
     """Write ``OUTPUT/restricted/check.json``; what is to be said, which is nothing of the data."""
     from geodp.io.folder.check import write_check
 

@@ -49,7 +49,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
             grid = grid_of_primaries(system, options["primary"])
     if options["pairs"]:
         grid = grid.pairs()
-    for name, labels in named(options["axis"], "--axis").items():
+    for name, labels in read_named(options["axis"], "--axis").items():
         grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
     if options.get("attribute") and options["value"] and not grid.attributes:
         grid = grid.with_attribute(options["attribute"], options["value"])
@@ -60,10 +60,10 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         if _is_input(options["mask"], options["inputs"]):
             raise UsageError("The mask is one of the inputs; a mask must be public.")
         grid = read_mask(options["mask"], grid, source=source)
-    return _ordered(grid, options)
+    return _order(grid, options)
 
 
-def _ordered(grid: Grid, options: Mapping[str, Any]) -> Grid:
+def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """The grid with its cells in the order that the options name."""
     attributes = options["attributes"]
     if attributes is not None and not grid.attributes:
@@ -135,7 +135,7 @@ def _needed(options: Mapping[str, Any], name: str) -> Any:
     return options[name]
 
 
-def named(given: Sequence[str], option: str) -> dict[str, str]:
+def read_named(given: Sequence[str], option: str) -> dict[str, str]:
     """NAME=VALUE options as a mapping; UsageError for a name that is there twice."""
     pairs: dict[str, str] = {}
     for text in given:

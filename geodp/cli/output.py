@@ -54,12 +54,12 @@ def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
             os.unlink(partial)
 
 
-def pasted(text: str) -> str:
+def quote(text: str) -> str:
     """A text as a word of a shell's command line, with what steers a terminal in octal digits.
 
     Examples
     --------
-    >>> print(pasted("population"), pasted("人口　男"), pasted("\\t"))
+    >>> print(quote("population"), quote("人口　男"), quote("\\t"))
     population '人口　男' $'\\t'
     """
     if printable(text) == text:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.inputs import GRIDS, NEEDS, named
+from geodp.cli.inputs import GRIDS, NEEDS, read_named
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def _readers() -> Mapping[str, type[Reader]]:
                     [str(one.name), *(opt.lstrip("-").replace("-", "_") for opt in one.opts)]
                 )
     for reader in found.values():
-        taken |= _taken_by(reader)
+        taken |= _options_of(reader)
     for name in sorted(READERS.keys() - found.keys()):
         reader = READERS[name]
-        if flag := _refused(reader, taken):
+        if flag := _refused_flag(reader, taken):
             warnings.warn(
                 f"The reader {name} of {printable(reader.__module__)} asks for {printable(flag)}, "
                 "which is taken or no option. It is left out.",
@@ -68,22 +68,22 @@ def _readers() -> Mapping[str, type[Reader]]:
             )
         else:
             found[name] = reader
-            taken |= _taken_by(reader)
+            taken |= _options_of(reader)
     return found
 
 
-def _taken_by(reader: type[Reader]) -> dict[str, Option | None]:
+def _options_of(reader: type[Reader]) -> dict[str, Option | None]:
     """Names of all options of a reader; None for what no other reader may share."""
-    found: dict[str, Option | None] = {a.option.name: a.option for a in reader.asked()}
-    return found | ({_asking(reader).name: None} if reader.flag else {})
+    found: dict[str, Option | None] = {a.option.name: a.option for a in reader.asks()}
+    return found | ({_flag_of(reader).name: None} if reader.flag else {})
 
 
-def _refused(reader: type[Reader], taken: Mapping[str, Option | None]) -> str:
+def _refused_flag(reader: type[Reader], taken: Mapping[str, Option | None]) -> str:
     """The first flag that a reader asks for and cannot have; empty where there is none."""
-    asking = _asking(reader)
+    asking = _flag_of(reader)
     if reader.flag and (asking.name in taken or not _works(asking, False)):
         return asking.flag
-    for asked in reader.asked():
+    for asked in reader.asks():
         option = asked.option
         if taken.get(option.name, option) != option or not _works(option, asked.default):
             return str(option.flag) or "--"
@@ -108,10 +108,10 @@ def reader_options() -> list[click.Parameter]:
     found: dict[str, click.Parameter] = {}
     for reader in _readers().values():
         if reader.flag:
-            found[_asking(reader).name] = _option(_asking(reader), False)
+            found[_flag_of(reader).name] = _option(_flag_of(reader), False)
         for asked in _own(reader):
             found.setdefault(asked.option.name, _option(asked.option, asked.default))
-    for asked in Reader.asked():
+    for asked in Reader.asks():
         found[asked.option.name] = _option(asked.option, asked.default)
     return list(found.values())
 
@@ -138,7 +138,7 @@ def _option(option: Option, default: Any) -> click.Option:
     )
 
 
-def _asking(reader: type[Reader]) -> Option:
+def _flag_of(reader: type[Reader]) -> Option:
     """The flag that asks for a reader."""
     from geodp.io.read.reader import Option
 
@@ -149,18 +149,18 @@ def _own(reader: type[Reader]) -> list[Asked]:
     """What a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader
 
-    common = {asked.option.name for asked in Reader.asked()}
-    return [asked for asked in reader.asked() if asked.option.name not in common]
+    common = {asked.option.name for asked in Reader.asks()}
+    return [asked for asked in reader.asks() if asked.option.name not in common]
 
 
 def _flags(reader: type[Reader]) -> dict[str, str]:
     """Options of a reader that not every reader has: names to flags."""
-    asking = _asking(reader)
+    asking = _flag_of(reader)
     asks_for = {asking.name: asking.flag} if reader.flag else {}
     return asks_for | {asked.option.name: asked.option.flag for asked in _own(reader)}
 
 
-def chosen_reader(options: Mapping[str, Any]) -> type[Reader]:
+def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
     """The reader that the options and the names of the inputs ask for."""
     from geodp.io.read import choose
     from geodp.io.read.reader import Call
@@ -175,7 +175,7 @@ def require_known(context: click.Context) -> None:
     given = [
         name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    chosen = chosen_reader(options)
+    chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
     kinds = {reader.name: list(_flags(reader)) for reader in _readers().values()}
     for table, key, words in (
@@ -189,13 +189,13 @@ def require_known(context: click.Context) -> None:
                 f"Not for {words}: {', '.join(names[name] for name in extra)}. "
                 f"These take {', '.join(names[name] for name in table[key])}."
             )
-    needs = NEEDS | {a.option.name: a.needs for a in chosen.asked() if a.needs is not None}
+    needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
     for name in given:
         if name in needs and options[needs[name]] is None:
             raise UsageError(f"{names[name]} goes with {names[needs[name]]} only.")
-    for asked in chosen.asked():
+    for asked in chosen.asks():
         if asked.option.pairs:
-            named(options[asked.option.name], asked.option.flag)
+            read_named(options[asked.option.name], asked.option.flag)
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
@@ -205,24 +205,24 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
     """
     from geodp.io.read import own
 
-    chosen = chosen_reader(options)
-    values = {asked.field: _given(asked, options[asked.option.name]) for asked in chosen.asked()}
+    chosen = choose_reader(options)
+    values = {asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.asks()}
     if "outside" in values:
-        values["outside"] = values["outside"] or _cropping(options)
+        values["outside"] = values["outside"] or _ask_cropping(options)
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values).read(options["inputs"])
 
 
-def _given(asked: Asked, value: Any) -> Any:
+def _type_of(asked: Asked, value: Any) -> Any:
     """What a field takes."""
     option = asked.option
-    value = asked.convert(named(value, option.flag) if option.pairs else value)
+    value = asked.convert(read_named(value, option.flag) if option.pairs else value)
     if asked.required and value is None:
         raise UsageError(f"{option.flag} is needed here.")
     return value
 
 
-def _cropping(options: Mapping[str, Any]) -> str:
+def _ask_cropping(options: Mapping[str, Any]) -> str:
     """Cropping is what bounds are for; elsewhere a cell outside the domain is a mistake."""
     return "drop" if options["primary"] else "crop" if options["bounds"] else "error"

@@ -71,7 +71,7 @@ class Coarsening:
         found = cls(fine, Grid(places, fine.attributes), side, first)
         if fine.mask is not None:
             return replace(found, grid=found.grid.with_mask(found._mask(fine.mask)))
-        return replace(found, grid=_ordered_like(fine, found.grid))
+        return replace(found, grid=_order_like(fine, found.grid))
 
     @classmethod
     def blocks(cls, fine: Grid, bits: int) -> Coarsening:
@@ -184,7 +184,7 @@ def _side(place: Lattice, level: str | int) -> int:
     return sides[str(level)]
 
 
-def _ordered_like(fine: Grid, coarse: Grid) -> Grid:
+def _order_like(fine: Grid, coarse: Grid) -> Grid:
     """The coarser grid in the same kind of order."""
     official = fine.official_steps() is not None
     base = coarse.with_official_order() if official else coarse

@@ -99,7 +99,7 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
     return grid.with_mask(mask_of_blocks(grid, blocks, f"primary meshes {names} (JIS X 0410)"))
 
 
-def vouched(grid: Grid) -> str:
+def vouching_of(grid: Grid) -> str:
     """Return the vouching for a mask or regions, as the card quotes it; empty without either.
 
     geodp cannot see whether a domain was made from the data, and a refusal where it looks like

@@ -22,7 +22,7 @@ def coalesce(
     key : uint64[n]
         Sorted.
     count : int64[n]
-        Not negative; their sum fits int64.
+        The sum of their absolute values fits int64.
     out_key : uint64[n], out_count : int64[n], written
 
     Returns
@@ -46,7 +46,7 @@ def coalesce(
 
 
 @kernel
-def coalesce_recorded(
+def coalesce_with_records(
     key: NDArray[np.uint64],
     order: NDArray[np.int64],
     count: NDArray[np.int64],

@@ -36,7 +36,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, nogil=True)
 
 
-def inlined(function: Callable[P, R]) -> Callable[P, R]:
+def inline(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel's part, merged into its callers so that their loops stay vectorisable."""
     return _compile(function, nogil=True, forceinline=True)
 
@@ -45,12 +45,12 @@ def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
     options["error_model"] = "numpy"
-    compiled = _kept(function, options) or numba.njit(**options)(function)
+    compiled = _keep(function, options) or numba.njit(**options)(function)
     _kernels.append(compiled)
     return cast(Callable[P, R], compiled)
 
 
-def _kept(function: Callable[P, R], options: dict[str, Any]) -> Any:
+def _keep(function: Callable[P, R], options: dict[str, Any]) -> Any:
     """The function with its cache in ``CACHE``; None where that cannot be.
 
     Numba reads its setting when a function is decorated. Other packages' functions keep theirs.
@@ -163,13 +163,13 @@ def cache_folder() -> str | None:
     return str(CACHE.folder) if kept else None
 
 
-def kept_kernels() -> int:
+def count_kept() -> int:
     """How many machine codes lie in the cache for the kernels that were imported."""
     folders = {one.stats.cache_path for one in _kernels} - {None}
     return sum(len(list(Path(folder).glob("*.nbc"))) for folder in folders)
 
 
-def compiled_kernels() -> tuple[int, int]:
+def count_compiled() -> tuple[int, int]:
     """How many machine codes this process has compiled, and how many it has found in the cache."""
     stats = [kernel.stats for kernel in _kernels]
     made = sum(sum(one.cache_misses.values()) for one in stats)
@@ -177,7 +177,7 @@ def compiled_kernels() -> tuple[int, int]:
 
 
 @contextmanager
-def compiling(tell: Callable[[str], None]) -> Iterator[None]:
+def watch_compiling(tell: Callable[[str], None]) -> Iterator[None]:
     """Call ``tell`` with the name of every kernel that must be compiled, before it is."""
     listener = _Listener(tell)
     event.register("numba:compile", listener)

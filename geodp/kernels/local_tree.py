@@ -1,8 +1,8 @@
-"""Reports of devices about nodes of a tree, on bare arrays: signs, sums of signs, their transform.
+"""Reports of devices about nodes of a tree, on bare arrays: signs, and their sums at some nodes.
 
 With ``p(x)`` the parity of the bits of x, a report of row r and sign y adds ``y (-1)^p(r & v)`` to
-what is known of node v. All nodes of a level at once are a Walsh-Hadamard transform of the sums of
-signs by row; few nodes are looked up by themselves, 64 reports in a word.
+what is known of node v. All nodes of a level at once are a transform of the sums of signs by row
+(:func:`geodp.kernels.oracles.transform`); few nodes are looked up here, 64 reports in a word.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inlined, kernel
+from geodp.kernels.jit import inline, kernel
+from geodp.kernels.oracles import Digits, Units, below, flip, parity
 
 WORDS = 256
 """Words of reports that are looked at together: they and all their bits stay in the cache."""
 
 
-@inlined
+@inline
 def count_bits(word: np.uint64) -> np.uint64:
     """Return how many bits of a word are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -27,74 +28,76 @@ def count_bits(word: np.uint64) -> np.uint64:
 
 
 @kernel
-def write_bits(
+def draw(
+    first: int,
+    unit: Units,
+    digit: Digits,
     key: NDArray[np.uint64],
-    bits: int,
+    ends: NDArray[np.uint64],
     level: NDArray[np.uint8],
     row: NDArray[np.uint64],
-    flip: NDArray[np.uint8],
     bit: NDArray[np.uint8],
-) -> None:
-    """Write what devices send about the halves of their nodes: 1 for -1, 0 for +1.
+) -> tuple[int, int]:
+    """Draw levels, rows and coins, and write what devices send about the halves of their nodes.
 
     Parameters
     ----------
+    first : int
+        Reports that are there already.
+    unit : uint32[u], digit : uint64[1, k]
+        See :mod:`geodp.kernels.oracles`; chance 0 turns a bit round.
     key : uint64[n]
         Of the devices' cells, below ``2**bits``.
-    bits : int
-    level : uint8[n]
-        Of the nodes, below ``bits``.
-    row : uint64[n]
-        Below ``2**level``.
-    flip : uint8[n]
-        1: send the other bit.
-    bit : uint8[n], written
+    ends : uint64[bits]
+        Sums of the weights of the levels, each with its own.
+    level, row, bit : uint8[n], uint64[n], uint8[n], written from ``first`` on
+        The row is below ``2**level``. The bit is 1 for the sign -1: where row and node have an odd
+        number of ones in common, or else the device is in the right half of its node, but not
+        both.
     """
-    one = np.uint64(1)
-    for i in range(key.size):
-        half = key[i] >> np.uint64(bits - 1 - level[i])
-        odd = count_bits(row[i] & (half >> one)) ^ half
-        bit[i] = np.uint8(odd & one) ^ flip[i]
+    used, one = 0, np.uint64(1)
+    bits = ends.size
+    for i in range(first, key.size):
+        chosen, at = below(unit, used, ends[bits - 1])
+        here = 0
+        while ends[here] <= chosen:
+            here += 1
+        drawn, at = below(unit, at, one << np.uint64(here))
+        turned, at = flip(unit, at, digit[0])
+        if at < 0:
+            return i, used
+        half = key[i] >> np.uint64(bits - 1 - here)
+        level[i], row[i] = here, drawn
+        odd = parity(drawn & (half >> one)) ^ half ^ np.uint64(turned)
+        bit[i] = np.uint8(odd & one)
+        used = at
+    return key.size, used
 
 
 @kernel
-def add_signs(
+def place_rows(
     level: NDArray[np.uint8],
     row: NDArray[np.uint64],
     bit: NDArray[np.uint8],
     bits: int,
-    sums: NDArray[np.int64],
+    place: NDArray[np.uint64],
+    sign: NDArray[np.int64],
 ) -> int:
-    """Add signs to the sums of their rows; return how many reports were in range.
+    """Write ``2**level + row`` and the sign of reports; return how many are in range.
 
     Parameters
     ----------
     level, row, bit : uint8[n], uint64[n], uint8[n]
     bits : int
         Levels.
-    sums : int64[2**bits] or int64[0], changed
-        At ``2**level + row``. Empty: reports are looked at only.
+    place, sign : uint64[n], int64[n], written
     """
-    good = 0
     for i in range(level.size):
         if level[i] >= bits or row[i] >> np.uint64(level[i]) or bit[i] > 1:
-            continue
-        good += 1
-        if sums.size:
-            sums[(np.uint64(1) << np.uint64(level[i])) | row[i]] += 1 - 2 * np.int64(bit[i])
-    return good
-
-
-@kernel
-def transform(sums: NDArray[np.int64]) -> None:
-    """Replace sums of signs by row by the sums at every node: a Walsh-Hadamard transform."""
-    width = 1
-    while width < sums.size:
-        for first in range(0, sums.size, 2 * width):
-            for i in range(first, first + width):
-                a, b = sums[i], sums[i + width]
-                sums[i], sums[i + width] = a + b, a - b
-        width *= 2
+            return i
+        place[i] = (np.uint64(1) << np.uint64(level[i])) | row[i]
+        sign[i] = 1 - 2 * np.int64(bit[i])
+    return level.size
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inlined, kernel
+from geodp.kernels.jit import inline, kernel
 
 
 @kernel
@@ -138,7 +138,7 @@ def combine(
         above_variance[i] = weight * own
 
 
-@inlined
+@inline
 def could_be_above_zero(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],

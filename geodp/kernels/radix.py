@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inlined, kernel
+from geodp.kernels.jit import inline, kernel
 
 Keys = NDArray[np.uint64]
 Values = NDArray[np.int64]
@@ -37,7 +37,7 @@ def insert(key: Keys, value: Values, out_key: Keys, out_value: Values) -> None:
 
 
 @kernel
-def differing(key: Keys) -> np.uint64:
+def differing_bits(key: Keys) -> np.uint64:
     """The bits that are not the same in all keys (uint64[n])."""
     some, every = np.uint64(0), ~np.uint64(0)
     for i in range(key.size):
@@ -103,7 +103,7 @@ def scatter(
         out_value[at] = value[i]
 
 
-@inlined
+@inline
 def bits_between(differ: np.uint64) -> tuple[int, int]:
     """Return the lowest bit that is set, and how many bits there are from it to the highest."""
     low = 0
@@ -149,7 +149,7 @@ def sort_pairs(key: Keys, value: Values, spare_key: Keys, spare_value: Values) -
             insert(from_key, from_value, key[start:end], value[start:end])
             moved += n
             continue
-        low, bits = bits_between(differing(from_key))
+        low, bits = bits_between(differing_bits(from_key))
         if n > CACHED and bits > DIGIT:
             shift = np.uint64(low + bits - DIGIT)
             places(from_key, shift, np.uint64(DIGIT), count[:1])
@@ -187,7 +187,7 @@ def sort_pairs(key: Keys, value: Values, spare_key: Keys, spare_value: Values) -
     return moved
 
 
-def sorted_pairs(key: Keys, value: Values) -> tuple[Keys, Values, Keys, Values]:
+def sort_pairs_into(key: Keys, value: Values) -> tuple[Keys, Values, Keys, Values]:
     """Keys in order, with their values; then two arrays of the same size, free for use.
 
     Parameters
@@ -197,7 +197,7 @@ def sorted_pairs(key: Keys, value: Values) -> tuple[Keys, Values, Keys, Values]:
 
     Examples
     --------
-    >>> key, value, *_ = sorted_pairs(np.array([7, 2, 7], np.uint64), np.array([1, 2, 3]))
+    >>> key, value, *_ = sort_pairs_into(np.array([7, 2, 7], np.uint64), np.array([1, 2, 3]))
     >>> key.tolist(), value.tolist()
     ([2, 7, 7], [2, 1, 3])
     """

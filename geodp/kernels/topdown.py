@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import chacha
-from geodp.kernels.jit import inlined, kernel
+from geodp.kernels.jit import inline, kernel
 from geodp.kernels.noise import UNDECIDED, draw
 from geodp.kernels.tree import BOTH, LEFT, branches
 
@@ -81,7 +81,7 @@ class Tree(NamedTuple):
     known: NDArray[np.int64]
 
 
-@inlined
+@inline
 def _split(total: int, noisy: int, rounding: int, branch: int) -> int:
     """The left child's share of ``total``: T2's clamp, and the node's bit for an odd one.
 
@@ -162,7 +162,7 @@ def _add_details(
 
 
 @kernel
-def _split_all(
+def _split_block(
     total: NDArray[np.int64],
     size: int,
     noisy: NDArray[np.int64],
@@ -321,7 +321,7 @@ def descend(
             _add_details(nodes, data, filled, height, tree, noisy, middle)
             at, prefix = level + depth, nodes[0]
             branches(prefix[:size], height, masks[at], limits[at], tree.domain, branch)
-            _split_all(nodes[1], size, noisy, rounding, branch, left)
+            _split_block(nodes[1], size, noisy, rounding, branch, left)
             split += size
             below = room.nodes[1 - (depth & 1)], room.data[1 - (depth & 1)]
             if depth + 1 == steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inlined, kernel
+from geodp.kernels.jit import inline, kernel
 
 LEFT, RIGHT, BOTH = 1, 2, 3
 """Which children of a node can hold anybody: the bits of a ``branch`` entry."""
@@ -56,7 +56,7 @@ def branches(
         branch[i] = possible
 
 
-@inlined
+@inline
 def _range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
     """Index of the first range that ends above ``key``."""
     low, high = 0, domain.shape[0]

@@ -23,7 +23,7 @@ from geodp.privacy.event import Guarantee
 __all__ = ["METHODS", "PROTOCOLS", "Mechanism", "Protocol", "find_method", "mechanism", "protocol"]
 
 
-def _found(package: ModuleType, table: str) -> list[Any]:
+def _find(package: ModuleType, table: str) -> list[Any]:
     names = [info.name for info in pkgutil.iter_modules(package.__path__)]
     modules = [import_module(f"{package.__name__}.{name}") for name in names]
     return [method for module in modules for method in getattr(module, table, ())]
@@ -43,14 +43,14 @@ def _fits(one: object) -> bool:
 
 
 METHODS: dict[str, Mechanism] = add_plugins(
-    {method.name: method for method in _found(central, "METHODS")},
+    {method.name: method for method in _find(central, "METHODS")},
     "geodp.methods",
     "METHODS",
     _fits,
 )
 """Every method by its name, with its default settings."""
 
-PROTOCOLS: dict[str, Protocol] = {one.name: one for one in _found(local, "PROTOCOLS")}
+PROTOCOLS: dict[str, Protocol] = {one.name: one for one in _find(local, "PROTOCOLS")}
 """Every protocol of local collection by its name, with its default settings."""
 
 

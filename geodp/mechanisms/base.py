@@ -198,7 +198,7 @@ class Method(ABC, Generic[E]):
         """Name and settings that differ from the default, as :meth:`with_settings` reads them."""
         default = type(self)()
         changed = [
-            f"{f.name}={written(getattr(self, f.name))}"
+            f"{f.name}={write_setting(getattr(self, f.name))}"
             for f in fields(self)
             if getattr(self, f.name) != getattr(default, f.name)
         ]
@@ -214,7 +214,7 @@ class Method(ABC, Generic[E]):
         for part in text.split(",") if text else []:
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if not equals or name not in known or name in found:
-                settings = ", ".join(f"{n}={written(v)}" for n, v in known.items()) or "none"
+                settings = ", ".join(f"{n}={write_setting(v)}" for n, v in known.items()) or "none"
                 raise UsageError(f"Settings of {self.name}, each once: {settings}.")
             found[name] = _read(value, known[name], f"{self.name}:{name}")
         return replace(self, **found)
@@ -290,7 +290,7 @@ class Mechanism(Method[Measurement]):
         return 1
 
 
-def written(value: Any) -> str:
+def write_setting(value: Any) -> str:
     """A setting's value as :meth:`Mechanism.with_settings` reads it."""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 

@@ -98,7 +98,7 @@ def _require_whole(counts: NDArray[np.int64]) -> None:
         raise TypeError(f"Noise is added to int64 counts; these are {counts.dtype}.")
 
 
-def released_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
+def release_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
     """A release of values of all ``2**bits`` keys; those outside the domain are dropped."""
     key = np.flatnonzero(values).astype(np.uint64)
     if grid.size < values.size:
@@ -106,6 +106,6 @@ def released_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedT
     return ReleasedTable(grid, key, values[key], event)
 
 
-def released_dense(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
+def release_dense(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
     """A release of an array of the grid's box; cells outside the domain are dropped."""
-    return released_vector(grid.domain.to_vector(values), grid, event)
+    return release_vector(grid.domain.to_vector(values), grid, event)

@@ -15,7 +15,7 @@ from typing import Any
 
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.privacy.hash_chain import VERSION, canonical
-from geodp.privacy.loss import Loss, PureDP, compose, nothing, parse, remainder, within
+from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder, within
 from geodp.privacy.neighbours import NEIGHBOURS, canonical_unit
 
 LONGEST = 4096
@@ -104,20 +104,20 @@ class Account:
     releases: int = 0
 
     @classmethod
-    def opened(cls, name: str, cap: Loss, unit: str, neighbours: str) -> Account:
+    def open(cls, name: str, cap: Loss, unit: str, neighbours: str) -> Account:
         """A checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
         if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
             raise UsageError("A cap must be above 0, and its delta below 1.")
         require_short(cap)
-        return cls(canonical_name(name), canonical_unit(unit), neighbours, cap, nothing(cap))
+        return cls(canonical_name(name), canonical_unit(unit), neighbours, cap, no_loss(cap))
 
     @property
     def remaining(self) -> Loss:
         """What the cap leaves."""
         return remainder(self.cap, self.spent)
 
-    def charged(self, loss: Loss) -> Account:
+    def charge(self, loss: Loss) -> Account:
         """The account after a loss.
 
         Raises
@@ -176,7 +176,7 @@ class Accounts:
     @property
     def digest(self) -> str:
         """What :func:`digest` makes of their texts."""
-        return _joined(self._hashes.values())
+        return _join(self._hashes.values())
 
     def find(self, name: str) -> Account:
         """The account of a name, exactly; UsageError where there is none."""
@@ -219,11 +219,11 @@ class Accounts:
             if content["kind"] == "dataset":
                 name, unit, neighbours = (content[n] for n in ("name", "unit", "neighbours"))
                 self.require_new(name)
-                new = Account.opened(name, parse(content["cap"]), unit, neighbours)
+                new = Account.open(name, parse(content["cap"]), unit, neighbours)
                 self.put(new)
                 agree = (new.name, new.unit) == (name, unit)
             elif content["kind"] == "charge":
-                new = self._accounts[content["dataset"]].charged(parse(content["loss"]))
+                new = self._accounts[content["dataset"]].charge(parse(content["loss"]))
                 self.put(new)
                 stated = (content["spent"], content["releases"], content["neighbours"])
                 agree = stated == (str(new.spent), new.releases, new.neighbours)
@@ -251,14 +251,14 @@ class Accounts:
 
 def digest(texts: Iterable[str]) -> str:
     """SHA-256 over the SHA-256 of every account's text, which each entry holds."""
-    return _joined(map(_hash, texts))
+    return _join(map(_hash, texts))
 
 
 def _hash(text: object) -> bytes:
     return hashlib.sha256(str(text).encode()).digest()
 
 
-def _joined(hashes: Iterable[bytes]) -> str:
+def _join(hashes: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(hashes)).hexdigest()
 
 

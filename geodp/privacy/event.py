@@ -42,7 +42,7 @@ from geodp.privacy.loss import (
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import LARGEST_SCALE, Law, checked
+from geodp.privacy.noise.law import LARGEST_SCALE, Law, check_parameter
 from geodp.privacy.terms import Terms
 
 PURE = "pure epsilon-differential privacy"
@@ -278,9 +278,9 @@ class Measurement(Spent):
     def require_drawable(self, share: Fraction) -> None:
         """Raise UsageError where that noise would be wider than can be drawn."""
         if self.rho is None:
-            checked(self.scale / share, LARGEST_SCALE, "scale")
+            check_parameter(self.scale / share, LARGEST_SCALE, "scale")
         else:
-            checked(self.sigma2 / share, LARGEST_SCALE**2, "sigma**2")
+            check_parameter(self.sigma2 / share, LARGEST_SCALE**2, "sigma**2")
 
     def width(self, share: Fraction = Fraction(1)) -> float:
         """Scale or sigma of that noise."""

@@ -255,7 +255,7 @@ def recent(db: sqlite3.Connection, seen: Head | None) -> Entry:
     (last,) = db.execute("SELECT max(sequence) FROM entry").fetchone()
     if not isinstance(last, int):
         raise VerificationError(f"The ledger has lost its entries; {RESTORE}.")
-    if seen is not None and _stated(db, seen.sequence) != seen.hash:
+    if seen is not None and _state(db, seen.sequence) != seen.hash:
         raise VerificationError(
             "The ledger's file was replaced by another one, or cut back, while it was in use."
         )
@@ -275,10 +275,10 @@ def find(db: sqlite3.Connection, sequence: int) -> Entry | None:
 
 def _before(db: sqlite3.Connection, sequence: int) -> Head:
     """The place before an entry, as the file states it."""
-    return ROOT if sequence <= 0 else Head("", sequence - 1, str(_stated(db, sequence - 1)))
+    return ROOT if sequence <= 0 else Head("", sequence - 1, str(_state(db, sequence - 1)))
 
 
-def _stated(db: sqlite3.Connection, sequence: int) -> str | None:
+def _state(db: sqlite3.Connection, sequence: int) -> str | None:
     where = "WHERE sequence = ?"
     (stated,) = db.execute(f"SELECT max(hash) FROM entry {where}", [sequence]).fetchone()
     return stated if isinstance(stated, str) else None

@@ -128,19 +128,19 @@ class NoiseKey:
         """HKDF-SHA256 to 32 bytes; labels of different lengths give different ``info``."""
         if len(digest) != 32:
             raise UsageError("A digest has exactly 32 bytes; digest() makes one.")
-        extracted = hmac.digest(_EXTRACT_SALT, self._held(), "sha256")
+        extracted = hmac.digest(_EXTRACT_SALT, self._hold(), "sha256")
         return hmac.digest(extracted, label + digest + b"\x01", "sha256")
 
     def words(self) -> NDArray[np.uint32]:
         """The key as ChaCha20 takes it: uint32[8], a copy that the caller overwrites."""
-        return np.frombuffer(self._held(), dtype="<u4").astype(np.uint32)
+        return np.frombuffer(self._hold(), dtype="<u4").astype(np.uint32)
 
     def forget(self) -> None:
         """Overwrite the secret; whatever needs it afterwards raises UsageError."""
         self._secret[:] = bytes(len(self._secret))
         self._secret = bytearray()
 
-    def _held(self) -> bytearray:
+    def _hold(self) -> bytearray:
         if not self._secret:
             raise UsageError("This noise key was forgotten; no noise can be drawn from it.")
         return self._secret
@@ -173,12 +173,12 @@ def lines(
     counter: int = 0,
 ) -> None:
     """Write them as :func:`geodp.kernels.chacha.blocks` does, block by block: uint64[8 * n]."""
-    with exposed(key) as words:
+    with expose(key) as words:
         chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
 
 
 @contextmanager
-def exposed(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
+def expose(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
     """A key's words for a kernel, overwritten afterwards."""
     words = key.words()
     try:

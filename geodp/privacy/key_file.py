@@ -53,13 +53,13 @@ def read_key(path: str | Path) -> bytearray:
         The file cannot be read, could be read or replaced by others, is no regular file, or holds
         something else, or a key that nobody drew at random.
     """
-    handle = _opened(path)
+    handle = _open(path)
     text = bytearray(DIGITS + 3)
     try:
         _require_private(handle, path)
         with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
             size = file.readinto(text) or 0
-        return _decoded(memoryview(text)[:size], path)
+        return _decode(memoryview(text)[:size], path)
     finally:
         os.close(handle)
         text[:] = bytes(len(text))
@@ -72,7 +72,7 @@ def _flags(flags: int) -> int:
     return flags
 
 
-def _opened(path: str | Path) -> int:
+def _open(path: str | Path) -> int:
     try:
         if os.path.islink(path):
             raise InputError(
@@ -108,7 +108,7 @@ def _require_private(handle: int, path: str | Path) -> None:
         )
 
 
-def _decoded(text: memoryview, path: str | Path) -> bytearray:
+def _decode(text: memoryview, path: str | Path) -> bytearray:
     rest = bytes(text[DIGITS:])
     digits = [_VALUE.get(digit, -1) for digit in text[:DIGITS]]
     if len(digits) != DIGITS or min(digits) < 0 or rest not in (b"", b"\n", b"\r\n"):

@@ -151,7 +151,7 @@ class Ledger:
             Whom the guarantee protects, as a noun: person, household, person-day ...
         neighbours : {"add-remove-one", "replace-one"}
         """
-        new = Account.opened(name, cap, unit, neighbours)
+        new = Account.open(name, cap, unit, neighbours)
         with self._books("BEGIN IMMEDIATE") as books:
             books.accounts.require_new(new.name)
             terms = {"cap": str(cap), "unit": new.unit, "neighbours": neighbours}
@@ -224,7 +224,7 @@ class Ledger:
                     f"The budget of {account.name} is kept for neighbours {account.neighbours}, "
                     f"and losses for {neighbours} do not add to it; publish with the former."
                 )
-            after = account.charged(loss)
+            after = account.charge(loss)
             columns |= {"dataset": account.name, "spent": str(after.spent)}
             columns |= {"releases": after.releases}
             entry = books.enter({"kind": "charge", **terms, **columns}, after)

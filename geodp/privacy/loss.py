@@ -219,7 +219,7 @@ def remainder(cap: Loss, spent: Loss) -> Loss:
     return _like(cap, (most - amount for most, amount in pairs))
 
 
-def nothing(cap: Loss) -> Loss:
+def no_loss(cap: Loss) -> Loss:
     """No loss, of the kind of a cap."""
     return _like(cap, (Fraction() for _ in cap.amounts))
 
@@ -257,7 +257,7 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def _checked(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
+def _check(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
     exact = _exact(value, name)
     if above_zero and not exact:
         raise UsageError(f"{name} must be above 0.")
@@ -274,8 +274,8 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     >>> float(epsilon_for(Fraction(1, 2), Fraction(1, 10**6)))
     5.22153444453017
     """
-    rho = _checked(rho, "rho", above_zero=False)
-    delta = _checked(delta, "delta", above_zero=True)
+    rho = _check(rho, "rho", above_zero=False)
+    delta = _check(delta, "delta", above_zero=True)
     if not rho:
         return Fraction()
     with localcontext(_WORK):
@@ -296,8 +296,8 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     ``epsilon_for(rho_for(epsilon, delta), delta)`` is never above epsilon.
     """
-    epsilon = _checked(epsilon, "epsilon", above_zero=False)
-    delta = _checked(delta, "delta", above_zero=True)
+    epsilon = _check(epsilon, "epsilon", above_zero=False)
+    delta = _check(delta, "delta", above_zero=True)
     with localcontext(_WORK):
         e, log_delta = _decimal(epsilon), _decimal(delta).ln()
 
@@ -322,8 +322,8 @@ def delta_for(rho: Fraction, epsilon: Fraction) -> Fraction:
 
     It is never stated below 1e-300.
     """
-    rho = _checked(rho, "rho", above_zero=False)
-    epsilon = _checked(epsilon, "epsilon", above_zero=False)
+    rho = _check(rho, "rho", above_zero=False)
+    epsilon = _check(epsilon, "epsilon", above_zero=False)
     if not rho:
         return Fraction()
     with localcontext(_WORK):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_limit
-from geodp.grid.mask import vouched
+from geodp.grid.mask import vouching_of
 from geodp.mechanisms.trees.attributes import describe
 from geodp.table.card import SCHEMA, Card
 from geodp.table.plain import read_plain
@@ -55,7 +55,7 @@ def _guarantee(release: Release) -> StatedGuarantee:
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition + vouched(release.grid),
+        "precondition": method.guarantee.precondition + vouching_of(release.grid),
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [

@@ -37,7 +37,7 @@ LABEL = b"geodp release identity 2"
 def release_digest(table: CountTable, method: Mechanism, event: Measurement) -> bytes:
     """SHA-256 of everything that a release depends on but the key.
 
-    Equal for equal releases, on any machine, and on a cluster: see :func:`streamed_digest`.
+    Equal for equal releases, on any machine, and on a cluster: see :func:`digest_stream`.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def release_digest(table: CountTable, method: Mechanism, event: Measurement) -> 
     bytes
         32, for :meth:`geodp.privacy.key.NoiseKey.derive`.
     """
-    return streamed_digest(table.grid, method, event, table.key.size, [table.key], [table.count])
+    return digest_stream(table.grid, method, event, table.key.size, [table.key], [table.count])
 
 
-def streamed_digest(
+def digest_stream(
     grid: Grid,
     method: Mechanism,
     event: Measurement,

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Measurement, Spent
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.release import Release
-from geodp.table.contribution import agreed_bound, require_no_sums
+from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
@@ -134,14 +135,16 @@ class Prepared:
     ----------
     table : CountTable
     method : Mechanism
+    spent : Measurement
     outline : Release
-        Of nobody: event, card and closed forms are those of the release, but for its charge.
+        Of nobody: card and closed forms are those of the release, but for its charge.
     key, ledger, dataset
         As for :func:`publish`.
     """
 
     table: CountTable = field(repr=False)
     method: Mechanism
+    spent: Measurement
     outline: Release
     key: NoiseKey | None
     ledger: Ledger | None
@@ -149,13 +152,12 @@ class Prepared:
 
     def release(self) -> Release:
         """Charge, and draw."""
-        spent = self.outline.event
         own, fingerprint = release_key(
-            self.key, lambda: release_digest(self.table, self.method, spent)
+            self.key, lambda: release_digest(self.table, self.method, self.spent)
         )
         try:
-            charge = charged(self.ledger, self.dataset, spent, fingerprint)
-            drawn = self.method.release(self.table, spent, own)
+            charge = charge_event(self.ledger, self.dataset, self.spent, fingerprint)
+            drawn = self.method.release(self.table, self.spent, own)
             return replace(self.outline, table=drawn, charge=charge)
         finally:
             own.forget()
@@ -180,13 +182,13 @@ def prepare(
         *require_no_sums(table.grid, spent, WholeTable(table)),
     )
     nobody = outline(table.grid, method, spent, terms.people, facts)
-    return Prepared(table, method, nobody, key, ledger, dataset)
+    return Prepared(table, method, spent, nobody, key, ledger, dataset)
 
 
 def outline(
     grid: Grid,
-    method: Mechanism,
-    spent: Measurement,
+    method: Method[Any],
+    spent: Spent,
     people: float | None,
     public_facts: tuple[str, ...] = (),
 ) -> Release:
@@ -224,7 +226,7 @@ def agree(
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    most, enforced = agreed_bound(table, terms.contribution)
+    most, enforced = agree_on_bound(table, terms.contribution)
     origin = "entropy" if key is None else key.origin
     bound = terms.bound(most, enforced=enforced)
     spent = method.event(table.grid, bound, origin)
@@ -236,7 +238,7 @@ def agree(
     return spent
 
 
-def charged(
+def charge_event(
     ledger: Ledger | None, dataset: str | None, spent: Measurement, fingerprint: str
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.

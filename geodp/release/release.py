@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, rounded_out, strength
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, round_out, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -80,7 +80,7 @@ class Release:
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
         errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
-        reaches further, up to the region's hull and down to its core
+        reaches further, to an outer and an inner approximation of the region
         (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes from isolated
         cells. Its coverage is then mostly above 95 %; it is conservative for regions that cut many
         nodes with few people in them.
@@ -105,7 +105,7 @@ class Release:
             # The sum of a few Laplace noises has longer tails than that of many.
             tails = cells.cells if len(tree.fanouts) == 1 else 1
             middle = float(count)
-            margin = rounded_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
+            margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
             return Estimate(count, error, float(middle - margin), float(middle + margin), False)
         strong = strength(tree, cells.key, self.event.is_normal)
         found = reach(tree, self.table, cells.key, strong, grid)

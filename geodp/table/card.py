@@ -126,7 +126,7 @@ class Card:
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values; before there are files, what is known of the release."""
         plain: dict[str, Any] = write_plain(self)
-        return plain if self.name else given(plain)
+        return plain if self.name else drop_written(plain)
 
     @classmethod
     def from_json(cls, plain: Any) -> Card:
@@ -150,6 +150,6 @@ class Card:
         return {file.name: file.sha256 for file in self.files}
 
 
-def given(plain: Mapping[str, Any]) -> dict[str, Any]:
+def drop_written(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plain values of a card without what is known when the files are written."""
     return {name: value for name, value in plain.items() if name not in OWN}

@@ -83,7 +83,7 @@ def truncate(
     return key[first][kept], count[kept]
 
 
-def agreed_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
+def agree_on_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
     """The contribution bound of a release, and whether the records enforce it.
 
     Raises UsageError for a claim below the table's own bound or below what totals beside their
@@ -103,7 +103,7 @@ def agreed_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
             f"The table lets a person be counted {table.bound} times; "
             f"contribution must be at least that."
         )
-    named = _named_totals(table.grid)
+    named = _find_named_totals(table.grid)
     if not named and table.reading is not None and table.reading.totals:
         named = {"columns of values": ", ".join(table.reading.totals)}
     if named and not table.enforced and claimed < 2 ** len(named):
@@ -138,7 +138,7 @@ def require_no_sums(grid: Grid, spent: Measurement, counts: Summed) -> tuple[str
     if spent.enforced or spent.contribution >= 2 ** len(grid.attributes):
         return ()
     found = dict(find_sums(grid, counts))
-    least = 2 ** len(found | _named_totals(grid))
+    least = 2 ** len(found | _find_named_totals(grid))
     if found and spent.contribution < least:
         listed = ", ".join(f"{label} ({name})" for name, label in found.items())
         why = "in every cell the sum of other labels, so that"
@@ -146,7 +146,7 @@ def require_no_sums(grid: Grid, spent: Measurement, counts: Summed) -> tuple[str
     return (SUMS,)
 
 
-def _named_totals(grid: Grid) -> dict[str, str]:
+def _find_named_totals(grid: Grid) -> dict[str, str]:
     """Attributes that have a total beside its parts by name, and the totals."""
     found = {a.name: ", ".join(find_totals(a.labels)) for a in grid.attributes}
     return {name: labels for name, labels in found.items() if labels}

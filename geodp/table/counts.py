@@ -272,7 +272,7 @@ def coalesce(
     if (key[1:] > key[:-1]).all():
         out_key, out_count = np.empty_like(key), np.empty_like(count)
     else:
-        key, count, out_key, out_count = radix.sorted_pairs(key, count)
+        key, count, out_key, out_count = radix.sort_pairs_into(key, count)
     n = coo.coalesce(key, count, out_key, out_count)
     return out_key[:n].copy(), out_count[:n].copy()
 

@@ -89,7 +89,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if origin is Annotated:
         return _within(_read(parts[0], value, where), parts[1], where)
     if origin in (Union, UnionType):
-        return _read(_chosen(parts, value, where), value, where)
+        return _read(_choose(parts, value, where), value, where)
     if origin is Literal:
         _require(any(value == one and type(value) is type(one) for one in parts), where, "as known")
         return value
@@ -132,7 +132,7 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
     return kind(**found)
 
 
-def _chosen(parts: tuple[Any, ...], value: Any, where: str) -> Any:
+def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
     """Return the one of several types that a plain value can be of."""
     for part in parts:
         if _fits(get_args(part)[0] if get_origin(part) is Annotated else part, value):

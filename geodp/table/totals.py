@@ -19,11 +19,11 @@ from geodp.grid.grid import Grid
 from geodp.table.counts import CHECKED, Cells
 
 
-def _folded(text: str) -> frozenset[str]:
+def _fold(text: str) -> frozenset[str]:
     return frozenset(normalize("NFKC", line).casefold().strip() for line in text.splitlines())
 
 
-WORDS = _folded(
+WORDS = _fold(
     """total
 totals
 subtotal
@@ -69,7 +69,7 @@ toplam
 ENDS = ("総数", "総計", "合計", "总数", "总计", "合计", "總數", "總計", "합계", "총계")
 """The same as the end of a word: "人口総数"."""
 
-WHOLE = _folded(
+WHOLE = _fold(
     """all
 all ages
 all sexes

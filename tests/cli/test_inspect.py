@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from geodp.cli.commands.inspect import inspect
-from geodp.cli.output import pasted
+from geodp.cli.output import quote
 from tests.io.files import tiff
 
 STRANGE = [
@@ -37,7 +37,7 @@ def run(*arguments):
 @pytest.mark.parametrize("text", STRANGE)
 def test_what_is_pasted_is_the_text(text):
     """In bash, ksh, zsh and what else knows ``$'...'``."""
-    written = pasted(text)
+    written = quote(text)
     command = ["bash", "-c", f"printf %s {written}"]
     found = subprocess.run(command, capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert (found.stdout.decode(), found.stderr) == (text, b"")

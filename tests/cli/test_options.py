@@ -5,9 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 from geodp.cli.commands.publish import publish
-from geodp.cli.inputs import GRIDS, grid_of, named
+from geodp.cli.inputs import GRIDS, grid_of, read_named
 from geodp.cli.options import NEIGHBOURS as RELATIONS
-from geodp.cli.readers import chosen_reader, require_known
+from geodp.cli.readers import choose_reader, require_known
 from geodp.errors import UsageError
 from geodp.io.read.mesh import Mesh
 from geodp.io.read.table import Table
@@ -70,8 +70,8 @@ def test_y_alone_is_a_table() -> None:
 @pytest.mark.parametrize("grid", ["inspire:1km", "regular:3x4", "like:b.tif"])
 def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     call = ["a.csv", "--grid", grid, "--value", "n"]
-    assert chosen_reader(context(*call).params) is Table
-    assert chosen_reader(context("a.csv", "--grid", "jis:half").params) is Mesh
+    assert choose_reader(context(*call).params) is Table
+    assert choose_reader(context("a.csv", "--grid", "jis:half").params) is Mesh
     for option, value in (("--attribute", "a"), ("--suppressed", "zero")):
         with pytest.raises(UsageError, match=f"Not for a table: {option}.*--code"):
             require_known(context(*call, option, value))
@@ -88,10 +88,10 @@ def test_a_european_table_is_asked_for_its_codes(tmp_path) -> None:
 
 
 def test_a_name_is_given_once() -> None:
-    assert named(["a=b", "c=d=e"], "--where") == {"a": "b", "c": "d=e"}
+    assert read_named(["a=b", "c=d=e"], "--where") == {"a": "b", "c": "d=e"}
     for given, words in ((["y=a", "y=b"], "there twice"), (["y"], "NAME=VALUE")):
         with pytest.raises(UsageError, match=words):
-            named(given, "--where")
+            read_named(given, "--where")
 
 
 def test_the_datum_of_meshes_and_axes() -> None:

@@ -96,14 +96,14 @@ def test_that_kernels_are_compiled_is_told_once(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import kernels_here as kernels\n"
-        "from geodp.kernels.jit import compiled_kernels, compiling\n"
+        "from geodp.kernels.jit import count_compiled, watch_compiling\n"
         "import geodp.cli\n"
         "tell = sys.modules['geodp.cli.commands.publish']._once_said()\n"
         "said = []\n"
-        "with compiling(said.append), compiling(tell):\n"
+        "with watch_compiling(said.append), watch_compiling(tell):\n"
         "    kernels.raised(1); kernels.raised(2)\n"
         "kernels.raised(1.5)\n"
-        "print(said, compiled_kernels())\n"
+        "print(said, count_compiled())\n"
     )
     first, second = (run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
     assert first.stdout == "['raised', 'doubled'] (4, 0)\n", first.stderr

@@ -88,7 +88,7 @@ def test_every_method_is_in_the_table():
 
 def test_errors_beside_laplace_noise_are_those_that_were_kept():
     found = kept("peers")
-    rows = {row["contender"]: row for row in found["rows"]}
+    rows = {row["peer"]: row for row in found["rows"]}
     ours, laplace = rows["geodp pyramid"], rows["geodp laplace"]
     assert f"{ours['mae'][12]:.1f} people on average" in WORDS
     assert f"it is off by {laplace['mae'][12]:.0f}." in WORDS

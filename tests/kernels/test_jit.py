@@ -21,7 +21,7 @@ WHOLE = (
 )
 CALL = (
     "from geodp.kernels import jit\nfrom geodp.kernels.planted_whole import whole\n"
-    "print(whole(1), *jit.compiled_kernels())"
+    "print(whole(1), *jit.count_compiled())"
 )
 
 

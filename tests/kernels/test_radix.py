@@ -13,7 +13,7 @@ def check(key):
     key = np.asarray(key, np.uint64)
     before, value = key.copy(), np.arange(key.size)
     order = np.argsort(key, kind="stable")
-    found, positions, *spare = radix.sorted_pairs(key, value)
+    found, positions, *spare = radix.sort_pairs_into(key, value)
     assert (found == key[order]).all()
     assert (positions == order).all()
     assert (key == before).all()

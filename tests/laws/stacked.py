@@ -85,7 +85,7 @@ def of_privelet_axes(method, grid, event, counts, trials, key):
 def of_barak(method, grid, event, counts, trials, key):
     """The estimate's matrix, whose sums are exact: its entries are 1 and -1 over a power of 2."""
     assert not method.nonnegative
-    index = barak.measured(grid.bits, method.order)
+    index = barak.find_measured(grid.bits, method.order)
     coefficients = barak.transform(table_of(grid, counts).to_vector())[index]
     found = noisy(coefficients, trials, key, 0, event.scale)
     rows = np.eye(index.size, dtype=np.int64)

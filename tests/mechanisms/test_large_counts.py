@@ -19,7 +19,7 @@ from geodp.kernels import pyramid as kernels
 from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
-from geodp.mechanisms.measure import add_fractional_noise, add_noise, released_vector
+from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
@@ -115,13 +115,13 @@ def floating_laplace(table, event, key):
     digits = Laplace().digits(event.scale)
     steps = measure.laplace_noise(key, 0, event.scale * (1 << digits), 1 << table.grid.bits)
     values = table.to_vector() + steps * 2.0**-digits
-    return released_vector(values, table.grid, event)
+    return release_vector(values, table.grid, event)
 
 
 def rounded_geometric(table, event, key):
     """Counts that were float64 once, and are whole again when noise is added."""
     counts = table.to_vector().astype(np.float64).astype(np.int64)
-    return released_vector(add_noise(counts, key, 0, event.scale), table.grid, event)
+    return release_vector(add_noise(counts, key, 0, event.scale), table.grid, event)
 
 
 def floating_pyramid(table, event, key):

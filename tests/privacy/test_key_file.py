@@ -29,7 +29,7 @@ def refused(path, message):
     with pytest.raises(InputError, match=message) as caught:
         NoiseKey.from_file(path)
     told = str(caught.value)
-    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).opened():
+    with pytest.raises(UsageError, match=message) as caught, KeyFile(str(path)).open():
         pass
     assert "key_folder" in str(caught.value)
     content = path.read_text() if path.is_file() and os.access(path, os.R_OK) else ""

@@ -23,7 +23,7 @@ from geodp.privacy.loss import (
     compose,
     delta_for,
     epsilon_for,
-    nothing,
+    no_loss,
     parallel,
     parse,
     remainder,
@@ -193,8 +193,8 @@ def test_a_running_total_of_a_kind_equals_the_composition_at_once(parts):
 def test_composition_is_monotone_and_undone_by_the_remainder(a, b):
     if {type(a), type(b)} == {ZeroConcentratedDP, ApproximateDP}:
         return
-    total = compose([nothing(a), nothing(b), a, b])
-    start = compose([nothing(total), a])
+    total = compose([no_loss(a), no_loss(b), a, b])
+    start = compose([no_loss(total), a])
     assert within(start, total)
     assert compose([start, remainder(total, start)]) == total
 

@@ -15,7 +15,7 @@ import traceback
 
 import click
 
-from geodp.cli import _explained, geodp
+from geodp.cli import _explain, geodp
 
 
 def run(arguments, folder, first, last, number, told):
@@ -27,7 +27,7 @@ def run(arguments, folder, first, last, number, told):
         try:
             code = geodp.main(arguments, standalone_mode=False) or 0
         except (Exception, click.exceptions.Abort) as error:
-            code = _explained(error, 0)
+            code = _explain(error, 0)
             if code == 1 and "unforeseen" in err.getvalue():
                 traceback.print_exception(error, file=err)
     json.dump([code, shim.fault_seen(), out.getvalue(), err.getvalue()], told)

@@ -19,7 +19,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
-from geodp.release.identity import components, encode, release_digest, streamed_digest
+from geodp.release.identity import components, digest_stream, encode, release_digest
 from tests.keys import keep
 from tests.ledgers import small_ledger
 from tests.mechanisms.kept import forget_levels
@@ -212,14 +212,14 @@ def test_masks_and_hierarchies_are_told_apart_by_every_cell_and_code():
     ages = [GRID.with_attribute("age", labels) for labels in ("abc", "bac", "abd")]
     orders = [ages[0].with_attribute_order(where) for where in ("above", "interleaved")]
     grids = [*limited, *ages, *orders, Grid.regular((8, 9)), Grid.regular((4, 16))]
-    digests = {streamed_digest(grid, BASE[1], BASE[2], 0, [], []) for grid in grids}
+    digests = {digest_stream(grid, BASE[1], BASE[2], 0, [], []) for grid in grids}
     assert len(digests) == len(grids)
 
 
 @pytest.mark.parametrize("cuts", [[], [0], [3], [1, 1, 7], list(range(64))])
 def test_a_table_in_pieces_has_the_digest_of_the_whole(cuts):
     keys, counts = np.split(TABLE.key, cuts), np.split(TABLE.count, cuts)
-    found = streamed_digest(GRID, *BASE[1:], TABLE.key.size, iter(keys), iter(counts))
+    found = digest_stream(GRID, *BASE[1:], TABLE.key.size, iter(keys), iter(counts))
     assert found == release_digest(TABLE, *BASE[1:])
 
 

@@ -18,7 +18,7 @@ from geodp.io.verify.readback import read_card
 from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
-from geodp.table.card import Card, File, given
+from geodp.table.card import Card, File, drop_written
 from tests.golden.releases import KEY, grids, table_of
 from tests.table.card_schema import FILE, text
 
@@ -103,7 +103,7 @@ def plain(tmp_path_factory):
 def test_a_written_card_is_that_of_the_release(plain):
     card = hold(plain)
     assert card.listed["n.csv"] == plain["files"][0]["sha256"]
-    assert "release_id" not in given(plain)
+    assert "release_id" not in drop_written(plain)
     assert Card.from_json(plain) == card
 
 

@@ -69,10 +69,10 @@ def coarser(key: Keys, values: NDArray[Any], shift: int) -> tuple[Keys, NDArray[
         for _ in range(shift // 2):
             values = (values[::4] + values[1::4]) + (values[2::4] + values[3::4])
         return None, values[::2] + values[1::2] if shift % 2 else values
-    return summed(key >> np.uint64(shift), values)
+    return sum_blocks(key >> np.uint64(shift), values)
 
 
-def summed(
+def sum_blocks(
     block: NDArray[np.uint64], values: NDArray[Any]
 ) -> tuple[NDArray[np.uint64], NDArray[Any]]:
     """Every block once, with the sum of its values; blocks increase, and there is one or more."""

@@ -16,14 +16,14 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, Mechanism, mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms, TermsGiven, split
-from geodp.table.contribution import agreed_bound
+from geodp.table.contribution import agree_on_bound
 from geodp.table.counts import CountTable
 
 DEFAULT_EPSILON = "0.1"
 
 NOTHING_RUNS = "No method takes this grid and budget."
 
-__all__ = ["NOTICE", "Evaluation", "chosen_methods", "evaluate"]
+__all__ = ["NOTICE", "Evaluation", "choose_methods", "evaluate"]
 
 
 class EvaluationGiven(TermsGiven, total=False):
@@ -110,7 +110,7 @@ def evaluate(
     if wanted.get("epsilon") is None and wanted.get("rho") is None:
         wanted["epsilon"] = DEFAULT_EPSILON
     terms = Terms.of(**wanted)
-    most, enforced = agreed_bound(table, terms.contribution)
+    most, enforced = agree_on_bound(table, terms.contribution)
     terms = terms.bound(most, enforced=enforced)
     runs, refused = _runs(methods, table.grid, terms, "entropy" if key is None else key.origin)
     bench = Bench(Task(table, runs, *_queries(table.grid, **asked)))
@@ -159,7 +159,7 @@ def _runs(
     key_origin: str,
 ) -> tuple[tuple[Run, ...], dict[str, str]]:
     """Return the methods that can run with what they spend, and why the others cannot."""
-    chosen, refused = chosen_methods(methods, grid, gaussian=terms.gaussian)
+    chosen, refused = choose_methods(methods, grid, gaussian=terms.gaussian)
     runs = tuple((method, method.event(grid, terms, key_origin)) for method in chosen)
     overloads = {method.spec: method.undrawable(grid, spent) for method, spent in runs}
     refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
@@ -183,7 +183,7 @@ def _figures(bench: Bench, found: list[list[dict[str, Any]]]) -> dict[str, dict[
     return figures
 
 
-def chosen_methods(
+def choose_methods(
     methods: str | Mechanism | Sequence[str | Mechanism], grid: Grid, *, gaussian: bool = False
 ) -> tuple[list[Mechanism], dict[str, str]]:
     """Methods that take a grid and a noise, each once, and why the others do not.
@@ -195,7 +195,7 @@ def chosen_methods(
 
     Examples
     --------
-    >>> chosen, refused = chosen_methods(["topdown", "laplace"], Grid.regular((2**20, 2**20)))
+    >>> chosen, refused = choose_methods(["topdown", "laplace"], Grid.regular((2**20, 2**20)))
     >>> [method.name for method in chosen], list(refused)
     (['topdown'], ['laplace'])
     """

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.analysis.evaluate.blocks import MOST_KEYS, Keys, summed
+from geodp.analysis.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import box_of_polygon, cells_of_polygon
@@ -174,7 +174,7 @@ class Polygons:
             value = value[key.astype(np.int64)]
         found = np.zeros(self.place.size)
         if key.size:
-            node, sums = summed(key // np.uint64(self.stride), value)
+            node, sums = sum_blocks(key // np.uint64(self.stride), value)
             at = np.minimum(np.searchsorted(node, self.place), node.size - 1)
             found = np.where(node[at] == self.place, sums[at], 0).astype(np.float64)
         return np.bincount(self.polygon, found, len(self.names)).astype(np.float64)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from geodp.analysis.evaluate.blocks import Truth
 from geodp.analysis.evaluate.queries import Polygons, Rectangles
 from geodp.errors import GeodpError
-from geodp.kernels.jit import compiled_kernels
+from geodp.kernels.jit import count_compiled
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
@@ -78,11 +78,11 @@ class Bench:
         """Figures of one release of one method."""
         task = self.task
         method, event = task.runs[run]
-        kernels = compiled_kernels()
-        released, seconds = _timed(method, task.table, event, key)
+        kernels = count_compiled()
+        released, seconds = _time(method, task.table, event, key)
         first = run not in self._loaded and seconds < LOADING
-        if first or compiled_kernels() != kernels:
-            released, seconds = _timed(method, task.table, event, key)
+        if first or count_compiled() != kernels:
+            released, seconds = _time(method, task.table, event, key)
         self._loaded.add(run)
         figures, keys, error = self.truth.errors(released)
         figures["seconds"] = seconds
@@ -94,7 +94,7 @@ class Bench:
         return figures
 
 
-def _timed(
+def _time(
     method: Mechanism, table: CountTable, event: Measurement, key: NoiseKey
 ) -> tuple[Any, float]:
     """A release, and the seconds that it took."""
@@ -171,7 +171,7 @@ def _apart(
     waiting: dict[Future[dict[str, Any]], int] = {}
     try:
         for job, (key, (run, _)) in enumerate(zip(keys, jobs, strict=True)):
-            with _interrupts_held():  # any of the first may start a process
+            with _hold_interrupts():  # any of the first may start a process
                 waiting[executor.submit(_trial, run, key.words(), key.origin)] = job
             key.forget()
             if len(waiting) >= AHEAD * processes:
@@ -189,7 +189,7 @@ def _apart(
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _hold_interrupts() -> Iterator[None]:
     """Children that start meanwhile take Ctrl-C only once they can end without a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

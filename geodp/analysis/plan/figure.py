@@ -56,7 +56,7 @@ def plot_plans(
                 markeredgecolor="white",
                 markeredgewidth=0.6,
                 linewidth=1.5,
-                label=_folded(one.name) if blocks else f"{_folded(one.name)}\n(no closed form)",
+                label=_fold(one.name) if blocks else f"{_fold(one.name)}\n(no closed form)",
                 zorder=3,
             )
         axes.set_xscale("log", base=2)
@@ -91,7 +91,7 @@ def _frame(axes: Any, sizes: list[int]) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     """A method's name in lines of some width, broken after commas, colons and hyphens.
 
     Examples

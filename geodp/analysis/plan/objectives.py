@@ -93,8 +93,8 @@ def optimise(
     width = request.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})
     if weights:
-        return _chosen(request, np.where(wishes < inf, wishes, 0), chain, ratio=False)
-    return _chosen(request, wishes / 1.96 / width, chain, ratio=True)
+        return _choose(request, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    return _choose(request, wishes / 1.96 / width, chain, ratio=True)
 
 
 def dominate(
@@ -152,13 +152,13 @@ def dominate(
                 f"cells) or {digits // 2 + 1} (1, 4, 16 ...)."
             )
         row[::step] = numbers
-    found = _chosen(request, row[::-1] / width, chain, ratio=True)
+    found = _choose(request, row[::-1] / width, chain, ratio=True)
     pairs = zip(found.blocks, row.tolist(), strict=True)
     ratios = {b.cells: float(b.standard_error or 0.0) / e for b, e in pairs if e < inf}
     return Dominance(found, ratios)
 
 
-def _chosen(request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool) -> Plan:
+def _choose(request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool) -> Plan:
     """The pyramid with the best shares: on its own chain, or on the best of those tried."""
     radices = request.grid.order.radices
     if chain:

@@ -122,7 +122,7 @@ def least_sum(
         return float(np.log(value)), weight / value
 
     logs = _search(steps, total, gaussian, None, radices)
-    return _rounded(steps, logs, lambda v: float(weight @ v), gaussian, radices)
+    return _round(steps, logs, lambda v: float(weight @ v), gaussian, radices)
 
 
 def least_ratio(
@@ -165,7 +165,7 @@ def least_ratio(
     for order in orders:
         found = _search(steps, partial(norm, order=order), gaussian, found, radices)
     assert found is not None
-    return _rounded(steps, found, lambda v: float(np.sqrt((v / wanted).max())), gaussian, radices)
+    return _round(steps, found, lambda v: float(np.sqrt((v / wanted).max())), gaussian, radices)
 
 
 def chains(bits: int) -> Iterator[tuple[int, ...]]:
@@ -196,7 +196,7 @@ def best_ratio(
 ) -> Shares:
     """The chain, with its shares, that has the least largest ratio of those tried."""
     find = partial(least_ratio, targets=targets, gaussian=gaussian, radices=radices)
-    quick = _tried(bits, partial(find, orders=(8,)), radices)
+    quick = _try_all(bits, partial(find, orders=(8,)), radices)
     return min([find(shares.steps) for shares in quick[:5]] + quick[:1], key=lambda s: s.value)
 
 
@@ -205,10 +205,10 @@ def best_sum(
 ) -> Shares:
     """The chain, with its shares, that has the least weighted sum of those tried."""
     find = partial(least_sum, weights=weights, gaussian=gaussian, radices=radices)
-    return _tried(bits, find, radices)[0]
+    return _try_all(bits, find, radices)[0]
 
 
-def _tried(
+def _try_all(
     digits: int, find: Callable[[tuple[int, ...]], Shares], radices: Radices | None
 ) -> list[Shares]:
     """All chains of :func:`chains` and the better neighbours of the best, the best first."""
@@ -296,7 +296,7 @@ def _search(
     return np.asarray(found.x, np.float64)
 
 
-def _rounded(
+def _round(
     steps: Sequence[int],
     logs: Floats,
     value: Callable[[Floats], float],

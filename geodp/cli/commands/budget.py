@@ -80,9 +80,9 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
         return
     for account in accounts:
         click.echo(f"{account.name}  ({account.unit}, {account.neighbours})")
-        click.echo(f"  cap        {_shown(account.cap)}")
-        click.echo(f"  spent      {_shown(account.spent)}  by releases: {account.releases}")
-        click.echo(f"  remaining  {_shown(account.remaining)}")
+        click.echo(f"  cap        {_show(account.cap)}")
+        click.echo(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
+        click.echo(f"  remaining  {_show(account.remaining)}")
         if dataset is not None:
             for charge in ledger.charges(dataset):
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
@@ -164,7 +164,7 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
     }
 
 
-def _shown(loss: Loss) -> str:
+def _show(loss: Loss) -> str:
     """Exact, and as a decimal where that says more."""
     pairs = zip(loss.parameters, loss.amounts, strict=True)
     return ", ".join(

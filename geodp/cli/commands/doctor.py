@@ -85,7 +85,7 @@ def find_kernels() -> Iterator[Finding]:
 
     import geodp.mechanisms
     import geodp.table.counts  # noqa: F401  # these import all kernels of a release
-    from geodp.kernels.jit import CACHE, cache_folder, kept_kernels
+    from geodp.kernels.jit import CACHE, cache_folder, count_kept
 
     wrong = ""
     if numba.config.DISABLE_JIT:
@@ -97,7 +97,7 @@ def find_kernels() -> Iterator[Finding]:
         )
     yield Finding("kernel sources", CACHE.digest)
     yield Finding("kernel cache", str(CACHE.folder or "none"), wrong)
-    kept = kept_kernels()
+    kept = count_kept()
     yield Finding("kernels compiled", str(kept) if kept else "0 (geodp warmup compiles them)")
 
 

@@ -95,7 +95,7 @@ def evaluate(**options: Any) -> None:
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
 
-    from geodp.analysis.evaluate.evaluate import chosen_methods
+    from geodp.analysis.evaluate.evaluate import choose_methods
     from geodp.analysis.evaluate.evaluate import evaluate as run
     from geodp.privacy.key import NoiseKey
 
@@ -105,7 +105,7 @@ def evaluate(**options: Any) -> None:
     if options["key_file"] is not None:
         key = NoiseKey.from_file(options["key_file"])
     grid = grid_of(options)
-    chosen_methods(specs, grid, gaussian=terms.gaussian)
+    choose_methods(specs, grid, gaussian=terms.gaussian)
     polygons = None
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons

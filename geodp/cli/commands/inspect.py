@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.output import pasted
+from geodp.cli.output import quote
 from geodp.errors import printable
 
 
@@ -40,8 +40,8 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
         click.echo("  columns:")
         for column in columns:
             label, kind = column.get("label", ""), column.get("type", "")
-            more = pasted(label) if label else printable(kind)
-            click.echo(f"    {pasted(column['name'])}  {more}".rstrip())
+            more = quote(label) if label else printable(kind)
+            click.echo(f"    {quote(column['name'])}  {more}".rstrip())
 
 
 COMMANDS = (inspect,)
@@ -49,7 +49,7 @@ COMMANDS = (inspect,)
 
 def _line(values: dict[str, Any]) -> str:
     return "  ".join(
-        f"{name}={pasted(value) if isinstance(value, str) else value}"
+        f"{name}={quote(value) if isinstance(value, str) else value}"
         for name, value in values.items()
         if value not in (None, "")
     )

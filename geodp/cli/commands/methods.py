@@ -15,13 +15,13 @@ def methods(as_json: bool) -> None:
     from dataclasses import fields
 
     from geodp.mechanisms import METHODS
-    from geodp.mechanisms.base import written
+    from geodp.mechanisms.base import write_setting
 
     rows: list[dict[str, Any]] = [
         {
             "name": m.name,
             "title": m.title,
-            "settings": {f.name: written(getattr(m, f.name)) for f in fields(m)},
+            "settings": {f.name: write_setting(getattr(m, f.name)) for f in fields(m)},
             "whole": m.whole,
             "nonnegative": m.nonnegative,
             "guarantee": m.guarantee.variant,

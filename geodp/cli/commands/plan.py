@@ -98,7 +98,7 @@ def plan(**options: Any) -> None:
     Nothing here depends on data: grid and budget are given as for publish, which takes what
     --output wrote with --plan.
     """
-    wish = _checked(click.get_current_context())
+    wish = _check_objective(click.get_current_context())
     from geodp.analysis.plan import Comparison, compare, dominate, optimise
     from geodp.analysis.plan.plan import plan as planned
 
@@ -142,7 +142,7 @@ def plan(**options: Any) -> None:
 COMMANDS = (plan,)
 
 
-def _checked(context: click.Context) -> str | None:
+def _check_objective(context: click.Context) -> str | None:
     """The wish that is given, if one is; UsageError for options that do not go together."""
     options = context.params
     names = {option.name: option.opts[-1] for option in context.command.params}
@@ -246,7 +246,7 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
         )
     click.echo()
     for one in every.plans:
-        for words in _said(one, smallest):
+        for words in _say(one, smallest):
             click.echo(f"{one.name}: {words}")
     for name, why in every.refused.items():
         click.echo(f"not planned: {name}: {why}")
@@ -282,7 +282,7 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     console.print(table)
 
 
-def _said(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
+def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
     found = []
     if one.output_cells is not None and one.seconds is not None:
         cells = dict.fromkeys(f"{n:,}" for n in one.output_cells)

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
-from geodp.cli.check import checked, require_unpublished
+from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     contribution,
@@ -30,7 +30,7 @@ from geodp.cli.options import (
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit, held
+from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
@@ -126,9 +126,9 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
     A selection or domain that no row meets is refused before anything is charged.
     """
-    with _padded(options["pad_time"]):
+    with _pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
-        with progress.shown(sys.stderr), ExitStack() as stack:
+        with progress.show(sys.stderr), ExitStack() as stack:
             said = _publish(options, seconds, stack)
         if options["profile"]:
             for phase, took in seconds.items():
@@ -161,40 +161,40 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     require_known(click.get_current_context())
     plan = None
     if options["plan"] is not None:
-        plan = _planned(click.get_current_context())
+        plan = _read_plan_options(click.get_current_context())
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
     complete_with_commit()
     with _phase("Starting", "imports", seconds):
-        start = _started(options, plan, stack)
+        start = _start(options, plan, stack)
     if options["resume"]:
-        return _written(options, start, None, seconds)
+        return _write(options, start, None, seconds)
     from geodp.io.folder.staging import require_uninterrupted
 
     require_uninterrupted(options["output"])
     with _phase("Reading", "reading", seconds):
         table = _table(options, start)
         if start.terms is None:
-            return checked(options, table)
+            return write_check_file(options, table)
         if plan is not None:
             plan.require_bound(table)
-        prepared = _prepared(table, start, options)
+        prepared = _prepare(table, start, options)
     for words in _warnings(prepared.outline):
         click.echo(f"Warning: {words}", err=True)
-    return _written(options, start, prepared, seconds)
+    return _write(options, start, prepared, seconds)
 
 
-def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:
+def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:
     """Open and check what a run goes by: whatever can be refused without the data is."""
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
-    from geodp.kernels.jit import compiling
+    from geodp.kernels.jit import watch_compiling
     from geodp.mechanisms import mechanism
     from geodp.privacy.key import NoiseKey
 
     if sys.stderr.isatty():
-        stack.enter_context(compiling(_once_said()))
+        stack.enter_context(watch_compiling(_say_once()))
     terms = None if options["check"] else terms_of(options)
     method = mechanism(options["method"])
     key = None
@@ -218,7 +218,7 @@ def _started(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -
     return start
 
 
-def _prepared(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepared:
+def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepared:
     """All of the release that can be settled before it is charged."""
     from geodp.release.publish import prepare
 
@@ -240,7 +240,7 @@ def _table(options: dict[str, Any], start: _Start) -> CountTable:
     return table if start.coarser is None else coarsen(table, start.coarser)
 
 
-def _written(
+def _write(
     options: dict[str, Any],
     start: _Start,
     prepared: Prepared | None,
@@ -251,24 +251,25 @@ def _written(
 
     output, resume = options["output"], options["resume"]
     with (
-        _told_if_kept(output),
+        _tell_if_kept(output),
         stage_release(start.released, output, **_place(options), resume=resume) as place,
     ):
         with _phase("Releasing", "mechanism", seconds):
             if prepared is None:
-                release, run = _resumed(place, start, options)
+                release, run = _resume(place, start, options)
             else:
-                release, run = _released(place, prepared, options)
+                release, run = _release(place, prepared, options)
         with _phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
-    return _said(release, written, options)
+    return _say(release, written, options)
 
 
-def _released(
+def _release(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """The release, kept at once where it was charged, and what is said of it to the operator."""
     from geodp.io.folder.kept import Kept
+    from geodp.privacy.ledger import Charge
 
     table = prepared.table
     run = {
@@ -277,40 +278,40 @@ def _released(
         "people": int(table.count.sum()),
     }
     place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size)
-    with held():
+    with hold_stops():
         release = prepared.release()
         run["released_people"] = release.table.total
-        if release.charge is not None:
+        if isinstance(release.charge, Charge):
             fingerprint = release.charge.fingerprint
             kept = Kept(release.table, fingerprint, _call(options), release.public_facts, run)
             place.keep(kept)
     return release, run
 
 
-def _resumed(
+def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
-    from geodp.release.publish import charged
+    from geodp.release.publish import charge_event
     from geodp.release.release import Release
 
     kept = place.kept(_call(options))
-    charge = charged(start.ledger, options["dataset"], kept.table.event, kept.fingerprint)
+    charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
     return Release(kept.table, charge, people, kept.public_facts), dict(kept.run)
 
 
 @contextmanager
-def _told_if_kept(output: Path) -> Iterator[None]:
+def _tell_if_kept(output: Path) -> Iterator[None]:
     """Say, where a run ends early, that what it was charged for is not lost."""
-    from geodp.io.folder.staging import interrupted
+    from geodp.io.folder.staging import find_interrupted
 
     try:
         yield
     except UsageError:
         raise
     except BaseException:
-        if (found := interrupted(output)) is not None:
+        if (found := find_interrupted(output)) is not None:
             click.echo(
                 f"What was charged is kept in {found}: the same command with --resume completes "
                 "the release and costs nothing.",
@@ -324,7 +325,7 @@ def _call(options: dict[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
-def _said(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
     """The last words of a run."""
     if options["as_json"]:
         event = release.event
@@ -350,7 +351,7 @@ def _warnings(release: Release) -> list[str]:
     return [*warnings_of(release.method, release.grid, release.event, release.people)]
 
 
-def _once_said() -> Callable[[str], None]:
+def _say_once() -> Callable[[str], None]:
     """Says at the first kernel that is compiled why this run takes longer."""
     said = False
 
@@ -363,7 +364,7 @@ def _once_said() -> Callable[[str], None]:
     return tell
 
 
-def _planned(context: click.Context) -> Settings:
+def _read_plan_options(context: click.Context) -> Settings:
     """What --plan settles; UsageError for options that would settle it otherwise."""
     from geodp.analysis.plan import read_plan
 
@@ -375,7 +376,7 @@ def _planned(context: click.Context) -> Settings:
 
 
 @contextmanager
-def _padded(least: float) -> Iterator[None]:
+def _pad_time(least: float) -> Iterator[None]:
     """Sleep until ``least`` seconds have passed, also after an error."""
     started = time.perf_counter()
     try:

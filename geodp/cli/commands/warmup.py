@@ -39,7 +39,7 @@ def warmup(as_json: bool) -> None:
     counts in a temporary folder: no data are read, no budget is spent. Methods other than pyramid
     and topdown compile the little that they need beyond when they are first used.
     """
-    from geodp.kernels.jit import CACHE, cache_folder, compiled_kernels, compiling
+    from geodp.kernels.jit import CACHE, cache_folder, count_compiled, watch_compiling
 
     started = time.perf_counter()
     rehearsals = list(_rehearsals())
@@ -48,13 +48,13 @@ def warmup(as_json: bool) -> None:
         raise OutputError(NO_CACHE.format(CACHE.wrong))
     with (
         tempfile.TemporaryDirectory(prefix="geodp-warmup-") as place,
-        progress.shown(sys.stderr) as bar,
-        compiling(lambda kernel: setattr(bar, "what", f"Compiling {kernel}")),
+        progress.show(sys.stderr) as bar,
+        watch_compiling(lambda kernel: setattr(bar, "what", f"Compiling {kernel}")),
         progress.unsaid(),
     ):
         for number, rehearse in enumerate(rehearsals):
             rehearse(Path(place, str(number)))
-    made, found = compiled_kernels()
+    made, found = count_compiled()
     took = time.perf_counter() - started
     if as_json:
         click.echo(

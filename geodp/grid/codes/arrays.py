@@ -61,7 +61,7 @@ def flat_pair(
     return pair[0].reshape(-1).astype(dtype), pair[1].reshape(-1).astype(dtype), pair[0].shape
 
 
-def floor_snapped(values: NDArray[np.float64]) -> Indices:
+def snap_floor(values: NDArray[np.float64]) -> Indices:
     """Round down, but up where rounding left a value just below a whole number."""
     return np.floor(values + SNAP).astype(np.int64)
 

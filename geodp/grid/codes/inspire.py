@@ -18,9 +18,9 @@ from geodp.grid.codes.arrays import (
     as_array,
     characters_of,
     flat_pair,
-    floor_snapped,
     read_digits,
     require,
+    snap_floor,
     text_at,
     within,
 )
@@ -140,7 +140,7 @@ class InspireGrid:
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
         rule = "points are finite: x is easting, y is northing, metres of EPSG:3035 below 2e7"
         require((np.abs(x) < 2e7) & (np.abs(y) < 2e7), lambda _: rule)
-        row, col = floor_snapped(y) // self.resolution, floor_snapped(x) // self.resolution
+        row, col = snap_floor(y) // self.resolution, snap_floor(x) // self.resolution
         return row.reshape(shape), col.reshape(shape)
 
     def _rule(self, text: str) -> str:

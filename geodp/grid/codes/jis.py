@@ -18,9 +18,9 @@ from geodp.grid.codes.arrays import (
     as_array,
     characters_of,
     flat_pair,
-    floor_snapped,
     read_digits,
     require,
+    snap_floor,
     text_at,
     within,
 )
@@ -148,7 +148,7 @@ class JISMesh:
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
         rule = "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90"
         require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
-        row, col = floor_snapped(y * _NORTH), floor_snapped((x - 100) * _EAST)
+        row, col = snap_floor(y * _NORTH), snap_floor((x - 100) * _EAST)
         side = _SIDES[self.level]
         return (row // side).reshape(shape), (col // side).reshape(shape)
 

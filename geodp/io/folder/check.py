@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.io.folder.publication import write_restricted
-from geodp.io.folder.staging import CHECK, staged
+from geodp.io.folder.staging import CHECK, stage
 
 CHECK_SCHEMA = "geodp-check-1"
 
@@ -33,7 +33,7 @@ def write_check(path: str | Path, found: dict[str, Any]) -> Path:
     OutputError
         The file system refused; nothing is left behind.
     """
-    with staged(path) as folder:
+    with stage(path) as folder:
         hidden = folder / "restricted"
         hidden.mkdir(mode=0o700)
         write_restricted(hidden, CHECK, {"schema": CHECK_SCHEMA, **found})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from geodp.table.card import given
+from geodp.table.card import drop_written
 
 
 def release_id(csv_file: Path, plain: Mapping[str, Any]) -> str:
@@ -22,5 +22,5 @@ def release_id(csv_file: Path, plain: Mapping[str, Any]) -> str:
     """
     with csv_file.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-    digest.update(json.dumps(given(plain), sort_keys=True).encode())
+    digest.update(json.dumps(drop_written(plain), sort_keys=True).encode())
     return digest.hexdigest()[:16]

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,6 +56,11 @@ class Kept:
     public_facts: tuple[str, ...]
     run: Mapping[str, Any]
 
+    @property
+    def event(self) -> Measurement:
+        """What was spent: only an office's own releases are kept."""
+        return cast(Measurement, self.table.event)
+
 
 def reserve(folder: Path, cells: int) -> None:
     """Take the space for a table of so many cells in a staged folder, before the charge.
@@ -71,12 +76,12 @@ def reserve(folder: Path, cells: int) -> None:
 def keep(folder: Path, kept: Kept) -> None:
     """Write a table into the space that was reserved; it is there completely or not at all."""
     head = {
-        **_made(kept.table.grid),
+        **_making(kept.table.grid),
         "fingerprint": kept.fingerprint,
         "call": dict(kept.call),
         "public_facts": kept.public_facts,
         "run": dict(kept.run),
-        "event": asdict(kept.table.event),
+        "event": asdict(kept.event),
     }
     text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
     with _draft(folder).open("r+b") as file:
@@ -109,7 +114,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
         event = _event(head["event"])
         found = {name: head[name] for name in ("fingerprint", "call", "run")}
         facts = tuple(str(fact) for fact in head["public_facts"])
-        made = {name: head[name] for name in _made(grid)}
+        made = {name: head[name] for name in _making(grid)}
     except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile):
         raise UsageError(
             f"{folder / KEPT} cannot be read back; restore it, or remove {folder} to give it up."
@@ -119,7 +124,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
     if other:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
         raise UsageError(f"The interrupted run had other {options}; repeat its command, {again}")
-    for name, value in _made(grid).items():
+    for name, value in _making(grid).items():
         if made[name] != value:
             raise UsageError(
                 f"The interrupted run had another {name}; go on with what it began with, {again}"
@@ -127,7 +132,7 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
     return Kept(ReleasedTable(grid, key, count, event), public_facts=facts, **found)
 
 
-def _made(grid: Grid) -> dict[str, str]:
+def _making(grid: Grid) -> dict[str, str]:
     """What must be the same when a run goes on."""
     return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
 

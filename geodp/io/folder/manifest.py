@@ -66,7 +66,7 @@ def _foreign(folder: Path) -> str | None:
     return None
 
 
-def remove_listed(release: Path) -> None:
+def remove_release(release: Path) -> None:
     """Remove a release as far as its checksums list it; what else is there stays, with its folders.
 
     The checksums go last, so that a removal that was cut short can go on.

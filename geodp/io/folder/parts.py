@@ -18,15 +18,15 @@ from geodp.errors import OutputError
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import RUN, write_card, write_restricted
-from geodp.io.folder.staged_release import check_publication, listed_at_most, require_space
-from geodp.io.folder.staging import staged
+from geodp.io.folder.staged_release import check_publication, most_listed, require_space
+from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
-from geodp.io.write.parquet import MEDIA_TYPE, said_of, write_parquet
+from geodp.io.write.parquet import MEDIA_TYPE, describe_release, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
 from geodp.privacy.event import Spent
-from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, given
+from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
 from geodp.table.released import ReleasedTable
 
 LAST_FILES = 5.0
@@ -45,7 +45,7 @@ def part_path(public: Path, name: str, number: int) -> Path:
 
 def about(event: Spent, name: str) -> dict[str, Any]:
     """What every part says of its release; its identity is known when all parts are."""
-    said = said_of(event, PARTS_SCHEMA, name, "")
+    said = describe_release(event, PARTS_SCHEMA, name, "")
     del said["release_id"]
     return said
 
@@ -82,7 +82,7 @@ def parts_id(digests: Iterable[str], plain: Mapping[str, Any]) -> str:
     ``plain``: a card as :meth:`geodp.table.card.Card.to_json` gives it, with or without files.
     """
     lines = "".join(f"{digest}\n" for digest in digests)
-    text = lines + json.dumps(given(plain), sort_keys=True)
+    text = lines + json.dumps(drop_written(plain), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -101,7 +101,7 @@ class PartsFolder:
 
     def require_space(self, cells: int) -> None:
         """Raise OutputError where a release of so many occupied cells hardly fits."""
-        require_space(self.folder, listed_at_most(self.grid, cells))
+        require_space(self.folder, most_listed(self.grid, cells))
 
     def finish(
         self,
@@ -115,7 +115,7 @@ class PartsFolder:
 
         ``rasters``: the files of a map; ``no_raster``: why there are none.
         """
-        files = [*(self._described(card, entry) for entry in entries), *rasters]
+        files = [*(self._describe(card, entry) for entry in entries), *rasters]
         listed = {file.name for file in files}
         for path in self.public.glob("*/*"):
             if path.relative_to(self.public).as_posix() not in listed:
@@ -142,7 +142,7 @@ class PartsFolder:
         write_restricted(hidden, RUN, restricted)
         return complete
 
-    def _described(self, card: Card, entry: dict[str, Any]) -> File:
+    def _describe(self, card: Card, entry: dict[str, Any]) -> File:
         located = has_geometry(self.grid)
         columns = tables.column_names(self.grid, self.name, beside_of(card))
         listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
@@ -172,7 +172,7 @@ def write_parts(
     OutputError
         The file system refused; nothing is published.
     """
-    with staged(path, overwrite=overwrite) as folder:
+    with stage(path, overwrite=overwrite) as folder:
         (folder / "public" / f"{name}.parquet").mkdir(parents=True)
         try:
             yield PartsFolder(folder, grid, name)

@@ -46,7 +46,7 @@ def write_public(released: Released, folder: Path) -> None:
         if reason is not None:
             left_out.append(LeftOut(f"{name}.{one.endings[0]}", reason))
             continue
-        files += _written(one, released, folder)
+        files += _write_format(one, released, folder)
         if {file.name for file in files} != {*os.listdir(folder)}:
             raise OutputError(f"The format {one.name} wrote other files than it lists.")
         if not released.card.release_id:  # the first format is the one that it is taken from
@@ -56,7 +56,7 @@ def write_public(released: Released, folder: Path) -> None:
     write_card(card, folder)
 
 
-def _written(one: Format, released: Released, folder: Path) -> Iterator[File]:
+def _write_format(one: Format, released: Released, folder: Path) -> Iterator[File]:
     """Write the files of a format; yield what the card says of each."""
     names = {f"{released.card.name}.{ending}" for ending in one.endings}
     for entry in one.write(released, folder):

@@ -17,7 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.folder.publication import RUN, json_text, write_public, write_restricted
-from geodp.io.folder.staging import KEPT, require_free, require_own, staged
+from geodp.io.folder.staging import KEPT, require_free, require_own, stage
 from geodp.io.write import tables
 from geodp.io.write.format import Released
 from geodp.table.card import Card
@@ -73,7 +73,7 @@ class StagedRelease:
         for one in find_formats():
             one.try_out(nobody, named)
         sparse = card.mechanism.nonnegative and card.mechanism.whole
-        listed = listed_at_most(self.grid, cells) if sparse else self.grid.size
+        listed = most_listed(self.grid, cells) if sparse else self.grid.size
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
@@ -111,10 +111,10 @@ def stage_release(
     """A :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
 
     Parameters are those of :func:`write_publication`; ``resume``: go on in the folder of an
-    interrupted run. Raises what `staged` and `check_publication` do.
+    interrupted run. Raises what `stage` and `check_publication` do.
     """
     check_publication(grid, path, name=name, overwrite=overwrite)
-    with staged(path, overwrite=overwrite, resume=resume) as folder:
+    with stage(path, overwrite=overwrite, resume=resume) as folder:
         (folder / "restricted").mkdir(mode=0o700, exist_ok=resume)
         yield StagedRelease(folder, Path(path), grid, name)
 
@@ -179,7 +179,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     require_own(path)
 
 
-def listed_at_most(grid: Grid, cells: int) -> int:
+def most_listed(grid: Grid, cells: int) -> int:
     """About the most cells that a release lists whose method clamps at 0, of occupied cells."""
     return min(grid.size, 2 * cells + SOME_CELLS)
 

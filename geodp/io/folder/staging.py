@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder.manifest import SUMS, foreign, remove_listed
+from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
@@ -30,7 +30,7 @@ KEPT = Path("restricted", "released.npz")
 
 
 @contextmanager
-def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
+def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
     """A hidden folder beside ``target`` that takes its place when the block ends well.
 
     Leaving the block by any exception, interrupts included, removes the folder wholly, but for a
@@ -66,13 +66,13 @@ def staged(target: str | Path, *, overwrite: bool = False, resume: bool = False)
     """
     final = Path(os.path.realpath(target))
     left: list[Path] = []
-    with _explained(final, left), contextlib.ExitStack() as locks:
+    with _explain(final, left), contextlib.ExitStack() as locks:
         require_free(final, overwrite=overwrite)
         made = _make_parents(final.parent)
         try:
             _recover(final)
             require_free(final, overwrite=overwrite)  # also what was just put back
-            partial = _begun(final, locks, resume=resume)
+            partial = _begin(final, locks, resume=resume)
             try:
                 yield partial
                 _flush(partial)
@@ -98,23 +98,23 @@ def _make_parents(folder: Path) -> list[Path]:
     return missing
 
 
-def _begun(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
+def _begin(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
     """The locked folder to fill: a new one that has been tried, or that of an interrupted run."""
     if resume:
-        partial = interrupted(final)
+        partial = find_interrupted(final)
         if partial is None:
             raise UsageError(
                 f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
                 "between its charge and its end."
             )
-        locks.enter_context(_locked(partial))
+        locks.enter_context(_lock(partial))
         _strip(partial)
         return partial
     require_uninterrupted(final)
     partial = final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
     partial.mkdir()
     try:
-        locks.enter_context(_locked(partial))
+        locks.enter_context(_lock(partial))
         _try(partial)
     except BaseException:
         _remove(partial)
@@ -135,14 +135,14 @@ def _try(folder: Path) -> None:
     shutil.rmtree(after)
 
 
-def interrupted(target: str | Path) -> Path | None:
+def find_interrupted(target: str | Path) -> Path | None:
     """The folder beside a target in which a charged table waits; None where there is none.
 
     Runs that are alive are left out. Raises UsageError where there are several.
     """
     found = []
-    for partial in _left_beside(Path(os.path.realpath(target)), "partial"):
-        with contextlib.suppress(OSError), _locked(partial):
+    for partial in _find_leftovers(Path(os.path.realpath(target)), "partial"):
+        with contextlib.suppress(OSError), _lock(partial):
             if (partial / KEPT).is_file():
                 found.append(partial)
     if len(found) > 1:
@@ -155,7 +155,7 @@ def interrupted(target: str | Path) -> Path | None:
 
 def require_uninterrupted(target: str | Path) -> None:
     """Raise UsageError where an interrupted release waits, which a new one would waste."""
-    if (found := interrupted(target)) is not None:
+    if (found := find_interrupted(target)) is not None:
         raise UsageError(
             f"An interrupted release, which was charged, waits in {found}: repeat its command with "
             "--resume, which costs nothing, or remove that folder to give it up."
@@ -210,7 +210,7 @@ def is_check(folder: Path) -> bool:
 
 
 def require_free(target: str | Path, *, overwrite: bool) -> None:
-    """Raise UsageError where `staged` must not put a folder."""
+    """Raise UsageError where `stage` must not put a folder."""
     final = Path(os.path.realpath(target))
     if final.exists() and not final.is_dir():
         raise UsageError(f"{final} is a file; give the name of a new folder.")
@@ -248,7 +248,7 @@ def _exchange(partial: Path, final: Path) -> None:
     replaces = final.exists() and any(final.iterdir())
     with commits():
         if replaces:
-            with _locked(final):
+            with _lock(final):
                 os.rename(final, aside)
                 try:
                     os.rename(partial, final)
@@ -261,24 +261,24 @@ def _exchange(partial: Path, final: Path) -> None:
         _sync(final.parent)  # only now may go what a loss of power would need
         (final / KEPT).unlink(missing_ok=True)
         if replaces:
-            remove_listed(aside)
+            remove_release(aside)
 
 
 def _recover(final: Path) -> None:
     """Put back or remove what killed runs left beside ``final``, but for a charged table."""
-    for aside in _left_beside(final, "replaced"):
-        with contextlib.suppress(BlockingIOError), _locked(aside):
+    for aside in _find_leftovers(final, "replaced"):
+        with contextlib.suppress(BlockingIOError), _lock(aside):
             if final.exists():
-                remove_listed(aside)
+                remove_release(aside)
             else:
                 os.rename(aside, final)
-    for partial in _left_beside(final, "partial"):
-        with contextlib.suppress(OSError), _locked(partial):  # somebody else's may stay
+    for partial in _find_leftovers(final, "partial"):
+        with contextlib.suppress(OSError), _lock(partial):  # somebody else's may stay
             if not (partial / KEPT).is_file():
                 shutil.rmtree(partial)
 
 
-def _left_beside(final: Path, what: str) -> list[Path]:
+def _find_leftovers(final: Path, what: str) -> list[Path]:
     """Folders of runs for a target; no others have such names."""
     name = re.compile(re.escape(f".{final.name}.{what}-") + "[0-9a-f]{8}")
     with contextlib.suppress(FileNotFoundError):
@@ -287,7 +287,7 @@ def _left_beside(final: Path, what: str) -> list[Path]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Hold a folder; the lock follows it through renames and ends with the process.
 
     Raises BlockingIOError where another run holds it.
@@ -324,7 +324,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _explained(final: Path, left: list[Path]) -> Iterator[None]:
+def _explain(final: Path, left: list[Path]) -> Iterator[None]:
     """Turn errors of the file system into an OutputError that names what was left behind."""
     try:
         yield

@@ -4,9 +4,9 @@ At once, as a rule. Not between a charge and what was paid for, which would be l
 what was asked for is there: a run that says that it was stopped has published nothing, and one
 that has published says so.
 
-A signal's handler calls :func:`ask`, in the main thread; what must not be cut calls :func:`held`
-and :func:`commits`. Libraries may swallow the exception that a handler raises, so both look again
-before they begin. Without a handler that asks, nothing here does anything.
+A signal's handler calls :func:`ask`, in the main thread; what must not be cut calls
+:func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a handler raises,
+so both look again before they begin. Without a handler that asks, nothing here does anything.
 """
 
 from __future__ import annotations
@@ -63,25 +63,25 @@ def ask(end: BaseException) -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold_stops() -> Iterator[None]:
     """A stop waits until the block has ended; one that was asked for before is raised first."""
-    _raise_asked()
+    _raise_stop()
     _stop.holds += 1
     try:
         yield
     finally:
         _stop.holds -= 1
-    _raise_asked()
+    _raise_stop()
 
 
 @contextmanager
 def commits() -> Iterator[None]:
-    """:func:`held`, where a result is put in its place."""
-    with held():
+    """:func:`hold_stops`, where a result is put in its place."""
+    with hold_stops():
         yield
         _stop.complete = _stop.commit_completes
 
 
-def _raise_asked() -> None:
+def _raise_stop() -> None:
     if _stop.asked is not None and not _stop.complete and not _stop.holds:
         raise _stop.asked

@@ -27,7 +27,7 @@ def own() -> Mapping[str, type[Reader]]:
 
 
 @cache
-def _found() -> Mapping[str, type[Reader]]:
+def _find_readers() -> Mapping[str, type[Reader]]:
     return add_plugins(own(), "geodp.readers", "READERS", _fits)
 
 
@@ -35,7 +35,7 @@ def _fits(one: object) -> bool:
     """Whether something is a reader with what its class must say."""
     if not (isinstance(one, type) and issubclass(one, Reader)):
         return False
-    options = all(isinstance(asked.option, Option) for asked in one.asked())
+    options = all(isinstance(asked.option, Option) for asked in one.asks())
     return options and isinstance(one.kind, str) and isinstance(one.flag, str)
 
 
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Mapping[str, type[Reader]]:
     """Look for readers when the table is first asked for: most of the package does without."""
     if name != "READERS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _found()
+    return _find_readers()
 
 
 def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> type[Reader]:
@@ -52,7 +52,7 @@ def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> typ
     ``readers``: among which; default: all. Raises UsageError where none is, or several as surely
     as each other.
     """
-    among = _found() if readers is None else readers
+    among = _find_readers() if readers is None else readers
     claims = {name: _claim(reader, call) for name, reader in among.items()}
     most = max(claims.values())
     found = [name for name, claim in claims.items() if claim == most]

@@ -81,7 +81,7 @@ class Points(Reader):
                 else:
                     persons.add(within, key, arrays[-1], inside)
         if persons is not None:
-            return self._bounded(persons, survey)
+            return self._bound(persons, survey)
         read = survey.reading()
         return CountTable.of_cells(self.grid, *runs.arrays(), bound=None, reading=read)
 
@@ -98,7 +98,7 @@ class Points(Reader):
         require_axes(self.grid, found)
         return found
 
-    def _bounded(self, persons: Persons, survey: Survey) -> CountTable:
+    def _bound(self, persons: Persons, survey: Survey) -> CountTable:
         from geodp.table.contribution import truncate
         from geodp.table.counts import CountTable
 

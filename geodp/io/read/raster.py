@@ -54,11 +54,11 @@ class Raster(Reader):
         import numpy as np
 
         from geodp.io.read.rows.columns import Rows
-        from geodp.io.read.rows.pixels import aligned_parts, counts_of
-        from geodp.io.read.rows.sources import listed
+        from geodp.io.read.rows.pixels import align_parts, counts_of
+        from geodp.io.read.rows.sources import list_paths
         from geodp.io.read.rows.tally import Tally
 
-        (path, *others) = listed(paths)
+        (path, *others) = list_paths(paths)
         if others:
             raise UsageError("Give one raster at a time.")
         if len(self.grid.shape) != 2 or len(self.grid.places) != 1:
@@ -66,7 +66,7 @@ class Raster(Reader):
         tally = Tally(
             self.grid, self.outside or "error", "error", memory=self.memory, scratch=self.scratch
         )
-        for part in aligned_parts(path, self.grid.places[0], self.band):
+        for part in align_parts(path, self.grid.places[0], self.band):
             values, valid = part.values, part.valid
             for value in self.missing:
                 valid &= values != value

@@ -216,14 +216,14 @@ class Reader(ABC):
     scratch: FilePath | None = field(default=None, metadata=asks(SCRATCH))
 
     def __post_init__(self) -> None:
-        for asked in self.asked():
+        for asked in self.asks():
             allowed, value = asked.option.type, getattr(self, asked.field)
             optional = value is None and not asked.required
             if isinstance(allowed, tuple) and not optional and value not in allowed:
                 raise UsageError(f"{asked.field} is one of {', '.join(allowed)}.")
 
     @classmethod
-    def asked(cls) -> Iterator[Asked]:
+    def asks(cls) -> Iterator[Asked]:
         """The fields that the command line asks for, in their order."""
         missing = dataclasses.MISSING
         for one in dataclasses.fields(cls):

@@ -92,7 +92,7 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
 def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
     """The released table; ``masked``: on the domain of the raster's mask, if there is one."""
     try:
-        grid, event = ordered_grid_of(folder, card), _event(card)
+        grid, event = order_grid_of(folder, card), _event(card)
         if masked and (mask := _mask(folder, card)) is not None:
             grid = grid.with_mask(mask)
         rows = parquet_rows(folder, card)
@@ -125,12 +125,12 @@ def _mask(folder: Path, card: Card) -> Mask | None:
             inside[window.row_off : window.row_off + window.height] = piece
     if place.northwards:
         inside = inside[::-1]
-    mask = mask_of_blocks(grid, _aligned(inside), stated.source)
+    mask = mask_of_blocks(grid, _align(inside), stated.source)
     require(mask.sha256 == stated.sha256, "The raster's mask is not the card's.")
     return mask
 
 
-def _aligned(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _align(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The true cells as squares, int64[4, n]: the largest that all of them can be made of."""
     side = 1
     while not any(size % 2 for size in inside.shape):
@@ -261,7 +261,7 @@ def has_regions(card: Card) -> bool:
     return isinstance(card.domain.order, StatedHierarchy)
 
 
-def ordered_grid_of(folder: Path, card: Card) -> Grid:
+def order_grid_of(folder: Path, card: Card) -> Grid:
     """The grid of a card with the regions of their table, if it is in the folder.
 
     Raises VerificationError where the table is not the card's.

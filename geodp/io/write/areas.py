@@ -38,14 +38,14 @@ class AreaTables(Format):
         for areas in released.areas():
             progress.begin(f"Writing {areas.level}")
             stem = file_names(grid, card.name)[areas.level]
-            about = parquet.said_of(areas.event, card.schema, card.name, card.release_id)
+            about = parquet.describe_release(areas.event, card.schema, card.name, card.release_id)
             columns, located = write_areas(
                 areas, folder / stem, name=card.name, metadata={**about, "level": areas.level}
             )
             rows = f"counts of {areas.level}: exactly the sums of their cells inside the domain"
             said: dict[str, Any] = {
                 "level": areas.level,
-                "unit": tables.counted(card.name, areas.event.unit),
+                "unit": tables.name_of_counts(card.name, areas.event.unit),
                 "values": card.mechanism.values,
             }
             if areas.standard_error is not None:

@@ -17,10 +17,10 @@ from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.tables import (
     arrow_columns,
-    chunks_told,
     column_names,
     columns_in_words,
-    counted,
+    count_chunks,
+    name_of_counts,
     no_rows,
     require_released,
     rows_in_words,
@@ -52,7 +52,7 @@ class Csv(Format):
             "columns": [*column_names(table.grid, name, names_of(errors))],
             **values_in_words(card),
             **columns_in_words(table.grid),
-            "unit": counted(name, table.event.unit),
+            "unit": name_of_counts(name, table.event.unit),
         }
         yield Entry(f"{name}.csv", MEDIA_TYPE, f"the counts, {rows_in_words(card)}", said)
         yield types_entry(name)
@@ -146,7 +146,7 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
     rows = (
         arrow_columns(table, part, index, name, errors)
-        for part, index, _ in chunks_told(table, "Writing the CSV")
+        for part, index, _ in count_chunks(table, "Writing the CSV")
     )
     empty = arrow_columns(table, *no_rows(table), name, errors)
     write_rows(rows, empty.schema, path, texts=labels)

@@ -40,7 +40,7 @@ def families(text: str) -> tuple[str, ...] | None:
         missing = [letter for letter in dict.fromkeys(text) if not _has(OWN, letter)]
         if not missing:
             return (OWN,)
-        for name in _installed():
+        for name in _find_installed():
             if all(_has(name, letter) for letter in missing):
                 return OWN, name
     warnings.warn(
@@ -65,7 +65,7 @@ def without_notes() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _installed() -> Iterator[str]:
+def _find_installed() -> Iterator[str]:
     """Families that are installed; last those that came after Matplotlib's list was made."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 

@@ -26,7 +26,7 @@ from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
-from geodp.io.write.tables import counted, require_released, values_in_words
+from geodp.io.write.tables import name_of_counts, require_released, values_in_words
 from geodp.io.write.uncertainty import ERROR, Errors, names_of
 from geodp.privacy.event import Spent
 from geodp.table.card import Card
@@ -76,7 +76,7 @@ class GeoTiff(Format):
                 "data_type": dtype_of(table),
                 "nodata": "NaN, outside the domain",
                 "overviews": "average, for display: read counts at full resolution",
-                "unit": counted(name, table.event.unit),
+                "unit": name_of_counts(name, table.event.unit),
             },
         )
         method = card.mechanism
@@ -138,7 +138,7 @@ def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _counted(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
+def _count_windows(place: Lattice, what: str) -> Iterator[tuple[int, Window]]:
     """`windows`, counted for the operator's eyes."""
     progress.begin(what, -(-place.rows // BLOCK))
     for number, window in windows(place):
@@ -206,12 +206,12 @@ def write_cog(
     draft = path.with_name(f".{path.stem}.draft.tif")
     dtype = dtype_of(table)
     drafted = profile(dtype, len(names), place.rows, place.cols)
-    with written():
+    with open_gdal():
         with rasterio.open(draft, "w", **drafted, **georeference(place)) as draw:
             draw.update_tags(**tags)
             for number, band in enumerate(names, 1):
                 draw.set_band_description(number, band)
-                draw.set_band_unit(number, counted(name, table.event.unit))
+                draw.set_band_unit(number, name_of_counts(name, table.event.unit))
             _fill(draw, table.grid, pixels, errors)
         _pack(draft, path)
         draft.unlink()
@@ -256,9 +256,9 @@ COPY = {
 
 
 @contextmanager
-def written() -> Iterator[None]:
+def open_gdal() -> Iterator[None]:
     """GDAL as rasters are written: bounded memory, no files beside them, errors as OSError."""
-    with quiet(), _explained(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):
+    with quiet(), _explain(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=CACHE):
         yield
 
 
@@ -279,7 +279,7 @@ def _pack(draft: Path, path: Path) -> None:
 
 def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, bands: int) -> bool:
     """Whether every pixel of the bands of counts is exactly the table's."""
-    for number, window in _counted(place, "Checking the raster"):
+    for number, window in _count_windows(place, "Checking the raster"):
         for band in range(bands):
             expected = np.zeros((window.height, window.width))
             pixels.dense(number, band, expected)
@@ -289,7 +289,7 @@ def _holds(raster: rasterio.io.DatasetReader, place: Lattice, pixels: Pixels, ba
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explain() -> Iterator[None]:
     """GDAL's errors, which know no errno, as an OSError.
 
     Those that GDAL itself numbers have no public class in rasterio: they are told by where it is.
@@ -324,7 +324,7 @@ def _fill(
     draw: rasterio.io.DatasetWriter, grid: Grid, pixels: Pixels, errors: Errors | None
 ) -> None:
     bands, dtype = band_count(grid), draw.dtypes[0]
-    for number, window in _counted(grid.places[0], "Writing the raster"):
+    for number, window in _count_windows(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()

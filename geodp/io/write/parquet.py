@@ -18,10 +18,10 @@ from geodp.io.write.geometry import SIDES, geo_metadata, geometry, has_geometry,
 from geodp.io.write.tables import (
     ROW_GROUP,
     arrow_columns,
-    chunks_told,
     column_names,
     columns_in_words,
-    counted,
+    count_chunks,
+    name_of_counts,
     no_rows,
     require_released,
     rows_in_words,
@@ -49,14 +49,14 @@ class GeoParquet(Format):
 
     def try_out(self, nobody: ReleasedTable, card: Card) -> None:
         """Compose what the file says of the release."""
-        said_of(nobody.event, card.schema, card.name, "")
+        describe_release(nobody.event, card.schema, card.name, "")
 
     def write(self, released: Released, folder: Path) -> Iterator[Entry]:
         """Write one file."""
         table, card, errors = released.table, released.card, released.errors
         grid, name = table.grid, card.name
         located = has_geometry(grid)
-        about = said_of(table.event, card.schema, name, card.release_id)
+        about = describe_release(table.event, card.schema, name, card.release_id)
         write_parquet(table, folder / f"{name}.parquet", name=name, errors=errors, metadata=about)
         what = "the counts with the cells' outlines" if located else "the counts"
         if located and len(grid.places) == 2:
@@ -67,13 +67,13 @@ class GeoParquet(Format):
             "columns": [*columns, *(("geometry", "bbox") if located else ())],
             **values_in_words(card),
             **columns_in_words(grid),
-            "unit": counted(name, table.event.unit),
+            "unit": name_of_counts(name, table.event.unit),
             "geoparquet": "1.1.0" if located else None,
         }
         yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {rows_in_words(card)}", said)
 
 
-def said_of(event: Spent, schema: str, name: str, identity: str) -> dict[str, Any]:
+def describe_release(event: Spent, schema: str, name: str, identity: str) -> dict[str, Any]:
     """Return what a Parquet file says of its release."""
     return {
         "schema": schema,
@@ -82,7 +82,7 @@ def said_of(event: Spent, schema: str, name: str, identity: str) -> dict[str, An
         "spends": event.spends,
         "guarantee": event.words,
         "private": event.is_private,
-        "unit": counted(name, event.unit),
+        "unit": name_of_counts(name, event.unit),
         "count": name,
     }
 
@@ -130,7 +130,7 @@ def write_parquet(
     with pa.parquet.ParquetWriter(
         path, schema, compression="zstd", use_dictionary=repeated
     ) as writer:
-        for part, index, _ in chunks_told(table, "Writing the Parquet file"):
+        for part, index, _ in count_chunks(table, "Writing the Parquet file"):
             rows = _with_geometry(table, part, index, name, errors)
             writer.write_table(rows, row_group_size=ROW_GROUP)
 

@@ -20,7 +20,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.fonts import OWN, families, without_notes
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.frame import Frame
-from geodp.io.write.tables import chunks, counted, require_released
+from geodp.io.write.tables import chunks, name_of_counts, require_released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
@@ -66,7 +66,7 @@ class Picture(Format):
     def try_out(self, nobody: ReleasedTable, card: Card) -> None:
         """Work out frame, scales and fonts."""
         if why_no_picture(nobody.grid) is None:
-            families(counted(card.name, nobody.event.unit))
+            families(name_of_counts(card.name, nobody.event.unit))
             require_drawable(nobody, card)
 
     def unsupported(self, released: Released) -> str | None:
@@ -80,7 +80,7 @@ class Picture(Format):
         progress.begin("Drawing the map")
         write_png(table, folder / f"{name}.png", name=name, card=card)
         what = "the map as a picture, colours on a fixed scale"
-        if not all(map(families, (name, counted(name, table.event.unit)))):
+        if not all(map(families, (name, name_of_counts(name, table.event.unit)))):
             what += "; without words for which no font was there with all letters"
         yield Entry(f"{name}.png", "image/png", what)
 
@@ -170,7 +170,7 @@ def write_png(table: ReleasedTable, path: Path | IO[bytes], *, name: str, card: 
     width, height = _size(panels)
     # rcdefaults() would read all of Matplotlib's style sheets first.
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
-    texts = name, counted(name, table.event.unit)
+    texts = name, name_of_counts(name, table.event.unit)
     fonts = [families(text) for text in texts]
     shown, what = (text if found else None for text, found in zip(texts, fonts, strict=True))
     every = dict.fromkeys([OWN, *(family for found in fonts for family in found or ())])
@@ -251,7 +251,7 @@ class _Sheet:
         budget = ", ".join(f"{s} = {_short(n)}" for s, n in symbols.items() if n is not None)
         title = [budget, event.mechanism]
         if name is not None:
-            title.insert(0, _cut(name))
+            title.insert(0, _shorten(name))
         self.text(edge, self.height - 46, " · ".join(title), fontsize=17, weight="bold")
         place, block = panels[0].frame.place, panels[0].frame.block
         grid = [f"{place.rows:,} × {place.cols:,} cells"]
@@ -298,7 +298,7 @@ class _Sheet:
         bar.ax.minorticks_off()
         bar.ax.tick_params(colors=SOFT, labelsize=9, length=3)
         bar.outline.set_visible(False)
-        what = "counts" if what is None else _cut(what)
+        what = "counts" if what is None else _shorten(what)
         unit = f"{what} per {'km²' if known else 'cell'}"
         outside = ", grey: outside the domain" if np.isnan(panel.value).any() else ""
         self.text(edge, 114, f"{unit}   (black: 0{outside})", fontsize=9.5)
@@ -372,7 +372,7 @@ def _colours(panel: Panel) -> tuple[Any, Any]:
     return colours, LogNorm(low, high)
 
 
-def _cut(name: str) -> str:
+def _shorten(name: str) -> str:
     """A name that is not wider than `WIDEST` Latin letters; Chinese ones are two wide."""
     room = WIDEST
     for place, letter in enumerate(name):

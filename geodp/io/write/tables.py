@@ -45,7 +45,7 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Cou
         yield part, table.grid.decode(table.key[part]), table.count[part]
 
 
-def chunks_told(
+def count_chunks(
     table: ReleasedTable, what: str
 ) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
     """`chunks`, counted for the operator's eyes."""
@@ -81,15 +81,15 @@ def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
     return found
 
 
-def counted(name: str, unit: str) -> str:
+def name_of_counts(name: str, unit: str) -> str:
     """What is counted, for labels: the name of the count, or the unit of privacy in plural.
 
     The name of a population says less than who is counted.
 
     Examples
     --------
-    >>> counted("population", "person"), counted("population", "trip"), counted("jobs", "person")
-    ('persons', 'trips', 'jobs')
+    >>> [name_of_counts(*two) for two in (("population", "trip"), ("jobs", "person"))]
+    ['trips', 'jobs']
     """
     if name != "population":
         return name

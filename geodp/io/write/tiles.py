@@ -20,7 +20,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.opening import open_raster
 from geodp.io.write import geotiff, pixels
-from geodp.io.write.tables import counted
+from geodp.io.write.tables import name_of_counts
 from geodp.io.write.uncertainty import BESIDE
 from geodp.table.counts import Counts
 
@@ -150,12 +150,12 @@ def write_tile(
         placed["transform"] = placed["transform"] * shift
     names = look.bands(grid)
     profile = geotiff.profile(look.dtype, len(names), window.height, window.width)
-    with geotiff.written():
+    with geotiff.open_gdal():
         with rasterio.open(draft, "w", **profile, **placed) as draw:
             draw.update_tags(**look.tags)
             for number, description in enumerate(names, 1):
                 draw.set_band_description(number, description)
-                draw.set_band_unit(number, counted(look.name, look.tags["GEODP_UNIT"]))
+                draw.set_band_unit(number, name_of_counts(look.name, look.tags["GEODP_UNIT"]))
             for number in range(geotiff.band_count(grid)):
                 draw.write(counts(number).astype(look.dtype), number + 1)
             if look.standard_error is not None:

@@ -67,7 +67,7 @@ class Errors:
         """
         error = self.standard_error
         each = np.broadcast_to(error if isinstance(error, float) else error[rows], key.shape)
-        ends = () if self.intervals is None else widened(*self.intervals.of(key))
+        ends = () if self.intervals is None else widen(*self.intervals.of(key))
         return [six_digits(each), *ends]
 
 
@@ -81,14 +81,14 @@ def names_of(errors: Errors | None) -> tuple[str, ...]:
     return () if errors is None else errors.names
 
 
-def widened(
+def widen(
     low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Intervals with three decimals that hold the given ones: float64[n] each.
 
     Examples
     --------
-    >>> widened(np.array([0.0, 1.2345]), np.array([1.0, 7.0001]))
+    >>> widen(np.array([0.0, 1.2345]), np.array([1.0, 7.0001]))
     (array([0.   , 1.234]), array([1.   , 7.001]))
     """
     below, above = np.floor(low * 1000) / 1000, np.ceil(high * 1000) / 1000

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_dense, stage_query
+from geodp.mechanisms.measure import add_noise, release_dense, stage_query
 from geodp.mechanisms.trees.plane import LEAST, count_blocks, noisy_total, why_no_plane
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
@@ -171,7 +171,7 @@ class AGrid(Mechanism):
         less = excess(coarse, held, event.scale / upper, step, self.ratio)
         each = consistent(coarse, fine, owner, cells > 0, weight, less)
         each /= np.maximum(cells, 1)
-        return released_dense(np.where(inside, each[part], 0), grid, event)
+        return release_dense(np.where(inside, each[part], 0), grid, event)
 
 
 def squares(shape: tuple[int, ...], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

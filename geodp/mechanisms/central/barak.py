@@ -13,7 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -142,7 +142,7 @@ class Barak(Mechanism):
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
         """The measured coefficients."""
-        index = measured(grid.bits, self.order)
+        index = find_measured(grid.bits, self.order)
         sha256 = digest(index.astype("<i8"))
         return (stage_query(0, event.scale, "Walsh-Hadamard coefficients", index.size, sha256),)
 
@@ -169,23 +169,23 @@ class Barak(Mechanism):
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """The fitted table, or the linear estimate."""
         grid = table.grid
-        index = measured(grid.bits, self.order)
+        index = find_measured(grid.bits, self.order)
         noisy = add_noise(transform(table.to_vector())[index], key, 0, event.scale)
         if not self.nonnegative:
-            return released_vector(linear_estimate(noisy, index, grid.bits), grid, event)
+            return release_vector(linear_estimate(noisy, index, grid.bits), grid, event)
         keys = np.arange(1 << grid.bits)
         cells = keys[grid.contains_keys(keys.astype(np.uint64))]
         fitted = np.zeros(1 << grid.bits)
         fitted[cells], _ = fit(noisy, index, cells, float(event.scale))
-        return released_vector(fitted, grid, event)
+        return release_vector(fitted, grid, event)
 
 
-def measured(bits: int, order: int) -> NDArray[np.int64]:
+def find_measured(bits: int, order: int) -> NDArray[np.int64]:
     """Indices of the coefficients of all marginals of at most ``order`` bits; 0: of all.
 
     Examples
     --------
-    >>> measured(3, 1)
+    >>> find_measured(3, 1)
     array([0, 1, 2, 4])
     """
     every = np.arange(1 << bits, dtype=np.int64)

@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import intervals
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -186,7 +186,7 @@ class Dawa(Mechanism):
         size = np.diff(np.append(start, x.size))
         values = np.zeros(inside.size)
         values[inside] = np.repeat(consistent(noisy, variance, self.fanout) / size, size)
-        return released_vector(values, grid, event)
+        return release_vector(values, grid, event)
 
     def partition(
         self, x: NDArray[np.int64], event: Measurement, key: NoiseKey

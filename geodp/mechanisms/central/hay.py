@@ -13,7 +13,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import released_vector, stage_query
+from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
     Tree,
@@ -146,7 +146,7 @@ class Hay(Mechanism):
         scales = [event.scale] * (1 + len(tree.fanouts))
         levels = tree.estimate(tree.noisy(leaves, scales, key))
         values = without_negatives(levels, tree.fanouts) if self.nonnegative else levels[-1]
-        return released_vector(values[:n], table.grid, event)
+        return release_vector(values[:n], table.grid, event)
 
 
 def _height(fanout: int, n: int) -> int:

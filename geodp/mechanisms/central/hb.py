@@ -14,7 +14,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import released_dense, stage_query
+from geodp.mechanisms.measure import release_dense, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
     MOST_UNALIGNED,
@@ -145,7 +145,7 @@ class Branching(Mechanism):
         scales = [event.scale] * (1 + len(splits))
         found = tree.estimate(tree.noisy(leaves.reshape(-1), scales, key))[-1]
         values = found.reshape(leaves.shape).transpose(np.argsort(to_tree)).reshape(padded)
-        return released_dense(values[box], grid, event)
+        return release_dense(values[box], grid, event)
 
 
 def _best_splits(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

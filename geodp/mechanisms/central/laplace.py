@@ -14,7 +14,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_fractional_noise, add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -109,7 +109,7 @@ class Laplace(Additive):
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain, with noise."""
-        return released_vector(self.noisy(table, event, key), table.grid, event)
+        return release_vector(self.noisy(table, event, key), table.grid, event)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class LaplaceNonnegative(Additive):
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain whose noisy count is above 0."""
         values = np.maximum(self.noisy(table, event, key), 0)
-        return released_vector(values, table.grid, event)
+        return release_vector(values, table.grid, event)
 
     def variances(self, grid: Grid, event: Measurement) -> None:
         """None: the error depends on how many cells are empty."""
@@ -156,7 +156,7 @@ class Geometric(Additive):
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain, with noise."""
         noisy = add_noise(table.to_vector(), key, 0, event.scale)
-        return released_vector(noisy, table.grid, event)
+        return release_vector(noisy, table.grid, event)
 
 
 METHODS = (Laplace(), LaplaceNonnegative(), Geometric())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.mechanisms.trees.strategies import (
     QUANTUM,
     WORKLOADS,
@@ -149,7 +149,7 @@ class Matrix(Mechanism):
         lower = add_noise(strategy @ (counts % 2**32), key, 0, event.scale)  # sums may pass 2**63
         upper = strategy @ (counts >> 32) + (lower >> 32)  # digits of the exact noisy ones
         values = estimate(strategy, upper * 2.0**32 + lower % 2**32)
-        return released_vector(values, table.grid, event)
+        return release_vector(values, table.grid, event)
 
 
 def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:

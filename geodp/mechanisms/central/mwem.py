@@ -13,7 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import multiplicative_weights
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -163,7 +163,7 @@ class Mwem(Mechanism):
             if self.average:
                 mean += estimate.density() / len(of_rounds)
         values = mean if self.average and of_rounds else estimate.density()
-        return released_vector(values, grid, event)
+        return release_vector(values, grid, event)
 
 
 def intervals(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -60,7 +60,7 @@ class Roots:
         return sum(part.nbytes for part in (self.prefix, self.count, self.z, self.variance))
 
     @classmethod
-    def counted(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
+    def of_counts(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
         """Without estimates."""
         return cls(prefix, count, np.empty(0), np.empty(0))
 
@@ -183,7 +183,7 @@ class PyramidPartition(TreePartition):
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """The first pass down to the cut."""
-        nobody = Roots.counted(np.empty(0, np.uint64), np.empty(0, np.int64))
+        nobody = Roots.of_counts(np.empty(0, np.uint64), np.empty(0, np.int64))
         pieces = [nobody]
 
         def keep(nodes: Frontier, level: Level, at: NDArray[np.int64]) -> None:
@@ -209,7 +209,7 @@ class PyramidPartition(TreePartition):
         at = np.arange(roots.prefix.size)
         opened = [(r, walk.measure(under, start.piece(r), own, at[r], False)) for r in runs]
         found = Subtrees(replace(roots, z=own.z, variance=own.variance), none, opened)
-        return found if self.two_passes else replace(found, cells=self._shared(found), opened=[])
+        return found if self.two_passes else replace(found, cells=self._share(found), opened=[])
 
     def improve(
         self,
@@ -234,7 +234,7 @@ class PyramidPartition(TreePartition):
         """The second pass below the cut."""
         if not self.two_passes:
             return found.cells
-        return self._shared(replace(found, roots=replace(found.roots, count=count)))
+        return self._share(replace(found, roots=replace(found.roots, count=count)))
 
     def _top(self, totals: Cells, key: NoiseKey) -> Walk:
         """Down to the cut only; one thread, so that nodes come in key order."""
@@ -248,7 +248,7 @@ class PyramidPartition(TreePartition):
         )
         return Walk.of(totals, top, key, 1, 1)
 
-    def _shared(self, found: Subtrees) -> Counted:
+    def _share(self, found: Subtrees) -> Counted:
         prefix, count = found.roots.prefix, found.roots.count
         if self.stride == 1:
             return prefix[count > 0], count[count > 0]
@@ -282,7 +282,7 @@ class TopDownPartition(TreePartition):
         noise = Noise.of(self.event, key)
         tree = Tree(totals, noise.detail)
         (prefix, total), _ = tree.below(tree.root(noise), 0, self.level)
-        return Roots.counted(prefix.view(np.uint64), total)
+        return Roots.of_counts(prefix.view(np.uint64), total)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """The refined cells."""

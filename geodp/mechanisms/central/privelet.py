@@ -14,7 +14,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     axis_bits,
     block_variances,
@@ -97,7 +97,7 @@ class Privelet(Mechanism):
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Every cell of the domain; a real number."""
         noisy = add_noise(forward(table.to_vector()), key, 0, event.scale)
-        return released_vector(inverse(noisy), table.grid, event)
+        return release_vector(inverse(noisy), table.grid, event)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class PriveletAxes(Mechanism):
         coefficients = along_every_axis(forward, values)
         noisy = add_noise(coefficients, key, 0, event.scale)
         values = along_every_axis(inverse, noisy)
-        return released_vector(box_to_order(values, order), table.grid, event)
+        return release_vector(box_to_order(values, order), table.grid, event)
 
 
 def _bit_axes(order: Order) -> tuple[int, ...]:

@@ -123,7 +123,7 @@ class Pyramid(Mechanism):
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
         """The chain on a grid, with Laplace or Gaussian noise."""
-        return _kept(_levels, self)(self, grid, gaussian)
+        return _keep(_levels, self)(self, grid, gaussian)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is 1 for each level, and what each level's noise is."""
@@ -145,7 +145,7 @@ class Pyramid(Mechanism):
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """The levels and the variances of their estimates."""
-        return _kept(_tree_variance, self)(self, grid, event)
+        return _keep(_tree_variance, self)(self, grid, event)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
         """That of a level."""
@@ -203,7 +203,7 @@ class Pyramid(Mechanism):
 
     def descent(self, grid: Grid, event: Measurement) -> descent.Descent:
         """How to descend on a grid, with the noise of an event."""
-        return _kept(_descent, self)(self, grid, event)
+        return _keep(_descent, self)(self, grid, event)
 
     def visited(self, released: ReleasedTable) -> int:
         """Nodes measured at least, as the output tells: all children of its cells' ancestors."""
@@ -218,7 +218,7 @@ class Pyramid(Mechanism):
 Found = TypeVar("Found")
 
 
-def _kept(function: Callable[..., Found], method: Pyramid) -> Callable[..., Found]:
+def _keep(function: Callable[..., Found], method: Pyramid) -> Callable[..., Found]:
     """Return a function that keeps what it found; of a subclass, whose fields may not be all."""
     return function if type(method) is Pyramid else inspect.unwrap(function)
 

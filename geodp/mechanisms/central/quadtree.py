@@ -14,7 +14,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import released_vector, stage_query
+from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     Tree,
     block_variances,
@@ -157,7 +157,7 @@ class Quadtree(Mechanism):
         values = tree.estimate(tree.noisy(leaves, scales, key))[-1]
         if size > 1:
             values = spread(values, inside(grid), size)
-        return released_vector(values, grid, event)
+        return release_vector(values, grid, event)
 
 
 def level_fanouts(axes: tuple[int, ...]) -> tuple[int, ...]:

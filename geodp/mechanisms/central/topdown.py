@@ -97,7 +97,7 @@ class TopDown(Mechanism):
         that law too, as the empty half cannot become negative. Evaluated on a grid of 1/20 scale.
         """
         scale, gaussian = event.width(), event.rho is not None
-        bias, rmse = _isolated(self.sensitivity(grid) - 1, gaussian)
+        bias, rmse = _isolated_errors(self.sensitivity(grid) - 1, gaussian)
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
 
     def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
@@ -159,7 +159,7 @@ class TopDown(Mechanism):
 
 
 @lru_cache(maxsize=128)
-def _isolated(levels: int, gaussian: bool) -> tuple[float, float]:
+def _isolated_errors(levels: int, gaussian: bool) -> tuple[float, float]:
     """Bias and root-mean-square error of :meth:`TopDown.isolated_cell`, in noise scales."""
     step, reach = 1 / 20, 25.0
     value = np.arange(-reach, reach + step / 2, step)

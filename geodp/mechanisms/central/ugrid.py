@@ -12,7 +12,7 @@ import numpy as np
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_dense, stage_query
+from geodp.mechanisms.measure import add_noise, release_dense, stage_query
 from geodp.mechanisms.trees.plane import (
     LEAST,
     count_blocks,
@@ -110,7 +110,7 @@ class UGrid(Mechanism):
         inside = grid.domain.to_dense()
         cells = np.bincount(block[inside], minlength=tall * wide)
         each = noisy / np.maximum(cells, 1)
-        return released_dense(np.where(inside, each[block], 0), grid, event)
+        return release_dense(np.where(inside, each[block], 0), grid, event)
 
 
 METHODS = (UGrid(),)

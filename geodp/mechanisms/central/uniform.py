@@ -9,7 +9,7 @@ import numpy as np
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.measure import add_noise, released_vector, stage_query
+from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -56,7 +56,7 @@ class Uniform(Mechanism):
         grid = table.grid
         total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])
         values = np.full(1 << grid.bits, max(total, 0) / grid.size)
-        return released_vector(values, grid, event)
+        return release_vector(values, grid, event)
 
 
 METHODS = (Uniform(),)

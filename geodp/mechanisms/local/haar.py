@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -12,104 +11,128 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import local_tree as kernels
 from geodp.kernels import pyramid
-from geodp.mechanisms.local.coins import Coins, flip_chance
+from geodp.kernels.oracles import transform
+from geodp.mechanisms.local.base import Oracle, correction, field_of, refuse_report
+from geodp.mechanisms.local.state import State
 from geodp.mechanisms.local.tree import (
+    GUARANTEE,
     Protocol,
     Reports,
     TreeState,
-    chances,
-    draw_levels,
     draw_uniforms,
-    factor,
     open_nodes,
     parse_weights,
 )
 from geodp.mechanisms.trees import halving, parallel
+from geodp.privacy.event import Guarantee
+from geodp.privacy.noise.coins import Chance, Coins, Units
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
 
-DENSE_BITS = 20
-"""Up to so many levels a state has a sum for every row, and above for those that came."""
+TITLE = "one bit a device: half of its node on a random level (HaarHRR)"
+
+CITATION = (
+    "Cormode, Kulkarni, Srivastava: Answering Range Queries Under Local Differential Privacy. "
+    "PVLDB 12(10), 2019."
+)
 
 TRANSFORM_BITS = 22
 """Deepest level of which all nodes are looked at together: 32 MiB."""
 
 
-@dataclass(frozen=True, eq=False)
-class HaarState(TreeState):
-    """Sums of signs by level and row.
+@dataclass(frozen=True, kw_only=True)
+class Halves(Oracle):
+    """What a device is asked by :class:`Haar`; ``cells`` is a power of two.
 
     Attributes
     ----------
-    bits : int
-        Levels of the tree.
-    epsilon : Fraction
-    weights : tuple of int
-        Of the levels.
-    reports : int
-    node : uint64[m]
-        ``2**level + row``, increasing; empty where the sums are dense.
-    total : int64[m] or int64[2**bits]
-        Sums of signs, none of them 0 in the sparse form. By node in the dense one.
+    weights : str
+        As of :class:`Haar`.
     """
 
-    bits: int
-    epsilon: Fraction
-    weights: tuple[int, ...]
-    reports: int
-    node: NDArray[np.uint64]
-    total: NDArray[np.int64]
+    weights: str = ""
 
-    def __add__(self, other: HaarState) -> HaarState:
-        """Return the state of both; UsageError for reports about something else."""
-        mine = (self.bits, self.epsilon, self.weights)
-        if mine != (other.bits, other.epsilon, other.weights):
-            raise UsageError("States of different settings do not add up.")
-        reports = self.reports + other.reports
-        if self.bits <= DENSE_BITS:
-            return HaarState(*mine, reports, self.node, self.total + other.total)
-        node = np.concatenate([self.node, other.node])
-        return HaarState(*mine, reports, *_sum_rows(node, np.append(self.total, other.total)))
+    name: ClassVar[str] = "haar"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = TITLE
+    citation: ClassVar[str] = CITATION
+    guarantee: ClassVar[Guarantee] = GUARANTEE
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, HaarState) and (
-            (self.bits, self.epsilon, self.weights, self.reports)
-            == (other.bits, other.epsilon, other.weights, other.reports)
-            and np.array_equal(self.node, other.node)
-            and np.array_equal(self.total, other.total)
-        )
+    @property
+    def bits(self) -> int:
+        """Levels of the tree."""
+        return self.cells.bit_length() - 1
 
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Weights of the levels."""
+        return parse_weights(self.weights, self.bits, self.name)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all of it as plain arrays by name, to be stored."""
-        return {"node": self.node, "total": self.total}
+    @property
+    def report_type(self) -> np.dtype[Any]:
+        """Level, row, and 1 for the sign -1."""
+        row = "<u4" if self.bits <= 32 else "<u8"
+        return np.dtype([("level", "u1"), ("row", row), ("bit", "u1")])
 
-    def level(self, i: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Return the rows of a level that have a sum, and their sums."""
-        first, last = np.uint64(1) << np.uint64(i), np.uint64(2) << np.uint64(i)
-        if self.bits <= DENSE_BITS:
-            total = self.total[first:last]
-            row = np.flatnonzero(total)
-            return row.astype(np.uint64), total[row]
-        run = slice(*np.searchsorted(self.node, [first, last]).tolist())
-        return self.node[run] - first, self.total[run]
+    @property
+    def sums(self) -> int:
+        """One for each row of each level, at ``2**level + row``; the first is not used."""
+        return self.cells
 
+    @property
+    def turn(self) -> Chance:
+        """That the bit is turned round."""
+        return Chance(1, 1, self.epsilon)
 
-def _sum_rows(
-    node: NDArray[np.uint64], total: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return nodes in order with the sums of their totals, those of 0 left out."""
-    rank = np.argsort(node, kind="stable")
-    node, total = node[rank], total[rank]
-    first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
-    total = np.add.reduceat(total, first) if first.size else total
-    some = total != 0
-    return node[first[some]], total[some]
+    def draw(self, value: NDArray[np.uint64], coins: Coins) -> Reports:
+        """Draw a level, a row and a coin for each value."""
+        n, ends = value.size, np.cumsum(np.array(self.parts, np.uint64))
+        level, row, bit = np.empty(n, np.uint8), np.empty(n, np.uint64), np.empty(n, np.uint8)
+
+        def step(first: int, unit: Units, digit: NDArray[np.uint64]) -> tuple[int, int]:
+            return kernels.draw(first, unit, digit, value, ends, level, row, bit)
+
+        coins.fill(step, n, 3 if self.bits <= 33 else 4, (self.turn,))
+        reports = np.empty(n, self.report_type)
+        reports["level"], reports["row"], reports["bit"] = level, row, bit
+        return reports
+
+    def collect(self, reports: Reports) -> State:
+        """Add up the signs of each row."""
+        place, sign = np.empty(reports.size, np.uint64), np.empty(reports.size, np.int64)
+        level, bit = (np.ascontiguousarray(reports[name]) for name in ("level", "bit"))
+        row = field_of(reports, "row")
+        if kernels.place_rows(level, row, bit, self.bits, place, sign) < reports.size:
+            allowed = f"a level below {self.bits}, a row of level i below 2**i, a bit of 0 or 1"
+            raise refuse_report(self, "field", f"in range ({allowed})")
+        return State.of_keys(self, reports.size, place, sign)
+
+    def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
+        """Halve the total at every node, half of its difference to and fro."""
+        wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        found = np.full(wanted.size, float(state.reports))
+        for level in range(self.bits):
+            half = wanted >> np.uint64(self.bits - 1 - level)
+            node, back = np.unique(half >> np.uint64(1), return_inverse=True)
+            sign = 1 - 2 * (half & np.uint64(1)).astype(np.int64)
+            found += sign * self.details(state, level, node)[back.reshape(-1)]
+            found /= 2
+        return found
+
+    def details(
+        self, state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
+    ) -> NDArray[np.float64]:
+        """Return estimates of left minus right halves of nodes of a level: float64[n]."""
+        up = correction(self.epsilon) * sum(self.parts) / self.parts[level]
+        return sum_at(state, level, prefix, threads) * up
+
+    def variance(self, n: float, count: float = 0) -> float:
+        """``n c^2 sum of 4^(i - L) / w_i``; what the true counts take off is left out."""
+        below = sum(4.0 ** (i - self.bits) / w for i, w in enumerate(self.parts))
+        return n * correction(self.epsilon) ** 2 * below * sum(self.parts)
 
 
 @dataclass(frozen=True)
@@ -133,11 +156,8 @@ class Haar(Protocol):
 
     name: ClassVar[str] = "haar"
     version: ClassVar[int] = 1
-    title: ClassVar[str] = "one bit a device: half of its node on a random level (HaarHRR)"
-    citation: ClassVar[str] = (
-        "Cormode, Kulkarni, Srivastava: Answering Range Queries Under Local Differential Privacy. "
-        "PVLDB 12(10), 2019."
-    )
+    title: ClassVar[str] = TITLE
+    citation: ClassVar[str] = CITATION
     noise: ClassVar[str] = (
         "randomised response on the device: one bit, flipped with probability 1/(1 + exp(epsilon)) "
         "by an exact coin"
@@ -151,68 +171,38 @@ class Haar(Protocol):
 
     def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
         """Return the fan-outs of the tree and the chances that a device is asked about each."""
-        return (2,) * grid.bits, chances(self.weights_of(grid))
+        weights = parse_weights(self.weights, grid.bits, self.name)
+        return (2,) * grid.bits, tuple(Fraction(w, sum(weights)) for w in weights)
 
-    def weights_of(self, grid: Grid) -> tuple[int, ...]:
-        """Return the weights of the levels of a grid's tree."""
-        return parse_weights(self.weights, grid.bits, self.name)
+    def oracles(
+        self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False
+    ) -> tuple[Oracle, ...]:
+        """Return the one oracle that devices are asked by."""
+        return (self.halves(grid, epsilon, allow_weak=allow_weak),)
 
-    def report_type(self, grid: Grid, epsilon: Fraction) -> np.dtype[np.void]:
+    def halves(self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False) -> Halves:
+        """Return the same as what it is."""
+        cells = 1 << grid.bits
+        return Halves(cells=cells, epsilon=epsilon, allow_weak=allow_weak, weights=self.weights)
+
+    def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
         """Return the type of a report: level, row and the bit, 1 for the sign -1."""
-        return np.dtype([("level", np.uint8), ("row", np.uint64), ("bit", np.uint8)])
+        return oracles[0].report_type
 
     def randomize(
-        self, grid: Grid, epsilon: Fraction, key: NDArray[np.uint64], coins: Coins | None = None
+        self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
     ) -> Reports:
-        """Return one report of every device, see :meth:`Protocol.randomize`."""
-        source = Coins() if coins is None else coins
-        found = np.empty(key.size, self.report_type(grid, epsilon))
-        level = draw_levels(self.weights_of(grid), key.size, source)
-        row = source.words(key.size) & ((np.uint64(1) << level.astype(np.uint64)) - np.uint64(1))
-        flip = source.flips(flip_chance(epsilon), key.size)
-        bit = np.empty(key.size, np.uint8)
-        kernels.write_bits(key, grid.bits, level, row, flip, bit)
-        found["level"], found["row"], found["bit"] = level, row, bit
-        return found
+        """Return one report of every device."""
+        return oracles[0].randomize(key, coins)
 
-    def aggregate(self, grid: Grid, epsilon: Fraction, reports: Reports) -> HaarState:
+    def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
         """Return the state of reports; UsageError where one is none of this tree."""
-        if reports.dtype != self.report_type(grid, epsilon):
-            raise UsageError("Reports of haar have a level, a row and a bit; these are others.")
-        level, row, bit = (np.ascontiguousarray(reports[name]) for name in ("level", "row", "bit"))
-        dense = grid.bits <= DENSE_BITS
-        sums = np.zeros(1 << grid.bits if dense else 0, np.int64)
-        if kernels.add_signs(level, row, bit, grid.bits, sums) < reports.size:
-            raise UsageError(
-                f"A report has a level, row or bit out of range: levels are below {grid.bits}, a "
-                "row of level i is below 2**i and a bit is 0 or 1; the file is none of this "
-                "round's, or was damaged."
-            )
-        node = np.empty(0, np.uint64)
-        if not dense:
-            place = (np.uint64(1) << level.astype(np.uint64)) | row
-            node, sums = _sum_rows(place, 1 - 2 * bit.astype(np.int64))
-        settings = (grid.bits, epsilon, self.weights_of(grid))
-        return HaarState(*settings, reports.size, node, sums)
+        return TreeState((oracles[0].aggregate(reports),))
 
-    def restore(
-        self, grid: Grid, epsilon: Fraction, reports: int, arrays: Mapping[str, NDArray[Any]]
-    ) -> HaarState:
-        """Return a state of its arrays; UsageError where these are none of the protocol's."""
-        node, total = arrays["node"], arrays["total"]
-        dense = grid.bits <= DENSE_BITS
-        good = (node.size, total.size) == (0, 1 << grid.bits) if dense else (
-            node.size == total.size
-            and bool((node[1:] > node[:-1]).all())
-            and (not node.size or (node[0] >= 1 and node[-1] >> np.uint64(grid.bits) == 0))
-        )
-        if not good or (node.dtype, total.dtype) != (np.uint64, np.int64):
-            raise UsageError("The state is none of this round's; aggregate the reports again.")
-        return HaarState(grid.bits, epsilon, self.weights_of(grid), reports, node, total)
-
-    def refine(self, grid: Grid, event: LocalReports, state: HaarState) -> ReleasedTable:
+    def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
         """Return the released cells, from the root down, nodes above 0 only."""
-        key, count, _ = descend(grid, self.weights_of(grid), event.epsilon, state)
+        asked = self.halves(grid, event.epsilon, allow_weak=True)
+        key, count, _ = descend(grid, asked, state.states[0])
         return ReleasedTable(grid, key, count, event)
 
     def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance:
@@ -229,7 +219,7 @@ class Haar(Protocol):
 
     def detail_variances(self, grid: Grid, event: LocalReports) -> list[float]:
         """Return the variance of the difference of a node's halves, level by level."""
-        c, (_, chance) = factor(event.epsilon), self.levels(grid)
+        c, (_, chance) = correction(event.epsilon), self.levels(grid)
         return [event.reports * c * c / float(w) for w in chance]
 
     def isolated_cell(self, grid: Grid, event: LocalReports) -> dict[str, float]:
@@ -253,38 +243,43 @@ class Haar(Protocol):
 
 
 def descend(
-    grid: Grid, weights: tuple[int, ...], epsilon: Fraction, state: HaarState
+    grid: Grid, asked: Halves, state: State, threads: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """Return cells above 0, their counts in key order, and how many nodes were split.
 
-    Memory is that of the reports and of visited nodes; of a level either all nodes are looked at,
-    in ``i 2^i`` steps, or the visited ones, in steps of 64 reports: whatever is less.
+    Memory is that of the reports and of visited nodes.
     """
-    prefix, total = np.zeros(1, np.uint64), np.array([state.reports])
-    c, visited = factor(epsilon), 0
-    for level, weight in enumerate(weights):
-        detail = look_up(state, level, prefix) * (c * sum(weights) / weight)
-        child = (prefix[:, None] * np.uint64(2) + np.arange(2, dtype=np.uint64)).reshape(-1)
-        open_ = open_nodes(grid, child, 1 << (grid.bits - 1 - level))
-        z = np.repeat(detail / 2, 2)
+    prefix: NDArray[np.uint64] = np.zeros(1, np.uint64)
+    total, visited = np.array([state.reports]), 0
+    for level in range(asked.bits):
+        child = np.repeat(prefix << np.uint64(1), 2)
+        child[1::2] += np.uint64(1)
+        can_hold = open_nodes(grid, child, 1 << (asked.bits - 1 - level)).astype(np.float64)
+        z = np.repeat(asked.details(state, level, prefix, threads) / 2, 2)
         z[1::2] *= -1
         count, members = np.empty(child.size, np.int64), np.full(prefix.size, 2)
         uniform = draw_uniforms(level, prefix)
-        pyramid.share(z, open_.astype(np.float64), members, total, uniform, 0.0, count)
+        pyramid.share(z, can_hold, members, total, uniform, 0.0, count)
         visited += prefix.size
         prefix, total = child[count > 0], count[count > 0]
     return prefix, total, visited
 
 
-def look_up(state: HaarState, level: int, prefix: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the sums of ``y (-1)^p(r & v)`` at nodes v of a level: int64[n]."""
-    row, total = state.level(level)
+def sum_at(
+    state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
+) -> NDArray[np.int64]:
+    """Return the sums of ``y (-1)^p(r & v)`` at nodes v of a level, in key order: int64[n].
+
+    Either all nodes of the level are looked at, in ``i 2^i`` steps, or these, in steps of 64
+    reports: whatever is less. The sums are the same.
+    """
+    row, total = rows_of(state, level)
     reports = int(np.abs(total).sum())
     words = -(-reports // 64)
     if level <= TRANSFORM_BITS and level << level <= 2 * prefix.size * words:
         sums = np.zeros(1 << level, np.int64)
         sums[row] = total
-        kernels.transform(sums)
+        transform(sums)
         return sums[prefix]
     planes = np.zeros((level + 1, words), np.uint64)
     kernels.slice_rows(row, total, planes)
@@ -294,8 +289,21 @@ def look_up(state: HaarState, level: int, prefix: NDArray[np.uint64]) -> NDArray
         kernels.look_up(prefix[run], planes, reports, out)
         return out
 
-    runs = parallel.partition(np.ones(prefix.size, np.int64), parallel.count_runs(prefix.size, 0))
-    return np.concatenate(parallel.map_items(work, runs, 0))
+    count = parallel.count_runs(prefix.size, threads)
+    runs = parallel.partition(np.ones(prefix.size, np.int64), count)
+    return np.concatenate(parallel.map_items(work, runs, threads))
+
+
+def rows_of(state: State, level: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the rows of a level whose sum is not 0, and their sums."""
+    first = 1 << level
+    if not state.key.size:  # all sums, one by one, or no report
+        total = state.total[first : 2 * first]
+        row = np.flatnonzero(total)
+        return row.astype(np.uint64), total[row]
+    ends = np.array([first, 2 * first], np.uint64)
+    run = slice(*np.searchsorted(state.key, ends).tolist())
+    return state.key[run] - np.uint64(first), state.total[run]
 
 
 PROTOCOLS = (Haar(),)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +15,15 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.mechanisms.base import Method
-from geodp.mechanisms.local.coins import Coins
+from geodp.mechanisms.local.base import Oracle
+from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream, blocks
+from geodp.privacy.noise.coins import Coins
 from geodp.privacy.reports import LOCAL, LocalReports
 from geodp.table.released import ReleasedTable
 
-Reports = NDArray[np.void]
+Reports = NDArray[Any]
 """Reports of devices, a record each, of a type that the protocol names."""
 
 MOST_BITS = 62
@@ -53,23 +54,34 @@ POSTPROCESSING = (
 )
 
 
-class TreeState(ABC):
+@dataclass(frozen=True)
+class TreeState:
     """What is kept of reports: whole numbers, which add up to the same in any order.
 
     Attributes
     ----------
-    reports : int
+    states : tuple of State
+        Of the oracles of a protocol, in their order.
     """
 
-    reports: int
+    states: tuple[State, ...]
 
-    @abstractmethod
-    def __add__(self, other: Self) -> Self:
+    @property
+    def reports(self) -> int:
+        """How many there were."""
+        return sum(state.reports for state in self.states)
+
+    def __add__(self, other: TreeState) -> TreeState:
         """Return the state of both; UsageError for reports about something else."""
+        if len(self.states) != len(other.states):
+            raise UsageError("States of different protocols do not add up.")
+        pairs = zip(self.states, other.states, strict=True)
+        return TreeState(tuple(one + another for one, another in pairs))
 
-    @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all of it as plain arrays by name, to be stored."""
+        """Return all of it as plain arrays by name, for a file."""
+        named = (state.arrays().items() for state in self.states)
+        return {f"{i}.{name}": array for i, one in enumerate(named) for name, array in one}
 
 
 @dataclass(frozen=True)
@@ -112,39 +124,48 @@ class Protocol(Method[LocalReports]):
         """Return the fan-outs of the tree and the chances that a device is asked about each."""
 
     @abstractmethod
-    def report_type(self, grid: Grid, epsilon: Fraction) -> np.dtype[np.void]:
-        """Return the type of a report: fields of whole numbers, all of fixed size."""
+    def oracles(
+        self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False
+    ) -> tuple[Oracle, ...]:
+        """Return what devices are asked: one oracle in all, or one for each level."""
+
+    @abstractmethod
+    def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
+        """Return the type of a report: fields of whole numbers, ``level`` the first of them."""
 
     @abstractmethod
     def randomize(
-        self, grid: Grid, epsilon: Fraction, key: NDArray[np.uint64], coins: Coins | None = None
+        self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
     ) -> Reports:
         """Return one report of every device.
 
         Parameters
         ----------
-        grid : Grid
-            Of the release.
-        epsilon : Fraction
+        oracles : tuple of Oracle
         key : uint64[n]
-            Cells of the domain in which the devices are.
-        coins : Coins, optional
-            Default: from the operating system.
+            Cells of the release in which the devices are.
+        coins : Coins
         """
 
     @abstractmethod
-    def aggregate(self, grid: Grid, epsilon: Fraction, reports: Reports) -> TreeState:
+    def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
         """Return the state of reports; UsageError, without quoting one, where one is none."""
 
     @abstractmethod
-    def restore(
-        self, grid: Grid, epsilon: Fraction, reports: int, arrays: Mapping[str, NDArray[Any]]
-    ) -> TreeState:
-        """Return a state of its arrays; UsageError where these are none of the protocol's."""
-
-    @abstractmethod
-    def refine(self, grid: Grid, event: LocalReports, state: Any) -> ReleasedTable:
+    def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
         """Return the released cells; their sum is the number of reports."""
+
+
+def restore_state(oracles: tuple[Oracle, ...], arrays: Mapping[str, NDArray[Any]]) -> TreeState:
+    """Return the state of the arrays of one; UsageError where these are none of the oracles'."""
+    parts: list[dict[str, NDArray[Any]]] = [{} for _ in oracles]
+    for name, array in arrays.items():
+        number, _, own = name.partition(".")
+        if not number.isdecimal() or int(number) >= len(parts):
+            raise UsageError("The state has other parts than this round; aggregate again.")
+        parts[int(number)][own] = array
+    pairs = zip(oracles, parts, strict=True)
+    return TreeState(tuple(State.of_arrays(oracle, part) for oracle, part in pairs))
 
 
 def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
@@ -156,7 +177,7 @@ def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
         Another number of weights than levels, or one that is no whole number above 0.
     """
     parts = text.split("-") if text else ["1"] * levels
-    if len(parts) != levels or not all(part.isdecimal() and 0 < int(part) for part in parts):
+    if len(parts) != levels or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise UsageError(
             f"{name}:weights is written as a whole number above 0 for each of the {levels} levels, "
             "such as 2-1-1."
@@ -172,19 +193,6 @@ def chances(weights: tuple[int, ...]) -> tuple[Fraction, ...]:
     return tuple(Fraction(weight, sum(weights)) for weight in weights)
 
 
-def draw_levels(weights: tuple[int, ...], n: int, coins: Coins) -> NDArray[np.uint8]:
-    """Return levels of n devices, drawn exactly by their weights."""
-    drawn = coins.below(sum(weights), n)
-    ends = np.cumsum(np.array(weights, np.uint64))
-    return np.searchsorted(ends, drawn, "right").astype(np.uint8)
-
-
-def factor(epsilon: Fraction) -> float:
-    """Return ``(e + 1) / (e - 1)``, which undoes the flips of signs on average."""
-    e = exp(epsilon)
-    return (e + 1) / (e - 1)
-
-
 def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
     """Return which nodes can hold somebody, of ``stride`` keys each."""
     if grid.size == 1 << grid.bits:
@@ -195,4 +203,4 @@ def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np
 def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return the public random numbers of nodes, in [0, 1), with which shares are rounded."""
     word = blocks(PUBLIC, Stream.LOCAL_ROUNDING + level, prefix)[0]
-    return (word >> np.uint64(11)).astype(np.float64) / 2.0**53
+    return np.asarray((word >> np.uint64(11)).astype(np.float64) / 2.0**53)

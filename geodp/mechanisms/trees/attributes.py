@@ -27,8 +27,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 
 if TYPE_CHECKING:
-    from geodp.mechanisms.base import Mechanism
-    from geodp.privacy.event import Measurement
+    from geodp.mechanisms.base import Method
+    from geodp.privacy.event import Spent
 
 SMALL = 0.1
 """People of a label that is looked at, to those of every other one."""
@@ -226,7 +226,7 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
 
 
 def describe(
-    method: Mechanism, grid: Grid, event: Measurement, people: float | None
+    method: Method[Any], grid: Grid, event: Spent, people: float | None
 ) -> dict[str, Any] | None:
     """For the card; None where there are no attributes, or the method clamps nothing."""
     rows = method.label_totals(grid, event, people)
@@ -234,7 +234,7 @@ def describe(
 
 
 def warnings_of(
-    method: Mechanism, grid: Grid, event: Measurement, people: float | None
+    method: Method[Any], grid: Grid, event: Spent, people: float | None
 ) -> tuple[str, ...]:
     """A sentence on the totals that do not have their stated error, if there are any."""
     found = [

@@ -39,7 +39,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     held = np.maximum(levels[0].z, 0).astype(np.int64)
     opened = [held > 0]
     for level, few in zip(levels[1:], descent.least[1:], strict=True):
-        held = _shared(level, held, few)
+        held = _share(level, held, few)
         opened.append(held > 0)
     if descent.passes == 1:
         return held
@@ -56,11 +56,11 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     )
     for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
         level.variance = np.where(some, level.variance, 0.0)
-        held = _shared(level, held, few)
+        held = _share(level, held, few)
     return held
 
 
-def _shared(level: Level, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+def _share(level: Level, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
     out = np.empty(level.z.size, np.int64)
     level.share(total, least, out)
     return out

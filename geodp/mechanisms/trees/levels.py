@@ -60,7 +60,7 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
     """
     bottom, size = {"R": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[setting]
     if any(radix != 2 for radix in radices):
-        steps = _grouped(radices, 1 << size)
+        steps = _group(radices, 1 << size)
         bottom = steps[-3:] if setting == "fine" else []
         top = steps[: len(steps) - len(bottom)]
     else:
@@ -78,7 +78,7 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
     return top + bottom, [350 * w / sum(upper) for w in upper] + lower
 
 
-def _grouped(radices: tuple[int, ...], most: int) -> list[int]:
+def _group(radices: tuple[int, ...], most: int) -> list[int]:
     """Digits of levels of at most so many children, filled from the cells up; a digit is whole."""
     steps: list[int] = []
     fanout = most + 1

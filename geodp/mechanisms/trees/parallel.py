@@ -54,12 +54,12 @@ def map_items(work: Callable[[Item], Result], items: Sequence[Item], threads: in
     progress.begin("Releasing", len(items))
     pool = ThreadPoolExecutor(threads)
     try:
-        return [_counted(result) for result in pool.map(work, items)]
+        return [_count(result) for result in pool.map(work, items)]
     finally:  # after Ctrl-C nobody waits for what the threads are at
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _counted(result: Result) -> Result:
+def _count(result: Result) -> Result:
     progress.advance()
     return result
 

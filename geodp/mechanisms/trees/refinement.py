@@ -15,7 +15,7 @@ from geodp.kernels import topdown as kernels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import concat, partition
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, Stream, blocks, exposed
+from geodp.privacy.key import NoiseKey, Stream, blocks, expose
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
 
@@ -96,7 +96,7 @@ class Tree:
         """
         if level == last:
             return nodes, 0
-        with exposed(self.noise.key) as words:
+        with expose(self.noise.key) as words:
             parts, visited = self._below(nodes, level, last, words)
         return concat(parts or [nodes]), visited
 
@@ -108,7 +108,7 @@ class Tree:
         done: list[Nodes] = []
         visited, most = 0, stack.rows.shape[2]
         for first in range(0, nodes[0].size, most):
-            self._put(stack, *(row[first : first + most] for row in nodes))
+            self._push(stack, *(row[first : first + most] for row in nodes))
             while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
                 written, split, _, undecided = kernels.descend(
                     stack, room, tree, words, stream, out
@@ -145,7 +145,7 @@ class Tree:
             room, out = _room(), np.empty((3, PIECE + most), np.int64)
         return kernels.Stack(np.array(levels), stack.rows, np.zeros((rows, 4), np.int64)), room, out
 
-    def _put(
+    def _push(
         self, stack: kernels.Stack, prefix: NDArray[np.int64], total: NDArray[np.int64]
     ) -> None:
         """Nodes, and those of them that hold data, into the first row of a stack."""

@@ -115,7 +115,7 @@ def _losses(run: Sharing | Halving, order: Order, shape: tuple[int, ...]) -> NDA
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
     found: list[NDArray[np.int64]] = []
     for n in range(min(MOST_ROUNDS, SETTLEMENTS >> bits)):
-        places = _settled(order, shape, np.arange(n * trees, (n + 1) * trees))
+        places = _settle(order, shape, np.arange(n * trees, (n + 1) * trees))
         places += np.arange(trees, dtype=np.uint64)[:, None] * np.uint64(keys)
         key = np.sort(places.reshape(-1))
         table = CountTable.from_keys(grid, key, np.full(key.size, PEOPLE))
@@ -127,7 +127,7 @@ def _losses(run: Sharing | Halving, order: Order, shape: tuple[int, ...]) -> NDA
     return np.concatenate(found).astype(np.float64)
 
 
-def _settled(order: Order, shape: tuple[int, ...], number: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _settle(order: Order, shape: tuple[int, ...], number: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Keys of the cells of numbered settlements, anywhere on a map: uint64[n, cells]."""
     sides = (*_sides(shape), *(1,) * len(shape))[: len(shape)]
     cell = np.indices(sides).reshape(len(shape), -1)

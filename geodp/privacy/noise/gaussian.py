@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 
-from geodp.privacy.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, checked, exp_interval
+from geodp.privacy.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
 
 _PRECISION = 224  # bits of the sums; doubled where a draw asks for more
 
@@ -36,7 +36,9 @@ class DiscreteGaussian(Law):
     sigma2: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma2", checked(self.sigma2, LARGEST_SCALE**2, "sigma**2"))
+        object.__setattr__(
+            self, "sigma2", check_parameter(self.sigma2, LARGEST_SCALE**2, "sigma**2")
+        )
         super().__post_init__()
 
     @classmethod

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, count
 
-from geodp.privacy.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, checked, exp_interval
+from geodp.privacy.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
 
 LAPLACE = "discrete Laplace"
 """Name of the law."""
@@ -35,7 +35,7 @@ class DiscreteLaplace(Law):
     scale: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", checked(self.scale, LARGEST_SCALE, "scale"))
+        object.__setattr__(self, "scale", check_parameter(self.scale, LARGEST_SCALE, "scale"))
         super().__post_init__()
 
     @classmethod

@@ -61,7 +61,7 @@ def exp_interval(x: Fraction, bits: int) -> tuple[int, int]:
     return low >> (work - bits), (high >> (work - bits)) + 1
 
 
-def checked(value: Fraction, largest: int, name: str) -> Fraction:
+def check_parameter(value: Fraction, largest: int, name: str) -> Fraction:
     """The exact value of a law's parameter; UsageError outside (0, largest]."""
     if not 0 < value <= largest:
         raise UsageError(

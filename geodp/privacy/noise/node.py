@@ -71,10 +71,10 @@ class NodeNoise:
         noise, rounding : int64[n]
         """
         word = words[slot, group]
-        noise = self._drawn(word, lambda i: node[i], np.empty(word.size, np.int64))
+        noise = self._draw_noise(word, lambda i: node[i], np.empty(word.size, np.int64))
         return noise, ((words[7, group] >> slot.astype(np.uint64)) & np.uint64(1)).view(np.int64)
 
-    def _drawn(
+    def _draw_noise(
         self,
         word: NDArray[np.uint64],
         node: Callable[[int], np.uint64],
@@ -83,7 +83,7 @@ class NodeNoise:
         """Noise of nodes with these words; ``node(i)`` is the id or the number of the i-th."""
         if kernels.draw(word, self.law.threshold, self.law.guide, noise):
             for i in np.flatnonzero(noise == kernels.UNDECIDED):
-                noise[i] = self._decided(int(word[i]), node(int(i)))
+                noise[i] = self._decide(int(word[i]), node(int(i)))
         return noise
 
     def children(
@@ -119,9 +119,9 @@ class NodeNoise:
         def number(i: int) -> np.uint64:
             return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
 
-        return self._drawn(word, number, noise), uniform
+        return self._draw_noise(word, number, noise), uniform
 
-    def _decided(self, word: int, node: np.uint64) -> int:
+    def _decide(self, word: int, node: np.uint64) -> int:
         """A draw that the table leaves open."""
         uniform = word & ((1 << DIGITS) - 1)
         magnitude = self.law.magnitude(uniform, DIGITS, self._digits(node))

@@ -97,7 +97,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     _require_trusted(run)
     nobody = outline(partitions.grid, run.cut.method, run.cut.event, people)
     warn_of(nobody)
-    found, charge = run.released(lambda _: (tasks.finish,))
+    found, charge = run.release(lambda _: (tasks.finish,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
     return replace(nobody, table=table, charge=charge, public_facts=run.public_facts)
@@ -153,7 +153,7 @@ def write(
         def last(number: int) -> tuple[Any, ...]:
             return tasks.write, str(part_path(folder.public, name, number)), name, said, tiling
 
-        entries, charge = run.released(last, folder.require_space)
+        entries, charge = run.release(last, folder.require_space)
         card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
         rasters: list[File] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:

@@ -12,7 +12,7 @@ import numpy as np
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import batches, find_column, open_tables
-from geodp.io.read.rows.sources import FilePath, listed
+from geodp.io.read.rows.sources import FilePath, list_paths
 from geodp.io.read.table import read_table
 from geodp.table.counts import UNSTATED, CountTable
 
@@ -56,7 +56,7 @@ class Partitions:
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         repeated = options.get("duplicates") == "sum"
-        return cls(public, *_stamped(paths), options, keyed=False, repeated=repeated)
+        return cls(public, *_stamp_of(paths), options, keyed=False, repeated=repeated)
 
     @classmethod
     def of_keys(
@@ -73,7 +73,7 @@ class Partitions:
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         columns = {"key": key, "count": count}
-        return cls(public, *_stamped(paths), columns, keyed=True, repeated=True)
+        return cls(public, *_stamp_of(paths), columns, keyed=True, repeated=True)
 
     def __repr__(self) -> str:
         return f"Partitions({len(self.paths)} files)"
@@ -128,10 +128,10 @@ class Partitions:
             raise InputError("The counts of a cell add up to 2**60 or more.", file=path) from None
 
 
-def _stamped(
+def _stamp_of(
     paths: FilePath | Sequence[FilePath],
 ) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
-    names = tuple(os.path.abspath(path) for path in listed(paths))
+    names = tuple(os.path.abspath(path) for path in list_paths(paths))
     if len(set(names)) != len(names):
         raise UsageError("A file is given twice.")
     return names, tuple(_stamp(name) for name in names)

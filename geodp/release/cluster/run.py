@@ -20,8 +20,8 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.cluster import tasks
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile, key_file
-from geodp.release.identity import release_key, streamed_digest
-from geodp.release.publish import charged
+from geodp.release.identity import digest_stream, release_key
+from geodp.release.publish import charge_event
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import require_rows
@@ -106,7 +106,7 @@ class Run:
         self._bounds = [0, *first, every]
         self._all = len(self.partitions.paths) + self.parts * (3 if self.cut.two_passes else 2)
 
-    def released(
+    def release(
         self, last: Last, ready: Callable[[int], None] | None = None
     ) -> tuple[list[Any], Charge | None]:
         """Results of the last task of every range, in key order, and what was charged.
@@ -127,9 +127,9 @@ class Run:
                 ready(sum(sizes))
             own, fingerprint = release_key(options.key, lambda: self._digest(ranges, sizes))
             try:
-                charge = charged(options.ledger, options.dataset, self.cut.event, fingerprint)
+                charge = charge_event(options.ledger, options.dataset, self.cut.event, fingerprint)
                 with key_file(own, options.key_folder) as secret:
-                    return self._refined(ranges, top, own, secret, last), charge
+                    return self._refine(ranges, top, own, secret, last), charge
             finally:
                 own.forget()
         except tasks.RepeatedCellError:
@@ -201,7 +201,7 @@ class Run:
         top = Cells(self.cut.grid, totals.key * stride, totals.count)
         return ranges, top, sum(piece.rows for piece in sums)
 
-    def gathered(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
+    def gather(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
         """Results of a task for every range."""
         token = secrets.token_hex(4)
         rows = enumerate(ranges)
@@ -224,24 +224,24 @@ class Run:
                 )
 
         cut, cells = self.cut, sum(sizes)
-        return streamed_digest(
+        return digest_stream(
             cut.grid, cut.method, cut.event, cells, stream(tasks.keys), stream(tasks.counts)
         )
 
-    def _refined(
+    def _refine(
         self, ranges: list[Any], totals: Cells, key: NoiseKey, secret: KeyFile, last: Last
     ) -> list[Any]:
         top = self.cut.above(totals, key)
         roots = [top.between(a, b) for a, b in pairwise(self._bounds)]
         jobs, secrets_ = [self._job] * len(ranges), [secret] * len(ranges)
-        begun = self._each(tasks.begun, jobs, ranges, roots, secrets_)
+        begun = self._each(tasks.begin, jobs, ranges, roots, secrets_)
         ranges.clear()  # what nobody needs any more, workers may drop
         count = top.count
         if self.cut.two_passes:
             found = self._results(self._each(tasks.estimates, begun))
             z, variance = (np.concatenate(column) for column in zip(*found, strict=True))
             count = fill_counts(top, self.cut.improve(totals, key, z, variance))
-        tops = self._submit(tasks.all_roots, 0, Roots.counted(top.prefix, count))
+        tops = self._submit(tasks.all_roots, 0, Roots.of_counts(top.prefix, count))
         ends = []
         for number, subtrees in enumerate(begun):
             function, *more = last(number)
@@ -257,8 +257,8 @@ class _Ranges:
     ranges: list[Any]
 
     def label_sums(self) -> list[Any]:
-        found = self.run.gathered(tasks.label, self.ranges)
+        found = self.run.gather(tasks.label, self.ranges)
         return [sum(parts) for parts in zip(*found, strict=True)]
 
     def remainders(self, relation: Relation) -> list[Remainder]:
-        return self.run.gathered(tasks.left_over, self.ranges, relation)
+        return self.run.gather(tasks.subtract, self.ranges, relation)

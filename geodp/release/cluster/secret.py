@@ -36,7 +36,7 @@ class KeyFile:
     path: str
 
     @contextmanager
-    def opened(self) -> Iterator[NoiseKey]:
+    def open(self) -> Iterator[NoiseKey]:
         """The key, for as long as a task needs it.
 
         Raises UsageError where the file is not there, or others than this process's user may
@@ -72,7 +72,7 @@ def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFil
         raise UsageError("geodp.cluster needs file permissions of POSIX; use Linux or macOS.")
     own = Path(tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder))
     path = own / NAME
-    with _guarded(path):
+    with _guard(path):
         words = key.words().astype("<u4")
         try:
             write_key(path, words.view(np.uint8).data)
@@ -96,7 +96,7 @@ finally:
 
 
 @contextmanager
-def _guarded(path: Path) -> Iterator[None]:
+def _guard(path: Path) -> Iterator[None]:
     """Erase a file and its folder at the end of the block, or of this process if it is killed."""
     call = [sys.executable, "-I", "-S", "-c", GUARD, str(path)]
     quiet = subprocess.DEVNULL

@@ -133,15 +133,15 @@ def label(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
     return label_sums(Cells(job.partitions.grid, piece.key, piece.count))
 
 
-def left_over(job: Job, piece: Piece, relation: Relation) -> Remainder:
+def subtract(job: Job, piece: Piece, relation: Relation) -> Remainder:
     """What a relation between labels leaves over."""
     return remainder(Cells(job.partitions.grid, piece.key, piece.count), relation)
 
 
-def begun(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
+def begin(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
     """The first pass: all noise of the subtrees is drawn here."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
-    with secret.opened() as key:
+    with secret.open() as key:
         return job.cut.below(cells, roots, key)
 
 

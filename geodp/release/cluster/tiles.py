@@ -9,7 +9,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.folder.parts import PartsFolder
 from geodp.io.write import qgis_style
 from geodp.io.write.geotiff import EXACT_FLOAT32, MEDIA_TYPE, tags_of
-from geodp.io.write.tables import counted
+from geodp.io.write.tables import name_of_counts
 from geodp.io.write.tiles import Look, Tiling, write_vrt
 from geodp.release.cluster import tasks
 from geodp.release.cluster.run import Run
@@ -73,7 +73,7 @@ def draw(
         for file, digest in sorted(digests.items())
         if digest is not None
     ]
-    return [_joined(run, tiling, there, folder.public, look), _style(card, folder), *tiles]
+    return [_join(run, tiling, there, folder.public, look), _style(card, folder), *tiles]
 
 
 def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> dict[int, str]:
@@ -85,10 +85,10 @@ def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> 
     return files
 
 
-def _joined(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: Look) -> File:
+def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: Look) -> File:
     """Join the tiles that were drawn; return what the card says of the file."""
     vrt = public / f"{look.name}.vrt"
-    names, unit = look.bands(run.cut.grid), counted(look.name, run.cut.event.unit)
+    names, unit = look.bands(run.cut.grid), name_of_counts(look.name, run.cut.event.unit)
     write_vrt(tiling, there, vrt, names=names, unit=unit, dtype=look.dtype, tags=look.tags)
     return File(
         name=vrt.name,

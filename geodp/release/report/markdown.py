@@ -11,10 +11,10 @@ from geodp.release.report.sentences import (
     budget,
     bullets,
     domain_in_words,
-    floating_point,
     mask_in_words,
     plain,
-    released,
+    say_floating_point,
+    say_released,
     sensitivity_in_words,
     unit_in_words,
     width,
@@ -70,8 +70,8 @@ def _mechanism(mechanism: StatedMechanism) -> list[str]:
     return [
         f"{_sentence(mechanism.title)} {mechanism.citation}\n\n"
         f"Noise: {mechanism.noise} (format {mechanism.noise_format}). "
-        f"{floating_point(mechanism)}",
-        bullets(released(mechanism)),
+        f"{say_floating_point(mechanism)}",
+        bullets(say_released(mechanism)),
     ]
 
 

@@ -12,9 +12,9 @@ from geodp.release.report.sentences import (
     budget,
     bullets,
     domain_in_words,
-    floating_point,
     mask_in_words,
-    released,
+    say_floating_point,
+    say_released,
     sensitivity_in_words,
     unit_in_words,
     width,
@@ -132,12 +132,12 @@ def _implementation(card: Card, software: str) -> dict[str, Any]:
     said, mechanism = card.guarantee, card.mechanism
     lines = [
         f"{mechanism.title}: {mechanism.citation}",
-        *released(mechanism),
+        *say_released(mechanism),
         f"Noise: {mechanism.noise}; format {mechanism.noise_format}.",
         f"{width(said)}.",
         f"Library: {software}.",
         f"Key of the noise: {said.noise_key}.",
-        f"Floating point: {floating_point(mechanism)}",
+        f"Floating point: {say_floating_point(mechanism)}",
         f"Timing: {TIMING}",
         f"Security: {SECURITY}",
     ]

@@ -46,7 +46,7 @@ def width(said: StatedGuarantee) -> str:
     return f"{ONE_STAGE}: {said.noise_scale} = {said.noise_scale_decimal!r}"
 
 
-def released(mechanism: StatedMechanism) -> list[str]:
+def say_released(mechanism: StatedMechanism) -> list[str]:
     """The mechanism's settings, if it has any, and what its values can be; a line each."""
     words = {repr(True): "yes", repr(False): "no"}
     said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism.settings.items()]
@@ -54,7 +54,7 @@ def released(mechanism: StatedMechanism) -> list[str]:
     return [f"Settings: {', '.join(said)}.", values] if said else [values]
 
 
-def floating_point(mechanism: StatedMechanism) -> str:
+def say_floating_point(mechanism: StatedMechanism) -> str:
     """Return what is said of floating point."""
     return FLOATING_POINT if mechanism.whole else REAL_NUMBERS
 

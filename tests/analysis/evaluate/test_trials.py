@@ -30,7 +30,7 @@ class Clock:
 
         monkeypatch.setattr(type(geodp.METHODS["laplace"]), "release", release)
         monkeypatch.setattr(trials.time, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(trials, "compiled_kernels", lambda: (self.kernels, self.kernels))
+        monkeypatch.setattr(trials, "count_compiled", lambda: (self.kernels, self.kernels))
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_what_is_done_once_is_not_timed(monkeypatch, first, kernels, runs, secon
 def test_what_a_process_compiles_is_counted_also_where_nothing_is_kept(tmp_path):
     code = (
         "import numpy as np, geodp\n"
-        "from geodp.kernels.jit import CACHE, compiled_kernels\n"
+        "from geodp.kernels.jit import CACHE, count_compiled\n"
         "grid = geodp.Grid.regular((4, 4))\n"
         "table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)\n"
         "print(CACHE.folder)\n"
         "for _ in range(2):\n"
-        "    before = compiled_kernels()\n"
+        "    before = count_compiled()\n"
         "    geodp.publish(table, epsilon=1, method='laplace')\n"
-        "    print(compiled_kernels() == before)\n"
+        "    print(count_compiled() == before)\n"
     )
     file = tmp_path / "file"
     file.touch()

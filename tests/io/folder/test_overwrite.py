@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command
 from geodp.errors import UsageError
-from geodp.io.folder.manifest import foreign, remove_listed, sums_text
+from geodp.io.folder.manifest import foreign, remove_release, sums_text
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 
@@ -103,7 +103,7 @@ def test_what_appears_during_the_run_stays(out):
 def test_checksums_that_name_files_elsewhere_remove_none(out):
     (out.parent / "precious").write_text("mine")
     (out / "public" / "SHA256SUMS").write_text(sums_text({"../../precious": "0" * 64}))
-    remove_listed(out)
+    remove_release(out)
     assert (out.parent / "precious").read_text() == "mine"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.manifest import sha256, sums_text
-from geodp.io.folder.staging import is_release, staged
+from geodp.io.folder.staging import is_release, stage
 from geodp.table.card import SCHEMA
 from tests.apart import exit_code
 
@@ -22,7 +22,7 @@ def fill(folder, text):
 
 
 def put(target, text, **options):
-    with staged(target, **options) as folder:
+    with stage(target, **options) as folder:
         fill(folder, text)
 
 
@@ -43,14 +43,14 @@ def killed_between_the_renames(target):
 
 
 def killed_while_it_writes(target):
-    with staged(target) as folder:
+    with stage(target) as folder:
         fill(folder, "half")
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_the_folder_appears_complete(tmp_path):
     target = tmp_path / "deep" / "er" / "out"
-    with staged(target) as folder:
+    with stage(target) as folder:
         assert folder.parent == target.parent
         assert folder.name.startswith(".out.partial-")
         fill(folder, "new")
@@ -77,7 +77,7 @@ def test_nothing_is_left_after_an_exception(tmp_path, error, before):
         put(target, "old")
 
     def broken():
-        with staged(target, overwrite=True) as folder:
+        with stage(target, overwrite=True) as folder:
             fill(folder, "half")
             raise error
 
@@ -97,13 +97,13 @@ def test_nothing_is_left_after_an_exception(tmp_path, error, before):
     ],
 )
 def test_errors_of_the_file_system_are_one_sentence(tmp_path, number, words):
-    with pytest.raises(OutputError, match=words), staged(tmp_path / "out"):
+    with pytest.raises(OutputError, match=words), stage(tmp_path / "out"):
         raise OSError(number, os.strerror(number), "folder/file")
     assert os.listdir(tmp_path) == []
 
 
 def test_an_error_without_a_number_still_tells_a_full_disk(tmp_path):
-    with pytest.raises(OutputError, match="disk is full"), staged(tmp_path / "out"):
+    with pytest.raises(OutputError, match="disk is full"), stage(tmp_path / "out"):
         raise OSError("write failed: No space left on device")
 
 
@@ -127,7 +127,7 @@ def test_a_release_is_replaced_only_on_request(tmp_path):
 def test_the_old_release_stays_until_the_new_one_is_complete(tmp_path):
     target = tmp_path / "out"
     put(target, "old")
-    with staged(target, overwrite=True) as folder:
+    with stage(target, overwrite=True) as folder:
         fill(folder, "new")
         assert text_of(target) == "old"
     assert text_of(target) == "new"
@@ -150,7 +150,7 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path):
     target = tmp_path / "out"
 
     def overtaken():
-        with staged(target) as folder:
+        with stage(target) as folder:
             fill(folder, "new")
             target.mkdir()
             (target / "letter").write_text("dear")
@@ -238,7 +238,7 @@ def test_what_killed_runs_left_is_removed(tmp_path):
 
 def test_a_living_run_is_left_alone(tmp_path):
     target = tmp_path / "out"
-    with staged(target, overwrite=True) as first:
+    with stage(target, overwrite=True) as first:
         fill(first, "first")
         put(target, "second")
         assert first.exists()
@@ -249,7 +249,7 @@ def test_a_living_run_is_left_alone(tmp_path):
 
 def use_up(held, target):
     """Open files in a staged folder until there are no handles."""
-    with staged(target) as folder:
+    with stage(target) as folder:
         fill(folder, "new")
         while True:
             held.append(os.open(folder / "public" / "release.json", os.O_RDONLY))

@@ -89,7 +89,7 @@ DONE = {
     "aside": after(os, "rename", puts_aside),
     "rename": before(os, "rename", to_its_place),
     "renamed": after(os, "rename", to_its_place),
-    "removal": before(staging, "remove_listed"),
+    "removal": before(staging, "remove_release"),
 }
 
 

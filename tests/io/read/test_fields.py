@@ -226,7 +226,7 @@ def test_short_memory_says_nothing_of_a_release(tmp_path, monkeypatch):
 
 
 def test_short_memory_is_told_in_a_sentence(capsys):
-    assert cli._explained(pa.ArrowMemoryError("no memory for 533946113"), 0) == 1
+    assert cli._explain(pa.ArrowMemoryError("no memory for 533946113"), 0) == 1
     said = capsys.readouterr().err
     assert said.startswith("Error: there is not enough memory")
     assert "533946113" not in said

@@ -77,7 +77,7 @@ def test_a_reader_is_a_frozen_value(name):
     one = READERS[name](grid=GRID, **NEEDED.get(name, {}))
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.grid = None
-    for asked in one.asked():
+    for asked in one.asks():
         if isinstance(asked.option.type, tuple):
             with pytest.raises(UsageError, match=f"{asked.field} is one of {asked.option.type[0]}"):
                 dataclasses.replace(one, **{asked.field: "magic"})
@@ -102,10 +102,10 @@ def test_the_front_door_has_every_field_with_its_default(name):
 
 def test_the_options_of_commands_are_the_fields():
     made = {option.name: option for option in reader_options()}
-    fields = {asked.option.name for reader in READERS.values() for asked in reader.asked()}
+    fields = {asked.option.name for reader in READERS.values() for asked in reader.asks()}
     assert set(made) == fields | {"points"}
     for reader in READERS.values():
-        for asked in reader.asked():
+        for asked in reader.asks():
             option = made[asked.option.name]
             assert option.opts == [asked.option.flag]
             assert (option.help or "") == asked.option.help
@@ -126,7 +126,7 @@ def test_readers_that_share_an_option_spell_it_alike():
     """The first one's help and form are shown, so another one must be the same."""
     spelt = {}
     for reader in READERS.values():
-        for asked in reader.asked():
+        for asked in reader.asks():
             assert spelt.setdefault(asked.option.name, asked.option) == asked.option
 
 

@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.interval import Z
 from geodp.io.write import picture
 from geodp.io.write.frame import pixel_errors
-from geodp.io.write.tables import counted
+from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked
 
 SIDES = (24, 20)
@@ -77,9 +77,9 @@ def test_what_has_no_closed_form_says_so():
 
 
 def test_units_follow_whom_the_guarantee_protects(tmp_path):
-    assert counted("population", "household") == "households"
-    assert counted("population", "世帯") == "世帯"
-    assert counted("population", "person day") == "person day"
+    assert name_of_counts("population", "household") == "households"
+    assert name_of_counts("population", "世帯") == "世帯"
+    assert name_of_counts("population", "person day") == "person day"
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
     release = geodp.publish(table, epsilon=1, contribution=1, unit="trip")
     release.write(tmp_path / "out")

@@ -133,7 +133,7 @@ def test_japanese_forms_come_first(tmp_path):
     ],
 )
 def test_wide_letters_count_twice(name, cut):
-    assert picture._cut(name) == cut
+    assert picture._shorten(name) == cut
 
 
 def test_the_card_says_that_the_name_is_not_on_the_map(tmp_path):

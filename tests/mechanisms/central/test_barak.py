@@ -14,10 +14,10 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.barak import (
     Barak,
+    find_measured,
     fit,
     linear_estimate,
     linear_variances,
-    measured,
     transform,
 )
 from geodp.mechanisms.measure import laplace_noise
@@ -47,7 +47,7 @@ def test_the_transform_is_hadamards_matrix(bits):
 
 @pytest.mark.parametrize(("bits", "order"), [(0, 2), (1, 2), (5, 1), (5, 2), (6, 3), (4, 0)])
 def test_coefficients_of_low_marginals(bits, order):
-    assert measured(bits, order).tolist() == reference.rows(bits, order)
+    assert find_measured(bits, order).tolist() == reference.rows(bits, order)
     grid = Grid.regular((1 << bits,))
     assert Barak(order=order).sensitivity(grid) == len(reference.rows(bits, order))
 
@@ -56,7 +56,7 @@ def test_coefficients_of_low_marginals(bits, order):
 @settings(max_examples=25)
 def test_one_person_changes_every_coefficient_by_one(table, order, data):
     bits = table.grid.bits
-    index = measured(bits, order)
+    index = find_measured(bits, order)
     before = table.to_vector()
     after = before.copy()
     after[data.draw(st.integers(0, (1 << bits) - 1))] += 1
@@ -67,7 +67,7 @@ def test_one_person_changes_every_coefficient_by_one(table, order, data):
 
 @pytest.mark.parametrize(("bits", "order"), [(4, 0), (4, 2), (5, 1), (6, 3)])
 def test_the_linear_estimate_is_the_pseudo_inverse(bits, order):
-    index = measured(bits, order)
+    index = find_measured(bits, order)
     noisy = np.random.default_rng(1).integers(-99, 99, index.size)
     expected = np.linalg.pinv(reference.hadamard(bits)[index].astype(float)) @ noisy
     assert np.allclose(linear_estimate(noisy, index, bits), expected)
@@ -75,7 +75,7 @@ def test_the_linear_estimate_is_the_pseudo_inverse(bits, order):
 
 def test_measured_marginals_are_those_of_the_data_and_others_are_not():
     counts = np.random.default_rng(4).poisson(9, 32)
-    index = measured(5, 2)
+    index = find_measured(5, 2)
     estimate = linear_estimate(transform(counts)[index], index, 5)
     for attributes in [[], [3], *map(list, combinations(range(5), 2))]:
         found, true = (reference.marginal(v, attributes) for v in (estimate, counts))
@@ -93,7 +93,7 @@ def test_the_errors_of_full_walsh_hadamard_in_closed_form():
 
 @pytest.mark.parametrize(("bits", "order"), [(6, 0), (6, 2), (5, 1), (4, 9)])
 def test_linear_variances_are_those_of_unit_noise(bits, order):
-    index = measured(bits, order)
+    index = find_measured(bits, order)
     estimator = np.array(
         [linear_estimate(unit, index, bits) for unit in np.eye(index.size, dtype=int)]
     )
@@ -107,7 +107,7 @@ def test_linear_variances_are_those_of_unit_noise(bits, order):
 def test_variances_of_a_release_are_those_of_unit_noise(shape):
     grid = Grid.regular(shape)
     method = Barak(order=0, nonnegative=False)
-    index = measured(grid.bits, 0)
+    index = find_measured(grid.bits, 0)
     inside = grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
     estimator = np.array(
         [linear_estimate(u, index, grid.bits) * inside for u in np.eye(index.size, dtype=int)]
@@ -148,7 +148,7 @@ def test_the_program_is_the_papers(table, secret, order):
     if grid.bits > 7 or method.unsupported(grid):
         return
     once = spent(method, grid)
-    index = measured(grid.bits, order)
+    index = find_measured(grid.bits, order)
     noisy = transform(table.to_vector())[index]
     noisy = noisy + laplace_noise(NoiseKey(secret), 0, once.scale, index.size)
     cells = np.flatnonzero(grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64)))
@@ -168,7 +168,7 @@ def test_without_noise_the_program_finds_the_table_and_its_marginals():
     value, b = fit(transform(counts), cells, cells, 1.0)
     assert np.allclose(value, counts, atol=1e-6)
     assert b == pytest.approx(0, abs=1e-6)
-    index = measured(5, 2)
+    index = find_measured(5, 2)
     value, b = fit(transform(counts)[index], index, cells, 1.0)
     assert b == pytest.approx(0, abs=1e-6)
     assert reference.marginal(value, [1, 4]) == pytest.approx(reference.marginal(counts, [1, 4]))

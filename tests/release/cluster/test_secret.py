@@ -260,7 +260,7 @@ def test_what_tasks_pass_on_shows_nothing_of_itself(cluster, tmp_path):
     piece = tasks.Piece(town().key, town().count)
     assert repr(piece) == "Piece(confidential)"
     assert repr(tasks.Job(split(town(), tmp_path, 2), None)) == "Job(Partitions(2 files))"
-    roots = Roots.counted(town().key, town().count)
+    roots = Roots.of_counts(town().key, town().count)
     assert repr(roots) == "Roots(noisy)"
     assert repr(Subtrees(roots, (town().key, town().count), [])) == "Subtrees(noisy)"
     with pytest.raises(TypeError, match="Could not serialize"):
@@ -274,23 +274,23 @@ def test_the_key_file_is_its_owners_alone(tmp_path):
         assert path.parent.stat().st_mode & 0o777 == 0o700
         again = path.with_name("again")
         os.link(path, again)
-        with secret.opened() as key:
+        with secret.open() as key:
             assert key.words().tobytes() == KEY
         with pytest.raises(UsageError, match="forgotten"):
             key.words()
         path.chmod(0o640)
-        with pytest.raises(UsageError, match="chmod 600"), secret.opened():
+        with pytest.raises(UsageError, match="chmod 600"), secret.open():
             pass
         path.chmod(0o600)
         link = tmp_path / "link"
         link.symlink_to(path)
         with (
             pytest.raises(UsageError, match="symbolic link"),
-            KeyFile(str(link)).opened(),
+            KeyFile(str(link)).open(),
         ):
             pass
         path.write_bytes(KEY[:31])
-        with pytest.raises(UsageError, match="32 bytes"), secret.opened():
+        with pytest.raises(UsageError, match="32 bytes"), secret.open():
             pass
         path.write_text(KEY.hex())
     assert not path.exists()

@@ -16,7 +16,7 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.delimited import BINARY
-from geodp.io.read.rows.pixels import aligned_parts
+from geodp.io.read.rows.pixels import align_parts
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 
@@ -134,7 +134,7 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
 
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
     inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
-    for part in aligned_parts(path, lattice, 1):
+    for part in align_parts(path, lattice, 1):
         here = part.valid & (part.values != 0)
         rows = (part.rows >= 0) & (part.rows < lattice.rows)
         cols = (part.cols >= 0) & (part.cols < lattice.cols)

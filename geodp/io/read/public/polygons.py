@@ -62,7 +62,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
         shapes, fields, crs = _geojson(path)
     else:
         shapes, fields, crs = _by_gdal(path)
-    shapes = _moved(shapes, crs, str(grid.places[0].crs))
+    shapes = _move(shapes, crs, str(grid.places[0].crs))
     if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
         raise InputError("Areas are made of polygons.", file=file)
     chosen = name or next((known for known in NAMES if known in fields), None)
@@ -156,7 +156,7 @@ def _computes(path: Path) -> bool:
     )
 
 
-def _moved(shapes: Any, given: str | None, wanted: str) -> Any:
+def _move(shapes: Any, given: str | None, wanted: str) -> Any:
     """Polygons in the grid's CRS; only GeoJSON's longitude and latitude are moved to it."""
     import shapely
     from pyproj import CRS, Transformer

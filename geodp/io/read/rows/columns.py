@@ -22,7 +22,7 @@ from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.sources import FilePath, listed, sources
+from geodp.io.read.rows.sources import FilePath, list_paths, sources
 from geodp.io.read.rows.survey import Survey
 
 MOST_NAMES = 20
@@ -110,7 +110,9 @@ def open_tables(
             ascii_alike = False
         if not ascii_alike:
             raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
-    progress.begin("Reading", sum(os.path.getsize(p) for p in listed(paths) if os.path.isfile(p)))
+    progress.begin(
+        "Reading", sum(os.path.getsize(p) for p in list_paths(paths) if os.path.isfile(p))
+    )
     for source in sources(paths):
         if source.kind == "parquet":
             yield ParquetTable.open(source)

@@ -155,7 +155,7 @@ class TextTable:
                 except StopIteration:
                     batch = None
                 if ragged:
-                    raise self._ragged()
+                    raise self._explain_ragged()
                 if batch is None:
                     return
                 progress.part(self.source.share(stream), self.source.size)
@@ -182,7 +182,7 @@ class TextTable:
         values = [value.decode(self.encoding, "replace") for value in coded.dictionary.to_pylist()]
         return pa.array(values, pa.string()).take(coded.indices)
 
-    def _ragged(self) -> InputError:
+    def _explain_ragged(self) -> InputError:
         width = len(self.columns)
         return InputError(
             f"Every row must have as many columns as the header ({width}); the row may be cut "

@@ -123,9 +123,9 @@ class Runs:
         self._sort()
         files = [file for level in reversed(self._levels) for file in level]
         sources = [_read(file) for file in files]
-        sources += [self._cut(run) for run in self._kept]
+        sources += [self._blocks_of(run) for run in self._kept]
         self._levels, self._kept = [], []
-        for key, count, *_ in self._merged(sources):
+        for key, count, *_ in self._merge(sources):
             if self._recorded and not count.all():
                 key, count = key[count > 0], count[count > 0]
             yield key, count
@@ -137,41 +137,41 @@ class Runs:
         if not self._waiting:
             return
         self._waiting = 0
-        self._kept.append(self._joined(self._pending))
+        self._kept.append(self._join(self._pending))
         if len(self._kept) < FAN_IN and _size(self._kept) <= self._memory // 4:
             return
-        sources, self._kept = [self._cut(run) for run in self._kept], []
+        sources, self._kept = [self._blocks_of(run) for run in self._kept], []
         grown = [_Growing(np.dtype(np.uint64))]
         grown += [_Growing(np.dtype(np.int64)) for _ in range(1 + self._recorded)]
-        for columns in self._merged(sources):
+        for columns in self._merge(sources):
             for column, more in zip(grown, columns, strict=True):
                 column.extend(more)
         run = tuple(column.array() for column in grown)
         if _size([run]) <= self._memory // 8:
             self._kept.append(run)
         else:
-            self._spill(self._cut(run), 0)
+            self._spill(self._blocks_of(run), 0)
 
     def _spill(self, blocks: Iterator[Columns], level: int) -> None:
         """Write a run; as soon as there are many of a level, merge them into one of the next."""
         file = Spill(self._scratch)
         for columns in blocks:
-            for piece in self._cut(columns):
+            for piece in self._blocks_of(columns):
                 file.write(piece)
         self.spilled += file.size
         self._levels += [[]] * (level == len(self._levels))
         self._levels[level] = [*self._levels[level], file]
         if len(self._levels[level]) == FAN_IN:
             files, self._levels[level] = self._levels[level], []
-            self._spill(self._merged([_read(file) for file in files]), level + 1)
+            self._spill(self._merge([_read(file) for file in files]), level + 1)
             for file in files:
                 file.close()
 
-    def _cut(self, run: Columns) -> Iterator[Columns]:
+    def _blocks_of(self, run: Columns) -> Iterator[Columns]:
         for start in range(0, run[0].size, self._block):
             yield tuple(column[start : start + self._block] for column in run)
 
-    def _merged(self, sources: Sequence[Iterator[Columns]]) -> Iterator[Columns]:
+    def _merge(self, sources: Sequence[Iterator[Columns]]) -> Iterator[Columns]:
         """Sorted runs as one, in pieces: each time all keys up to the first block's end."""
         held = [(source, block) for source in sources for block in [next(source, None)] if block]
         while held:
@@ -187,9 +187,9 @@ class Runs:
                 if rest:
                     left.append((source, rest))
             held = left
-            yield parts[0] if len(parts) == 1 else self._joined(parts)
+            yield parts[0] if len(parts) == 1 else self._join(parts)
 
-    def _joined(self, parts: list[Columns]) -> Columns:
+    def _join(self, parts: list[Columns]) -> Columns:
         """Parts in any order as one run; they are let go."""
         key, count, *records = (
             np.concatenate([part[column] for part in parts]) for column in range(len(parts[0]))
@@ -202,7 +202,7 @@ class Runs:
         run: Columns
         if self._recorded:
             run = *spare, np.empty_like(value)
-            n = coo.coalesce_recorded(key, value, count, records[0], *run, self._again)
+            n = coo.coalesce_with_records(key, value, count, records[0], *run, self._again)
         else:
             run = spare
             n = coo.coalesce(key, value, *spare)

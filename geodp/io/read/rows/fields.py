@@ -68,7 +68,7 @@ def counts(
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
-    absent = _held([amount for amount in amounts if isinstance(amount, Decimal)], kind)
+    absent = _holdable([amount for amount in amounts if isinstance(amount, Decimal)], kind)
     if absent:
         plain = pc.if_else(pc.is_in(plain, pa.array(absent, plain.type)), nobody, plain)
     if "" in tokens or NAN in amounts:
@@ -102,7 +102,7 @@ def _without(texts: pa.Array, tokens: Sequence[str], amounts: set[Decimal | str]
     return pa.array(words, pa.string()).take(coded.indices)
 
 
-def _held(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
+def _holdable(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
     """Those of some numbers that a column of a type can hold, as it holds them."""
     found: list[Any] = []
     for amount in amounts:

@@ -15,7 +15,7 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.pixels import opened
+from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.sources import FilePath, kind_of
 
 KEYS = ("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "CODE")
@@ -67,7 +67,7 @@ def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
 
 
 def _raster(path: FilePath) -> dict[str, Any]:
-    with opened(path) as raster:
+    with open_raster_file(path) as raster:
         return {
             "driver": raster.driver,
             "crs": None if raster.crs is None else raster.crs.to_string(),

@@ -118,9 +118,9 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
     if values is not None:
         return names.index(KEY), [_find(table, candidates, wanted) for wanted in values]
     if len(candidates) != 1:
+        columns = _list_columns(table, candidates)
         raise InputError(
-            f"Name one of the columns of values (--value, value=): {_listing(table, candidates)}.",
-            file=table.name,
+            f"Name one of the columns of values (--value, value=): {columns}.", file=table.name
         )
     return names.index(KEY), candidates
 
@@ -135,7 +135,7 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
             if found:
                 raise InputError(
                     f"Several columns have this label; name one by its code: "
-                    f"{_listing(table, found)}.",
+                    f"{_list_columns(table, found)}.",
                     file=table.name,
                 )
     folded = {_fold(t[i]): i for t in (table.columns, table.labels) for i in candidates}
@@ -143,7 +143,7 @@ def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
     hint = "" if any(table.labels) else " The file has no labels, only codes of columns."
     raise InputError(
         f"No column of values is named '{wanted}'; there are "
-        f"{_listing(table, close or candidates)}.{hint}",
+        f"{_list_columns(table, close or candidates)}.{hint}",
         file=table.name,
     )
 
@@ -157,7 +157,7 @@ def title_of(table: TextTable, column: int) -> str:
     return table.labels[column] or table.columns[column]
 
 
-def _listing(table: TextTable, columns: Sequence[int], most: int = 8) -> str:
+def _list_columns(table: TextTable, columns: Sequence[int], most: int = 8) -> str:
     """Columns for a message; a header that looks like data is not shown."""
     if not all(is_name(table.columns[i]) for i in columns):
         return "names that look like data, so that the first row may be no header"

@@ -44,7 +44,7 @@ def grid_like(path: FilePath) -> Grid:
     Nothing but the header is read. The header is public from then on: take it from a raster
     whose extent was not chosen by looking at where people are.
     """
-    with opened(path) as raster:
+    with open_raster_file(path) as raster:
         crs = raster.crs
         name = None if crs is None else crs.to_string()
         return Grid.regular(raster.shape, crs=name, transform=raster.transform)
@@ -93,13 +93,13 @@ class Part:
     valid: NDArray[np.bool_]
 
 
-def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> Iterator[Part]:
+def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> Iterator[Part]:
     """A raster's lines on the lattice whose cells are its own, some at a time.
 
     Raises InputError for a raster that is not aligned, is damaged or has several bands of
     which none was chosen.
     """
-    with opened(path) as raster:
+    with open_raster_file(path) as raster:
         name = os.fspath(path)
         if band is None and raster.count != 1:
             raise InputError(
@@ -125,7 +125,7 @@ def aligned_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> 
 
 
 @contextmanager
-def opened(path: FilePath) -> Iterator[Any]:
+def open_raster_file(path: FilePath) -> Iterator[Any]:
     """A raster file open in GDAL; InputError for what is none."""
     name = os.fspath(path)
     kind_of(path)  # refuses what is not there

@@ -89,7 +89,7 @@ class Spill:
     def __init__(self, folder: FilePath | None) -> None:
         self._blocks: list[tuple[int, list[tuple[Any, int]]]] = []
         self._end = 0
-        self._file: IO[bytes] = self._tried(
+        self._file: IO[bytes] = self._try(
             lambda: tempfile.TemporaryFile(dir=folder, buffering=0, prefix="geodp-")  # noqa: SIM115
         )
 
@@ -105,7 +105,7 @@ class Spill:
             view = np.ascontiguousarray(column).data.cast("B")
             self._end += view.nbytes
             while view.nbytes:
-                view = view[self._tried(lambda rest=view: self._file.write(rest)) :]
+                view = view[self._try(lambda rest=view: self._file.write(rest)) :]
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -118,7 +118,7 @@ class Spill:
         for column in columns:
             view = column.data.cast("B")
             while view.nbytes:
-                got = self._tried(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
+                got = self._try(lambda rest=view: self._file.readinto(rest))  # type: ignore[attr-defined]
                 if not got:
                     raise OutputError("A scratch file was cut off by something else; run again.")
                 view = view[got:]
@@ -133,7 +133,7 @@ class Spill:
             self._file.close()
 
     @staticmethod
-    def _tried(step: Any) -> Any:
+    def _try(step: Any) -> Any:
         try:
             return step()
         except OSError as error:

@@ -80,7 +80,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
         A path that is no file, an empty or damaged file, an archive without a table, and
         formats that are no table.
     """
-    for path in listed(paths):
+    for path in list_paths(paths):
         kind = kind_of(path)
         name = os.fspath(path)
         if kind == "zip":
@@ -103,7 +103,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
             yield Source(name, kind, partial(_open_plain, path), size, partial(_read, size=size))
 
 
-def listed(paths: FilePath | Sequence[FilePath]) -> list[FilePath]:
+def list_paths(paths: FilePath | Sequence[FilePath]) -> list[FilePath]:
     """One path or several as a list; UsageError for none."""
     found = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not found:
@@ -156,7 +156,7 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
     tables = [
         info
         for info in infos
-        if info.filename.lower().endswith(TABLES) and not _hidden(info.filename)
+        if info.filename.lower().endswith(TABLES) and not _is_hidden(info.filename)
     ]
     if any(info.flag_bits & 1 for info in tables):
         raise InputError("The archive is encrypted; unpack it first.", file=name)
@@ -167,7 +167,7 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
     return tables
 
 
-def _hidden(member: str) -> bool:
+def _is_hidden(member: str) -> bool:
     parts = PurePosixPath(member).parts
     return any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
