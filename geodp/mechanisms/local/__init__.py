@@ -14,7 +14,8 @@ from inspect import isabstract
 from typing import Any
 
 from geodp.errors import UsageError, add_plugins
-from geodp.mechanisms.local.base import Oracle, State
+from geodp.mechanisms.local.base import Oracle
+from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 
 __all__ = ["ORACLES", "Oracle", "State", "choose_oracle", "read_oracle"]
