@@ -117,17 +117,17 @@ class Halves(Oracle):
         for level in range(self.bits):
             half = wanted >> np.uint64(self.bits - 1 - level)
             node, back = np.unique(half >> np.uint64(1), return_inverse=True)
-            sign = 1 - 2 * (half & np.uint64(1)).astype(np.int64)
-            found += sign * self.details(state, level, node)[back.reshape(-1)]
-            found /= 2
-        return found
+            detail = self.details(state, level, node)[back.reshape(-1)]
+            right = (half & np.uint64(1)).astype(np.bool_)
+            found = (found + np.where(right, -detail, detail)) / 2
+        return np.asarray(found, np.float64)
 
     def details(
         self, state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
     ) -> NDArray[np.float64]:
         """Return estimates of left minus right halves of nodes of a level: float64[n]."""
         up = correction(self.epsilon) * sum(self.parts) / self.parts[level]
-        return sum_at(state, level, prefix, threads) * up
+        return sum_at(state, level, prefix, threads).astype(np.float64) * up
 
     def variance(self, n: float, count: float = 0) -> float:
         """``n c^2 sum of 4^(i - L) / w_i``; what the true counts take off is left out."""
