@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,6 +87,11 @@ class Oracle(ABC):
                 f"An epsilon above {WEAK_EPSILON} hides little of what a device says; choose a "
                 "smaller one, or allow weak protection."
             )
+
+    @classmethod
+    def of_settings(cls, given: Mapping[str, Any]) -> Self:
+        """Return the oracle of fields as :attr:`settings` has them."""
+        return cls(**given)
 
     @property
     @abstractmethod
