@@ -18,12 +18,13 @@ from geodp.grid.grid import Grid
 from geodp.kernels import local_tree as kernels
 from geodp.kernels import pyramid
 from geodp.mechanisms.local import clamping
-from geodp.mechanisms.local.base import Oracle
+from geodp.mechanisms.local.base import WEAK_EPSILON, Oracle
 from geodp.mechanisms.local.tree import (
     Protocol,
     Reports,
     TreeState,
     draw_uniforms,
+    is_weak,
     open_nodes,
     parse_weights,
 )
@@ -105,19 +106,17 @@ class Counts(Protocol):
         rest, digits = len(grid.order.radices) % 4, len(grid.order.radices)
         return [rest] * bool(rest) + [4] * (digits // 4)
 
-    def oracles(
-        self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False
-    ) -> tuple[Oracle, ...]:
+    def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
         """Return the oracle of each level; UsageError for one whose reports are no numbers."""
         from geodp.mechanisms.local import ORACLES, choose_oracle
 
         found = list[Oracle]()
         for cells in accumulate(self.levels(grid)[0], lambda a, b: a * b):
             if self.oracle == "auto":
-                name = choose_oracle(cells, min(epsilon, Fraction(16))).name
+                name = choose_oracle(cells, min(epsilon, Fraction(WEAK_EPSILON))).name
             elif (name := self.oracle) not in ORACLES:
                 raise UsageError(f"counts:oracle must be auto or one of: {', '.join(ORACLES)}.")
-            found.append(ORACLES[name](cells=cells, epsilon=epsilon, allow_weak=allow_weak))
+            found.append(ORACLES[name](cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon)))
             kind = found[-1].report_type
             if any(kind[field].kind != "u" for field in kind.names or ()):
                 raise UsageError(f"counts:oracle={name} sends no short report; choose another.")
@@ -182,7 +181,7 @@ class Counts(Protocol):
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
         """Return the released cells: all estimates from below, then shares from above."""
-        oracles = self.oracles(grid, event.epsilon, allow_weak=True)
+        oracles = self.oracles(grid, event.epsilon)
         levels = list(self._measure(grid, event, oracles, state))
         if self.passes == 2:
             for above, below in reversed(list(pairwise(levels))):
@@ -220,7 +219,7 @@ class Counts(Protocol):
 
     def own_variances(self, grid: Grid, event: LocalReports) -> list[float]:
         """Return the variance of the estimate of a node of each level, from its reports alone."""
-        oracles = self.oracles(grid, event.epsilon, allow_weak=True)
+        oracles = self.oracles(grid, event.epsilon)
         pairs = zip(oracles, self.levels(grid)[1], strict=True)
         return [oracle.variance(event.reports * float(w)) / float(w) ** 2 for oracle, w in pairs]
 

@@ -23,6 +23,7 @@ from geodp.mechanisms.local.tree import (
     Reports,
     TreeState,
     draw_uniforms,
+    is_weak,
     open_nodes,
     parse_weights,
 )
@@ -174,16 +175,16 @@ class Haar(Protocol):
         weights = parse_weights(self.weights, grid.bits, self.name)
         return (2,) * grid.bits, tuple(Fraction(w, sum(weights)) for w in weights)
 
-    def oracles(
-        self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False
-    ) -> tuple[Oracle, ...]:
+    def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
         """Return the one oracle that devices are asked by."""
-        return (self.halves(grid, epsilon, allow_weak=allow_weak),)
+        return (self.halves(grid, epsilon),)
 
-    def halves(self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False) -> Halves:
+    def halves(self, grid: Grid, epsilon: Fraction) -> Halves:
         """Return the same as what it is."""
         cells = 1 << grid.bits
-        return Halves(cells=cells, epsilon=epsilon, allow_weak=allow_weak, weights=self.weights)
+        return Halves(
+            cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon), weights=self.weights
+        )
 
     def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
         """Return the type of a report: level, row and the bit, 1 for the sign -1."""
@@ -201,7 +202,7 @@ class Haar(Protocol):
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
         """Return the released cells, from the root down, nodes above 0 only."""
-        asked = self.halves(grid, event.epsilon, allow_weak=True)
+        asked = self.halves(grid, event.epsilon)
         key, count, _ = descend(grid, asked, state.states[0])
         return ReleasedTable(grid, key, count, event)
 

@@ -21,6 +21,8 @@ from geodp.io.opening import read_json
 from geodp.io.verify.readback import grid_of
 from geodp.mechanisms import Protocol, protocol
 from geodp.mechanisms.local import Oracle
+from geodp.mechanisms.local.base import WEAK_EPSILON
+from geodp.mechanisms.local.tree import is_weak
 from geodp.privacy.reports import LocalReports
 from geodp.table.charged import Exact, StatedCharge
 from geodp.table.plain import Least, Text, read_plain, write_plain
@@ -142,7 +144,12 @@ class Round:
     def __post_init__(self) -> None:
         if refusal := self.protocol.unsupported(self.coarse.grid):
             raise UsageError(refusal)
-        if len(self.oracles) < 1:
+        if is_weak(self.epsilon) and not self.allow_weak:
+            raise UsageError(
+                f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a "
+                "smaller one, or allow weak protection (--allow-weak)."
+            )
+        if not self.oracles:
             raise UsageError("A round asks devices about one level at least.")
 
     @cached_property
@@ -153,7 +160,7 @@ class Round:
     @cached_property
     def oracles(self) -> tuple[Oracle, ...]:
         """What devices are asked by: one oracle for all levels, or one for each."""
-        return self.protocol.oracles(self.coarse.grid, self.epsilon, allow_weak=self.allow_weak)
+        return self.protocol.oracles(self.coarse.grid, self.epsilon)
 
     @property
     def report_type(self) -> np.dtype[Any]:
