@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.table import read_table as read_table
     from geodp.mechanisms import METHODS as METHODS
-    from geodp.privacy.event import Composed as Composed
+    from geodp.privacy.composed import Composed as Composed
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Measurement as Measurement
     from geodp.privacy.key import NoiseKey as NoiseKey
@@ -30,7 +30,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "METHODS": "geodp.mechanisms",
-    "Composed": "geodp.privacy.event",
+    "Composed": "geodp.privacy.composed",
     "CountTable": "geodp.table.counts",
     "Evaluation": "geodp.analysis.evaluate.result",
     "Event": "geodp.privacy.event",

@@ -74,32 +74,40 @@ class Coarsening:
         return replace(found, grid=_order_like(fine, found.grid))
 
     @classmethod
-    def blocks(cls, fine: Grid, bits: int) -> Coarsening:
-        """A map in Morton order made coarser: squares of cells that share the front of their keys.
+    def by_digits(cls, fine: Grid, digits: int) -> Coarsening:
+        """One map made coarser: squares of cells that share the first digits of their keys.
+
+        Keys of the squares are these digits, in the same order.
 
         Parameters
         ----------
         fine : Grid
             One map, without attributes and mask.
-        bits : int
-            Of a key that a square's cells share: so many that squares are square.
+        digits : int
+            So many that the cells make a square; in the order of official areas an area.
 
         Raises
         ------
         UsageError
-            Blocks of so many bits are no squares, or the grid is another.
+            Blocks of so many digits are no squares, or the grid is another.
 
         Examples
         --------
-        >>> Coarsening.blocks(Grid.regular((100, 60)), 7).grid.shape
+        >>> Coarsening.by_digits(Grid.regular((100, 60)), 7).grid.shape
         (13, 8)
         """
-        whole = len(fine.places) == 1 and len(fine.shape) == 2 and fine.mask is None
-        if not whole or fine.order != Grid(fine.places).order:
-            raise UsageError("Blocks are those of one map in Morton order, without a mask.")
-        (place,), (rows, cols) = fine.places, fine.order.sides(bits, 2).tolist()
+        one = len(fine.places) == 1 and len(fine.shape) == 2
+        if not one or fine.mask is not None or fine.hierarchy is not None:
+            raise UsageError("Such blocks are those of one map without a mask and regions.")
+        if not 0 <= digits <= len(fine.order.radices):
+            raise UsageError(f"A key of this grid has {len(fine.order.radices)} digits.")
+        (place,), (rows, cols) = fine.places, fine.order.sides(digits, 2).tolist()
         if rows != cols:
-            raise UsageError("Blocks of so many bits are no squares; choose one bit more or less.")
+            raise UsageError("Blocks of so many digits are no squares; choose another number.")
+        if fine.official_steps() is not None:
+            return cls.of(fine, rows)
+        if fine.order != Grid(fine.places).order:
+            raise UsageError("Blocks are those of Morton order or of official areas.")
         if place.system is None or rows == 1:
             coarse = coarser_lattice(place, rows) if rows > 1 else place
         elif rows in dict(place.system.areas).values() and _first(place, rows) == (0, 0):

@@ -75,6 +75,24 @@ def draw(
 
 
 @kernel
+def draw_levels(
+    first: int, unit: Units, digit: Digits, ends: NDArray[np.uint64], level: NDArray[np.uint8]
+) -> tuple[int, int]:
+    """Draw levels by their weights, see :func:`draw`."""
+    used = 0
+    for i in range(first, level.size):
+        chosen, at = below(unit, used, ends[ends.size - 1])
+        if at < 0:
+            return i, used
+        here = 0
+        while ends[here] <= chosen:
+            here += 1
+        level[i] = here
+        used = at
+    return level.size, used
+
+
+@kernel
 def place_rows(
     level: NDArray[np.uint8],
     row: NDArray[np.uint64],

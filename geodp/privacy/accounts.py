@@ -16,7 +16,9 @@ from typing import Any
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.privacy.hash_chain import VERSION, canonical
 from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder, within
-from geodp.privacy.neighbours import NEIGHBOURS, canonical_unit
+from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
+
+CENTRAL, LOCAL = "central", "local"
 
 LONGEST = 4096
 """Most bits of a loss: Python would not write a much longer fraction as text."""
@@ -94,6 +96,8 @@ class Account:
     cap, spent : Loss
     releases : int
         Number of charges.
+    model : {"central", "local"}
+        Whether an office adds the noise to what it holds, or every device to its own reports.
     """
 
     name: str
@@ -102,15 +106,26 @@ class Account:
     cap: Loss
     spent: Loss
     releases: int = 0
+    model: str = CENTRAL
 
     @classmethod
-    def open(cls, name: str, cap: Loss, unit: str, neighbours: str) -> Account:
+    def open(
+        cls, name: str, cap: Loss, unit: str, neighbours: str, model: str = CENTRAL
+    ) -> Account:
         """A checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
+        if model not in (CENTRAL, LOCAL):
+            raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.")
+        if model == LOCAL and neighbours != REPLACE:
+            raise UsageError(
+                "Reports of devices hide where a device is, not that it takes part: their data "
+                f"set needs neighbours {REPLACE}."
+            )
         if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
             raise UsageError("A cap must be above 0, and its delta below 1.")
         require_short(cap)
-        return cls(canonical_name(name), canonical_unit(unit), neighbours, cap, no_loss(cap))
+        names = canonical_name(name), canonical_unit(unit)
+        return cls(*names, neighbours, cap, no_loss(cap), 0, model)
 
     @property
     def remaining(self) -> Loss:
@@ -146,7 +161,8 @@ class Account:
         """All of it as one canonical JSON text."""
         plain = {name: str(getattr(self, name)) for name in ("name", "unit", "neighbours")}
         amounts = {"cap": str(self.cap), "spent": str(self.spent)}
-        return canonical({**plain, **amounts, "releases": self.releases})
+        own = {} if self.model == CENTRAL else {"model": self.model}
+        return canonical({**plain, **amounts, "releases": self.releases, **own})
 
     @classmethod
     def read(cls, text: str) -> Account:
@@ -219,7 +235,8 @@ class Accounts:
             if content["kind"] == "dataset":
                 name, unit, neighbours = (content[n] for n in ("name", "unit", "neighbours"))
                 self.require_new(name)
-                new = Account.open(name, parse(content["cap"]), unit, neighbours)
+                model = content.get("model", CENTRAL)
+                new = Account.open(name, parse(content["cap"]), unit, neighbours, model)
                 self.put(new)
                 agree = (new.name, new.unit) == (name, unit)
             elif content["kind"] == "charge":

@@ -11,11 +11,11 @@ from geodp.accuracy.resolution import resolution_limit
 from geodp.grid.mask import vouching_of
 from geodp.mechanisms.trees.attributes import describe
 from geodp.table.card import SCHEMA, Card
+from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
 from geodp.table.stated import (
     Software,
     StatedBlock,
-    StatedCharge,
     StatedDomain,
     StatedError,
     StatedFloor,

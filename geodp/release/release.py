@@ -29,8 +29,8 @@ from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.table.card import Card
+from geodp.table.charged import StatedCharge
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedCharge
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from geodp.grid.grid import Grid
-from geodp.table.plain import Least, Text, read_plain, write_plain
-
-Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
-"""An exact number; an exponent could ask for more digits than memory holds."""
+from geodp.table.charged import Amount, Count, Exact
+from geodp.table.plain import Least, Text, read_plain
 
 Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
-Count = Annotated[int, Least(0)]
 Size = Annotated[int, Least(1)]
-Amount = Annotated[float, Least(0)]
 Plain = bool | int | str
 
 
@@ -116,70 +112,6 @@ class StatedGuarantee:
             "rho": self.rho_decimal,
         }
         return {name: amount for name, amount in found.items() if amount is not None}
-
-
-@dataclass(frozen=True)
-class PureLoss:
-    """A privacy loss of pure differential privacy."""
-
-    variant: Literal["pure"]
-    epsilon: Exact
-    epsilon_decimal: Amount
-
-
-@dataclass(frozen=True)
-class ConcentratedLoss:
-    """A privacy loss of zero-concentrated differential privacy."""
-
-    variant: Literal["zero-concentrated"]
-    rho: Exact
-    rho_decimal: Amount
-
-
-@dataclass(frozen=True)
-class ApproximateLoss:
-    """A privacy loss of approximate differential privacy, and what it was converted from."""
-
-    variant: Literal["approximate"]
-    epsilon: Exact
-    epsilon_decimal: Amount
-    delta: Exact
-    delta_decimal: Amount
-    converted_from: ConcentratedLoss | None = None
-
-
-StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
-
-
-@dataclass(frozen=True)
-class StatedCharge:
-    """What was charged to a ledger, before the noise was drawn.
-
-    Attributes
-    ----------
-    ledger, dataset, unit, neighbours : str
-    loss : StatedLoss
-        Of this release; ``spent``: with it; ``cap``: the most that may be spent.
-    earlier_releases : int
-    sequence : int
-        Number of the ledger's entry; ``head``: its hash.
-    """
-
-    ledger: str
-    dataset: str
-    unit: str
-    neighbours: str
-    loss: StatedLoss
-    spent: StatedLoss
-    cap: StatedLoss
-    earlier_releases: Count
-    sequence: Count
-    head: str
-
-    def describe(self) -> dict[str, Any]:
-        """Return plain values for a card, as :meth:`geodp.privacy.ledger.Charge.describe` does."""
-        plain: dict[str, Any] = write_plain(self)
-        return plain
 
 
 @dataclass(frozen=True)

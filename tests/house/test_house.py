@@ -30,12 +30,18 @@ FLOORS = {
         "mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
     ),
     "mechanisms/local": "privacy kernels",
+    **dict.fromkeys(
+        ("mechanisms/local/tree", "mechanisms/local/haar", "mechanisms/local/counts"),
+        "mechanisms/local mechanisms/trees mechanisms/base accuracy table grid privacy kernels",
+    ),
     "mechanisms": (
-        "mechanisms/central mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
+        "mechanisms/central mechanisms/local mechanisms/trees mechanisms/base accuracy table grid "
+        "privacy kernels"
     ),
     "io": "",
     "io/opening": "",
     "io/crs": "grid",
+    "io/local": "io/folder io/opening",
     "io/read": "io/read/rows accuracy table grid privacy kernels",
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/rows": "io/opening io/crs accuracy table grid privacy kernels",

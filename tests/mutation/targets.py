@@ -80,9 +80,9 @@ TARGETS = (
             "Measurement.law",
             "Measurement.width",
             "Measurement.is_private",
-            "Composed",
         ),
     ),
+    Target("geodp.privacy.composed", ("tests/privacy/test_event.py",)),
     Target("geodp.privacy.budget", ("tests/privacy/test_budget.py",)),
     Target(
         "geodp.privacy.terms",
@@ -205,6 +205,6 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("agree", "charged", "Prepared.release"),
+        ("agree", "charge_event", "Prepared.release"),
     ),
 )

@@ -33,12 +33,13 @@ from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
 from geodp.io.write.uncertainty import beside_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Measurement, Spent
+from geodp.privacy.reports import LocalReports
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedDomain, StatedHierarchy, StatedPlace
+from geodp.table.stated import StatedDomain, StatedGuarantee, StatedHierarchy, StatedPlace
 
 BROKEN = (
     GeodpError,
@@ -298,9 +299,28 @@ def _lattice(place: StatedPlace) -> Lattice:
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def _event(card: Card) -> Measurement:
+def _event(card: Card) -> Spent:
     said = card.guarantee
-    event = Measurement(
+    event = _reports(said) if said.model == "local" else _measurement(said)
+    stated = {**write_plain(said), "mechanism": card.mechanism.spec}
+    if any(stated.get(name) != value for name, value in event.describe().items()):
+        raise VerificationError("The card's guarantee contradicts itself.")
+    return event
+
+
+def _reports(said: StatedGuarantee) -> LocalReports:
+    require(None not in (said.epsilon, said.period, said.reports), "The card lacks its reports.")
+    return LocalReports(
+        said.mechanism,
+        Fraction(said.epsilon or 0),
+        said.unit,
+        said.period or "",
+        said.reports or 0,
+    )
+
+
+def _measurement(said: StatedGuarantee) -> Measurement:
+    return Measurement(
         said.mechanism,
         _exact(said.epsilon),
         said.neighbours,
@@ -312,10 +332,6 @@ def _event(card: Card) -> Measurement:
         _exact(said.rho),
         _exact(said.delta),
     )
-    stated = {**write_plain(said), "mechanism": card.mechanism.spec}
-    if any(stated.get(name) != value for name, value in event.describe().items()):
-        raise VerificationError("The card's guarantee contradicts itself.")
-    return event
 
 
 def _exact(text: str | None) -> Fraction | None:

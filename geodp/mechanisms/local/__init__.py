@@ -97,8 +97,8 @@ def read_oracle(settings: Mapping[str, Any]) -> Oracle:
     if kind is None:
         raise UsageError(f"The oracle must be one of: {', '.join(ORACLES)}.")
     try:
-        found = kind(**given)
-    except TypeError:
+        found = kind.of_settings(given)
+    except (KeyError, TypeError):
         raise UsageError(f"These are no settings of {kind.name}.") from None
     if (version, scheme) != (found.version, found.scheme):
         raise UsageError(f"These settings are of another version of {kind.name}.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,10 @@ MOST_CELLS = 1 << 62
 """Largest domain of any oracle."""
 
 MOST_LISTED = 1 << 26
-"""Most cells that are estimated all together; of larger domains, values are asked for."""
+"""Most cells that are estimated all together; of larger domains, values are named."""
+
+FEW = 1 << 16
+"""Most cells of oracles that send a bit for each, and that look at every cell and report."""
 
 LEAST_EPSILON, WEAK_EPSILON, MOST_EPSILON = Fraction(1, 10**6), 16, 64
 """Below the first the error is beyond all use; above the second a report hides little, above the
@@ -65,8 +69,8 @@ class Oracle(ABC):
     scheme: ClassVar[str] = "none"
     """How values are hashed."""
     most_cells: ClassVar[int] = MOST_CELLS
-    reach: ClassVar[int] = 1
-    """The most that one report adds to the sums of a state, absolute values added up."""
+    most_listed: ClassVar[int] = MOST_LISTED
+    """Most cells that are estimated without being named."""
 
     cells: int
     epsilon: Fraction
@@ -84,6 +88,11 @@ class Oracle(ABC):
                 "smaller one, or allow weak protection."
             )
 
+    @classmethod
+    def of_settings(cls, given: Mapping[str, Any]) -> Self:
+        """Return the oracle of fields as :attr:`settings` has them."""
+        return cls(**given)
+
     @property
     @abstractmethod
     def report_type(self) -> np.dtype[Any]:
@@ -98,6 +107,11 @@ class Oracle(ABC):
     @abstractmethod
     def sums(self) -> int:
         """How many sums a state has."""
+
+    @property
+    def reach(self) -> int:
+        """The most that one report adds to the sums of a state, absolute values added up."""
+        return 1
 
     @abstractmethod
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
@@ -185,7 +199,7 @@ class Oracle(ABC):
         ----------
         state : State
         values : int array, [n], optional
-            Otherwise all cells, of which there may be ``MOST_LISTED`` then.
+            Otherwise all cells, of which there may be ``most_listed`` then.
 
         Returns
         -------
@@ -200,9 +214,10 @@ class Oracle(ABC):
             raise of_another()
         if values is not None:
             return self.count(state, self.check_values(values))
-        if self.cells > MOST_LISTED:
+        if self.cells > self.most_listed:
             raise UsageError(
-                f"More than {MOST_LISTED:,} cells are not estimated all together; name the values."
+                f"{self.name} estimates at most {self.most_listed:,} cells all together; name the "
+                "values that are asked for."
             )
         return self.count(state, None)
 
@@ -244,3 +259,16 @@ def field_of(reports: NDArray[Any], name: str) -> NDArray[np.uint64]:
 def correction(epsilon: Fraction) -> float:
     """Return ``(e + 1) / (e - 1)`` with ``e = exp(epsilon)``: what undoes the turns of one bit."""
     return 1 / math.tanh(epsilon / 2)
+
+
+def unbias(told: NDArray[np.int64], n: int, p: float, q: float) -> NDArray[np.float64]:
+    """Return estimates of counts from how many of n reports speak for each value.
+
+    A report speaks for its own value with probability p, and for any other with q.
+    """
+    return np.asarray((told - n * q) / (p - q), np.float64)
+
+
+def indicator_variance(p: float, q: float, n: float, count: float) -> float:
+    """Return the variance of :func:`unbias` for a value that ``count`` of n devices have."""
+    return ((n - count) * q * (1 - q) + count * p * (1 - p)) / (p - q) ** 2

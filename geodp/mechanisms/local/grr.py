@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import oracles
-from geodp.mechanisms.local.base import LOCAL, ONE_REPORT, Oracle, field_of, refuse_report
+from geodp.mechanisms.local.base import (
+    LOCAL,
+    ONE_REPORT,
+    Oracle,
+    field_of,
+    indicator_variance,
+    refuse_report,
+    unbias,
+)
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
@@ -75,14 +83,16 @@ class Grr(Oracle):
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
         """Take from each count what lies have put there, and make up for what they took."""
         told = state.dense() if value is None else state.at(value)
-        e = math.exp(self.epsilon)
-        scale = (e + self.cells - 1) / math.expm1(self.epsilon)
-        return np.asarray((told - state.reports / (e + self.cells - 1)) * scale, np.float64)
+        return unbias(told, state.reports, *self._chances)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n (d - 2 + e) / (e - 1)**2``, and ``(d - 2) / (e - 1)`` for each who has it."""
-        e, less = math.exp(self.epsilon), math.expm1(self.epsilon)
-        return n * (self.cells - 2 + e) / less**2 + count * (self.cells - 2) / less
+        """``n (d - 2 + e) / (e - 1)**2``, and ``(d - 2) / (e - 1)`` for each who has the value."""
+        return indicator_variance(*self._chances, n, count)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        e = math.exp(self.epsilon)
+        return e / (e + self.cells - 1), 1 / (e + self.cells - 1)
 
 
 ORACLES = (Grr,)

@@ -23,6 +23,7 @@ from geodp.mechanisms.local.tree import (
     Reports,
     TreeState,
     draw_uniforms,
+    is_weak,
     open_nodes,
     parse_weights,
 )
@@ -117,17 +118,17 @@ class Halves(Oracle):
         for level in range(self.bits):
             half = wanted >> np.uint64(self.bits - 1 - level)
             node, back = np.unique(half >> np.uint64(1), return_inverse=True)
-            sign = 1 - 2 * (half & np.uint64(1)).astype(np.int64)
-            found += sign * self.details(state, level, node)[back.reshape(-1)]
-            found /= 2
-        return found
+            detail = self.details(state, level, node)[back.reshape(-1)]
+            right = (half & np.uint64(1)).astype(np.bool_)
+            found = (found + np.where(right, -detail, detail)) / 2
+        return np.asarray(found, np.float64)
 
     def details(
         self, state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
     ) -> NDArray[np.float64]:
         """Return estimates of left minus right halves of nodes of a level: float64[n]."""
         up = correction(self.epsilon) * sum(self.parts) / self.parts[level]
-        return sum_at(state, level, prefix, threads) * up
+        return sum_at(state, level, prefix, threads).astype(np.float64) * up
 
     def variance(self, n: float, count: float = 0) -> float:
         """``n c^2 sum of 4^(i - L) / w_i``; what the true counts take off is left out."""
@@ -174,16 +175,16 @@ class Haar(Protocol):
         weights = parse_weights(self.weights, grid.bits, self.name)
         return (2,) * grid.bits, tuple(Fraction(w, sum(weights)) for w in weights)
 
-    def oracles(
-        self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False
-    ) -> tuple[Oracle, ...]:
+    def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
         """Return the one oracle that devices are asked by."""
-        return (self.halves(grid, epsilon, allow_weak=allow_weak),)
+        return (self.halves(grid, epsilon),)
 
-    def halves(self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False) -> Halves:
+    def halves(self, grid: Grid, epsilon: Fraction) -> Halves:
         """Return the same as what it is."""
         cells = 1 << grid.bits
-        return Halves(cells=cells, epsilon=epsilon, allow_weak=allow_weak, weights=self.weights)
+        return Halves(
+            cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon), weights=self.weights
+        )
 
     def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
         """Return the type of a report: level, row and the bit, 1 for the sign -1."""
@@ -201,7 +202,7 @@ class Haar(Protocol):
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
         """Return the released cells, from the root down, nodes above 0 only."""
-        asked = self.halves(grid, event.epsilon, allow_weak=True)
+        asked = self.halves(grid, event.epsilon)
         key, count, _ = descend(grid, asked, state.states[0])
         return ReleasedTable(grid, key, count, event)
 

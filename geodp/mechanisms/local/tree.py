@@ -15,7 +15,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.mechanisms.base import Method
-from geodp.mechanisms.local.base import Oracle
+from geodp.mechanisms.local.base import WEAK_EPSILON, Oracle
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream, blocks
@@ -124,9 +124,7 @@ class Protocol(Method[LocalReports]):
         """Return the fan-outs of the tree and the chances that a device is asked about each."""
 
     @abstractmethod
-    def oracles(
-        self, grid: Grid, epsilon: Fraction, *, allow_weak: bool = False
-    ) -> tuple[Oracle, ...]:
+    def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
         """Return what devices are asked: one oracle in all, or one for each level."""
 
     @abstractmethod
@@ -188,9 +186,9 @@ def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
     return weights
 
 
-def chances(weights: tuple[int, ...]) -> tuple[Fraction, ...]:
-    """Return the chance of each level."""
-    return tuple(Fraction(weight, sum(weights)) for weight in weights)
+def is_weak(epsilon: Fraction) -> bool:
+    """Return whether a report hides so little that a round has to allow it."""
+    return epsilon > WEAK_EPSILON
 
 
 def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:

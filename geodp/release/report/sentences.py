@@ -6,13 +6,11 @@ from collections.abc import Iterable
 
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
+from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss
 from geodp.table.stated import (
-    ApproximateLoss,
-    ConcentratedLoss,
     StatedDomain,
     StatedGuarantee,
     StatedHierarchy,
-    StatedLoss,
     StatedMechanism,
 )
 
