@@ -180,7 +180,7 @@ def test_an_oracle_of_others_is_one_of_all(tmp_path):
     lines = "from geodp.mechanisms.local import ORACLES\nprint(*ORACLES, ORACLES['grr'].__module__)"
     paths = os.pathsep.join([str(tmp_path), str(Path(geodp.__file__).parents[1])])
     done = subprocess.run(
-        [sys.executable, "-c", lines],
+        [sys.executable, "-W", "always", "-c", lines],
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
