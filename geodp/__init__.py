@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,7 +56,34 @@ _NAMESPACES = {
     "planning": "geodp.analysis.plan",
 }
 
-__all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
+__all__ = [*sorted(_HOME), *sorted([*_NAMESPACES, "local"]), "__version__"]
+
+
+_LOCAL = {
+    "ORACLES": "geodp.mechanisms.local",
+    "PROTOCOLS": "geodp.mechanisms",
+    "aggregate": "geodp.release.local.collect",
+    "open_round": "geodp.release.local.opening",
+    "plan": "geodp.analysis.plan.local",
+    "publish": "geodp.release.local.collect",
+    "randomize": "geodp.release.local.collect",
+    "read_round": "geodp.release.local.round",
+}
+"""Names of ``geodp.local``: their modules stand on several floors."""
+
+
+class _Local(ModuleType):
+    """The namespace ``geodp.local``, whose names are imported when they are first used."""
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _LOCAL:
+            raise AttributeError(f"module 'geodp.local' has no attribute {name!r}")
+        value: object = getattr(import_module(_LOCAL[name]), name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted(_LOCAL)
 
 
 def __getattr__(name: str) -> object:
@@ -65,6 +93,8 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _NAMESPACES:
         value = import_module(_NAMESPACES[name])
+    elif name == "local":
+        value = _Local("geodp.local", "Local collection: counts from devices' own reports.")
     else:
         raise AttributeError(f"module 'geodp' has no attribute {name!r}")
     globals()[name] = value

@@ -184,6 +184,10 @@ class Method(ABC, Generic[E]):
         """
         return None
 
+    def list_postprocessing(self) -> tuple[str, ...]:
+        """Return what is done to the noisy values with these settings; a sentence each."""
+        return self.postprocessing
+
     def visited(self, released: ReleasedTable) -> int:
         """Nodes, cells or coefficients that the release took, as its output tells."""
         return 1 << released.grid.bits

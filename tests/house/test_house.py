@@ -31,7 +31,12 @@ FLOORS = {
     ),
     "mechanisms/local": "privacy kernels",
     **dict.fromkeys(
-        ("mechanisms/local/tree", "mechanisms/local/haar", "mechanisms/local/counts"),
+        (
+            "mechanisms/local/tree",
+            "mechanisms/local/haar",
+            "mechanisms/local/counts",
+            "mechanisms/local/clamping",
+        ),
         "mechanisms/local mechanisms/trees mechanisms/base accuracy table grid privacy kernels",
     ),
     "mechanisms": (

@@ -223,8 +223,8 @@ class Counts(Protocol):
         pairs = zip(oracles, self.levels(grid)[1], strict=True)
         return [oracle.variance(event.reports * float(w)) / float(w) ** 2 for oracle, w in pairs]
 
-    def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance:
-        """The levels and the variances of their estimates; the total is known.
+    def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
+        """Return the levels and the variances of their estimates; the total is known.
 
         It leaves out what depends on the true counts: that few of a large node's devices more or
         less were asked about its level.
@@ -235,23 +235,18 @@ class Counts(Protocol):
             best = from_below(fanouts, (inf, *own))[1:]
         return TreeVariance(fanouts, (0.0, *best))
 
-    def variances(self, grid: Grid, event: LocalReports) -> NDArray[np.float64] | None:
-        """Largest variance of aligned blocks where nothing is clamped; None on other digits."""
-        return self.tree_variance(grid, event).largest(grid) if grid.order.is_binary else None
-
-    def isolated_cell(self, grid: Grid, event: LocalReports) -> dict[str, float]:
-        """Bias and root-mean-square error of one lone cell in an empty region, in counts.
+    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Return bias and root-mean-square error of one lone cell in an empty region.
 
         The shares themselves, with public normal noise, on some thousand trees: within about 3 %.
         """
-        tree = self.tree_variance(grid, event)
+        tree = self.measured_tree(grid, event)
         spreads = tuple(float(f"{sqrt(v):.6g}") for v in tree.variances[1:])
-        bias, rmse = clamping.isolate(tree.fanouts, spreads)
-        return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
+        return clamping.isolate(tree.fanouts, spreads)
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
         """What the clamp takes from the occupied among a node's children, the others empty."""
-        tree = self.tree_variance(grid, event)
+        tree = self.measured_tree(grid, event)
         rows = zip(tree.fanouts, tree.variances[1:], tree.nodes()[:-1], strict=True)
         return [
             clamping.lose(fanout, float(f"{sqrt(v):.6g}"), float(f"{sqrt(above):.6g}"))

@@ -206,25 +206,21 @@ class Haar(Protocol):
         key, count, _ = descend(grid, asked, state.states[0])
         return ReleasedTable(grid, key, count, event)
 
-    def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance:
-        """Halves with half the variance ``n c^2 / w`` of their difference; the total is known.
+    def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
+        """Return halves with half the variance ``n c^2 / w`` of their difference.
 
         It leaves out ``D^2`` less at a node whose halves truly differ by D, which is small.
         """
         halves = [v / 2 for v in self.detail_variances(grid, event)]
         return TreeVariance((2,) * grid.bits, (0.0, *halves))
 
-    def variances(self, grid: Grid, event: LocalReports) -> NDArray[np.float64]:
-        """Largest variance of an aligned block of each level, where nothing is clamped."""
-        return self.tree_variance(grid, event).largest(grid)
-
     def detail_variances(self, grid: Grid, event: LocalReports) -> list[float]:
         """Return the variance of the difference of a node's halves, level by level."""
         c, (_, chance) = correction(event.epsilon), self.levels(grid)
         return [event.reports * c * c / float(w) for w in chance]
 
-    def isolated_cell(self, grid: Grid, event: LocalReports) -> dict[str, float]:
-        """Bias and root-mean-square error of one lone cell in an empty region, in counts.
+    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Return bias and root-mean-square error of one lone cell in an empty region.
 
         With E the error of a block that holds all people of its surroundings: 0 at the root, and
         ``min(E, (E + N) / 2)`` below, N normal with the variance of the level's differences.
@@ -232,12 +228,12 @@ class Haar(Protocol):
         spread = tuple(sqrt(v) for v in self.detail_variances(grid, event))
         scale = max(spread) or 1.0
         bias, rmse = halving.isolate(tuple(round(s / scale, 6) for s in spread))
-        return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
+        return bias * scale, rmse * scale
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
         """What the clamp takes from an occupied half beside an empty one, at one node."""
         spread = [sqrt(v) for v in self.detail_variances(grid, event)]
-        nodes = self.tree_variance(grid, event).nodes()[:-1]
+        nodes = self.measured_tree(grid, event).nodes()[:-1]
         pairs = zip(nodes, spread, strict=True)
         losses = [halving.lose(round(sqrt(v) / s, 3), True) for v, s in pairs]
         return [(mean * s, d * s) for (mean, d), s in zip(losses, spread, strict=True)]

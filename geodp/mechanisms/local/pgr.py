@@ -31,6 +31,10 @@ from geodp.privacy.noise.coins import Chance, Coins
 MOST_PRIME = 1 << 16
 """Products of two digits fit 32 bits."""
 
+MOST_WORK = 1 << 34
+"""Most additions of the transform with a prime of choice, some seconds; larger domains, which no
+prime does it for, are asked by value."""
+
 SLACK = 1.02
 """How much more variance than the least is taken for a smaller space."""
 
@@ -45,8 +49,8 @@ class Pgr(Oracle):
     Attributes
     ----------
     prime : int, optional
-        Of the field, at most ``2**16``. By default one near ``e + 1`` with the fewest points, of
-        those whose variance is within 2 % of the least.
+        Of the field, at most ``2**16``. By default, near ``e + 1`` in large domains, that with the
+        fewest points of those whose variance is within 2 % of the least.
     """
 
     name: ClassVar[str] = "pgr"
@@ -141,6 +145,11 @@ class Pgr(Oracle):
         """Count the reports that are orthogonal to each value, or to all by the fast transform."""
         q, t = self.space
         together = q * t * self.points
+        if value is None and self.points > MOST_LISTED:
+            raise UsageError(
+                f"pgr estimates all cells together for at most {MOST_LISTED:,} points; name the "
+                "values that are asked for."
+            )
         if value is None or (
             self.points <= MOST_LISTED and value.size * state.total.size * t > together
         ):
@@ -201,12 +210,14 @@ def _choose_prime(cells: int, epsilon: float) -> int:
     near = min(math.exp(epsilon) + 1, MOST_PRIME)
     found = []
     for q in _primes():
-        if near / 2 <= q <= 2 * near:
+        if q <= 2 * near:
             t = _dimension(q, cells)
+            points = _points(q, t)
             variance = indicator_variance(*_chances_of(q, t, epsilon), 1, 0)
-            found.append((variance, _points(q, t), q))
-    least = min(found)[0]
-    return min((points, q) for variance, points, q in found if variance <= SLACK * least)[1]
+            found.append((q * t * points > MOST_WORK, variance, points, q))
+    slow, least, *_ = min(found)
+    near_best = [one for one in found if one[0] == slow and one[1] <= SLACK * least]
+    return min((points, q) for _, _, points, q in near_best)[1]
 
 
 def _inverses(q: int) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
@@ -53,6 +54,11 @@ POSTPROCESSING = (
     "below them was made up.",
 )
 
+SPREAD = (
+    "Even within: devices were asked about larger blocks, and the cells of a block share its count "
+    "evenly; what differs between them was made up, and no error of a cell is known."
+)
+
 
 @dataclass(frozen=True)
 class TreeState:
@@ -89,7 +95,15 @@ class Protocol(Method[LocalReports]):
     """A published protocol on a tree: a frozen value, whose fields are its settings.
 
     Its methods take the grid of the release, whose cells are what devices are asked about.
+
+    Attributes
+    ----------
+    spread : bool
+        The cells of the release are finer than what devices were asked about: every block is
+        spread evenly over its cells, so that no error is known of these.
     """
+
+    spread: bool = False
 
     guarantee: ClassVar[Guarantee] = GUARANTEE
     postprocessing: ClassVar[tuple[str, ...]] = POSTPROCESSING
@@ -107,6 +121,34 @@ class Protocol(Method[LocalReports]):
     def sensitivity_words(self, grid: Grid, event: LocalReports | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a device sends one report, about one level; its place changes nothing else"
+
+    def list_postprocessing(self) -> tuple[str, ...]:
+        """Return what is done to the estimates; a sentence each."""
+        return (*self.postprocessing[:-1], SPREAD) if self.spread else self.postprocessing
+
+    def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance | None:
+        """The levels and the variances of their estimates; None where blocks were spread."""
+        return None if self.spread else self.measured_tree(grid, event)
+
+    def variances(self, grid: Grid, event: LocalReports) -> NDArray[np.float64] | None:
+        """Largest variance of aligned blocks where nothing is clamped; None on other digits."""
+        tree = self.tree_variance(grid, event)
+        return None if tree is None or not grid.order.is_binary else tree.largest(grid)
+
+    def isolated_cell(self, grid: Grid, event: LocalReports) -> dict[str, float] | None:
+        """Bias and root-mean-square error of one lone cell in an empty region, in counts."""
+        if self.spread:
+            return None
+        bias, rmse = self.lone_cell(grid, event)
+        return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
+
+    @abstractmethod
+    def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
+        """Return the levels and the variances of their estimates; the total is known."""
+
+    @abstractmethod
+    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Return bias and root-mean-square error of one lone cell in an empty region."""
 
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""

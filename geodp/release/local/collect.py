@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,20 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.lattice import parse_codes
 from geodp.io.local.reports import digest_file, read_reports
 from geodp.io.local.sums import read_sums, write_sums
-from geodp.mechanisms.local.tree import Reports, TreeState, restore_state
+from geodp.kernels.pyramid import share
+from geodp.mechanisms.local.tree import Reports, TreeState, draw_uniforms, restore_state
 from geodp.privacy.noise.coins import Coins
+from geodp.privacy.reports import LocalReports
 from geodp.release.local.round import Round
 from geodp.release.publish import outline
 from geodp.release.release import Release
+from geodp.table.released import ReleasedTable
 
 FEWEST = 1_000
 """Reports of a release at least: the error of fewer is larger than all of them."""
+
+MOST_SPREAD = 1 << 26
+"""Cells that blocks are spread over at most."""
 
 PIECE = 1 << 20
 """Reports of an array that are added up together."""
@@ -195,18 +202,21 @@ def _add_up(round_: Round, pieces: Iterable[Reports]) -> TreeState:
     return state
 
 
-def publish(round_: Round, sums: Sums) -> Release:
+def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     """Return the release of a round's reports; nothing is charged any more.
 
     Parameters
     ----------
     round_ : Round
     sums : Sums
+    spread : bool
+        Spread every block evenly over the cells of the round's grid. It makes a finer picture, not
+        a finer release: the card says so, and no error of a cell is known.
 
     Raises
     ------
     UsageError
-        Sums of another round, or of fewer than 1,000 reports.
+        Sums of another round, or of fewer than 1,000 reports; too many cells to spread over.
     """
     if sums.round.digest != round_.digest:
         raise UsageError("These are the sums of another round; publish them with their own.")
@@ -219,4 +229,26 @@ def publish(round_: Round, sums: Sums) -> Release:
             f"{FEWEST:,} a cell has a standard error of {error:,.0f}; collect more of them."
         )
     table = method.refine(grid, event, sums.state)
+    if spread:
+        method = replace(method, spread=True)
+        table = spread_evenly(round_, table, replace(event, mechanism=method.spec))
     return Release(table, round_.budget, float(sums.reports), (), method)
+
+
+def spread_evenly(round_: Round, table: ReleasedTable, event: LocalReports) -> ReleasedTable:
+    """Return the counts of blocks spread over their cells in the round's grid, in whole numbers."""
+    grid = round_.grid
+    stride = prod(grid.order.radices[round_.depth :])
+    if table.key.size * stride > MOST_SPREAD:
+        raise UsageError(
+            f"Blocks are spread over at most {MOST_SPREAD:,} cells; publish them as they are."
+        )
+    key = np.repeat(table.key * np.uint64(stride), stride)
+    key += np.tile(np.arange(stride, dtype=np.uint64), table.key.size)
+    inside = grid.contains_keys(key).astype(np.float64)
+    count, members = np.empty(key.size, np.int64), np.full(table.key.size, stride)
+    uniform = draw_uniforms(len(grid.order.radices), table.key)
+    share(
+        np.zeros(key.size), inside, members, np.asarray(table.count, np.int64), uniform, 0.0, count
+    )
+    return ReleasedTable(grid, key[count > 0], count[count > 0], event)

@@ -144,6 +144,8 @@ class Round:
     def __post_init__(self) -> None:
         if refusal := self.protocol.unsupported(self.coarse.grid):
             raise UsageError(refusal)
+        if self.protocol.spread:
+            raise UsageError("Blocks are spread when they are published, not by a round.")
         if is_weak(self.epsilon) and not self.allow_weak:
             raise UsageError(
                 f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a "

@@ -39,6 +39,8 @@ NEGATIVE = (
 
 def width(said: StatedGuarantee) -> str:
     """Return the width of the noise of one stage."""
+    if said.model == "local":
+        return f"Reports: {said.reports:,}, each randomised where it was made"
     if said.noise_sigma2 is not None:
         return f"{ONE_STAGE}: sigma squared {said.noise_sigma2}"
     return f"{ONE_STAGE}: {said.noise_scale} = {said.noise_scale_decimal!r}"
@@ -65,6 +67,11 @@ def unit_in_words(said: StatedGuarantee) -> str:
         if said.neighbours == ADD_REMOVE
         else f"replacing one {unit} by another"
     )
+    if said.model == "local":
+        return (
+            f"Whatever one {unit} sends differs as little as this between any two places it could "
+            f"have been at ({said.neighbours}); {said.contribution_bound}."
+        )
     return (
         f"Neighbouring data sets differ by {change} ({said.neighbours}), and one {unit} adds at "
         f"most {said.contribution} to the sum of all counts: {said.contribution_bound}."
@@ -74,6 +81,8 @@ def unit_in_words(said: StatedGuarantee) -> str:
 def sensitivity_in_words(said: StatedGuarantee) -> str:
     """Return the sensitivity and why it is that."""
     why = said.sensitivity_counts
+    if said.model == "local":
+        return f"Local model: {why}; further charge: {said.further_charge}."
     return f"L1 sensitivity of the measurements: {said.l1_sensitivity}" + (
         f"; {why}." if why else "."
     )
@@ -113,9 +122,11 @@ def budget(card: Card) -> list[str]:
             f"This release spends {card.guarantee.spends}, charged to no ledger; "
             "budgets of other releases about the same people add to it."
         ]
+    local = card.guarantee.model == "local"
+    first = "the first report was asked for" if local else "the noise was drawn"
     return [
         f"This release spends {card.guarantee.spends}, charged to the data set "
-        f"{charge.dataset} before the noise was drawn, after {charge.earlier_releases} "
+        f"{charge.dataset} before {first}, after {charge.earlier_releases} "
         f"earlier releases. Spent with it: {loss(charge.spent)}; cap: {loss(charge.cap)}. "
         f"Ledger {charge.ledger}, entry {charge.sequence}, chain {charge.head}."
     ]
