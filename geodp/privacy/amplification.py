@@ -244,7 +244,7 @@ class _Cut(NamedTuple):
 
     @classmethod
     def of(cls, most: Fraction, ratio: Fraction) -> Self:
-        """Return the cut of ``most``, exp(epsilon0) or more, and ``ratio``, exp(epsilon) or less."""
+        """Return the cut of bounds: exp(epsilon0) or more, and exp(epsilon) or less."""
         tau = (ratio * most - 1) / ((most - 1) * (ratio + 1))
         return cls(tau, _up((most - ratio) / (most + 1)), max(0.0, _down(ratio - 1)))
 

@@ -1,0 +1,1 @@
+"""Local differential privacy: what devices do before anybody sees their values."""
