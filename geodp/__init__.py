@@ -52,6 +52,7 @@ _HOME = {
 
 _NAMESPACES = {
     "cluster": "geodp.release.cluster",
+    "compare": "geodp.analysis.compare",
     "planning": "geodp.analysis.plan",
 }
 
