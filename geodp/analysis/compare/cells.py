@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.analysis.compare.difference import Alternative, Question, tail
+from geodp.analysis.compare.difference import Alternative, Question
 from geodp.analysis.compare.many import Correction, adjust
 from geodp.analysis.compare.regions import is_same, noise_of_cells
-from geodp.analysis.compare.tails import REACH, Noise, tail_of_difference
+from geodp.analysis.compare.tails import (
+    REACH,
+    Noise,
+    tail_of_difference,
+    tail_of_sum,
+)
 from geodp.errors import UsageError
 from geodp.release.release import Release
 
@@ -33,7 +38,7 @@ class CellDifferences:
     p_value, adjusted : float64[n]
         Of each cell by itself, and corrected for all cells of the domain.
     basis : str
-        ``"exact"`` or ``"normal"`` law of the errors.
+        ``"exact"`` law of the errors, or ``"long-tailed"``: as if each had one Laplace noise.
     """
 
     key: NDArray[np.uint64]
@@ -84,9 +89,12 @@ def compare_cells(
         basis = "exact"
         above, below = (_tails(noises[0], noises[1], sign * difference) for sign in (1, -1))
     else:
-        basis = "normal"
-        z = difference / np.sqrt(_variances_at(first, key) + _variances_at(second, key))
-        above, below = (np.array([tail(one) for one in (sign * z).tolist()]) for sign in (1, -1))
+        basis = "long-tailed"
+        one, two = (_variances_at(release, key) for release in (first, second))
+        variance = one + two
+        excess = (one**2 + two**2) / variance**2
+        z = difference / np.sqrt(variance)
+        above, below = (tail_of_sum(sign * z, excess) for sign in (1, -1))
     pairs = zip(above.tolist(), below.tolist(), strict=True)
     p_value = np.array([question.p_value(*pair) for pair in pairs])
     adjusted = adjust(p_value, correction, tests=first.grid.size)

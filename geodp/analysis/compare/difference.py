@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import erfc, inf, sqrt
+from math import inf
 from statistics import NormalDist
 from typing import Any, Literal, Self, get_args
 
+import numpy as np
+
+from geodp.analysis.compare.tails import tail_of_sum
 from geodp.errors import UsageError
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -37,7 +40,8 @@ class Difference:
     alternative : str
         One of ``ALTERNATIVES``.
     basis : str
-        ``"normal"`` law of the error, its ``"exact"`` law, or ``"conservative"``: from intervals
+        ``"exact"``: the law of the errors is known; ``"normal"``; ``"long-tailed"``: that of as
+        many Laplace noises as have the same fourth cumulant; ``"conservative"``: from intervals
         that a clamp has widened.
     """
 
@@ -51,15 +55,27 @@ class Difference:
     basis: str
 
     @classmethod
-    def of_normal(cls, difference: int | float, error: float, question: Question) -> Self:
-        """Return what normal errors say."""
+    def of_error(
+        cls, difference: int | float, error: float, question: Question, excess: float = 0.0
+    ) -> Self:
+        """Return what errors say that are normal, or have longer tails.
+
+        Parameters
+        ----------
+        difference, error, question
+            The difference, its standard error and what is asked.
+        excess : float
+            A third of the excess kurtosis of the error: 0 of a normal one, 1 of Laplace noise.
+        """
         away = difference - question.null
         z = away / error if error else (inf if away > 0 else -inf if away < 0 else 0.0)
-        half = question.quantile * error
+        above, below = tail_of_sum(np.array([z, -z]), np.array([excess, excess])).tolist()
+        p_value = question.p_value(above, below) if error or away else 1.0
+        half = question.quantile(excess) * error
         low, high = difference - half, difference + half
-        p_value = question.p_value(tail(z), tail(-z)) if error or away else 1.0
+        basis = "long-tailed" if excess else "normal"
         return cls(
-            difference, error, p_value, low, high, question.null, question.alternative, "normal"
+            difference, error, p_value, low, high, question.null, question.alternative, basis
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,27 +110,25 @@ class Question:
         if not -inf < self.null < inf:
             raise UsageError("null must be a finite number.")
 
-    @property
-    def quantile(self) -> float:
-        """Standard errors from the middle to an end of a normal interval."""
-        return -NormalDist().inv_cdf(self.alpha / 2)
+    def quantile(self, excess: float = 0.0) -> float:
+        """Return the standard errors from the middle to an end of an interval.
+
+        ``excess`` as for :meth:`Difference.of_error`.
+        """
+        if not excess:
+            return -NormalDist().inv_cdf(self.alpha / 2)
+        low, high = 0.0, 100.0
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            is_far = tail_of_sum(np.array([middle]), np.array([excess]))[0] <= self.alpha / 2
+            low, high = (low, middle) if is_far else (middle, high)
+        return high
 
     def p_value(self, above: float, below: float) -> float:
         """Return the p-value of chances of errors at least as large, and at least as small."""
         if self.alternative == "two-sided":
             return min(1.0, 2 * min(above, below))
         return above if self.alternative == "greater" else below
-
-
-def tail(z: float) -> float:
-    """Return the chance that a standard normal number is at least z.
-
-    Examples
-    --------
-    >>> round(tail(1.959964), 6)
-    0.025
-    """
-    return erfc(z / sqrt(2)) / 2
 
 
 def require_chance(value: float, name: str) -> None:

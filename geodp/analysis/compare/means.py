@@ -14,7 +14,7 @@ significance and power".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, isfinite, sqrt, tanh
+from math import ceil, erfc, isfinite, sqrt, tanh
 from statistics import NormalDist
 
 import numpy as np
@@ -24,7 +24,6 @@ from geodp.analysis.compare.difference import (
     Difference,
     Question,
     require_chance,
-    tail,
 )
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
@@ -56,8 +55,8 @@ class _Design:
     def power(self, n: float) -> float:
         """Return the chance that groups of n show the difference."""
         reach = abs(self.gap) / sqrt(self.variance / (n - 1))
-        found = tail(self.quantile - reach)
-        return found if self.sides == 1 else found + tail(self.quantile + reach)
+        ends = (self.quantile - reach, self.quantile + reach)[: self.sides]
+        return sum(erfc(end / sqrt(2)) / 2 for end in ends)
 
 
 def sample_size(
@@ -196,7 +195,7 @@ def means(
         variance += shares[-1] * (1 - shares[-1]) / (int(n) - 1)
     if not variance:
         raise UsageError("All bits of a group are alike, so that their error is unknown.")
-    return Difference.of_normal((shares[0] - shares[1]) * scale, sqrt(variance) * scale, question)
+    return Difference.of_error((shares[0] - shares[1]) * scale, sqrt(variance) * scale, question)
 
 
 def _design(

@@ -8,18 +8,22 @@ Different releases have independent noise.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import gcd, isclose, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate, Z
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z
 from geodp.analysis.compare.difference import Alternative, Difference, Question
 from geodp.analysis.compare.tails import Noise, tail_of_difference
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
 from geodp.release.release import Release
+
+ROUNDING = 1e-6
+"""Less excess kurtosis is the rounding of an interval."""
 
 NOBODY = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
 """Of a region without cells."""
@@ -53,7 +57,8 @@ def compare_regions(
     """Test whether two regions hold different numbers of people; costs no budget.
 
     Single cells with Laplace noise of their own are tested by the exact law of the difference,
-    others by the normal law.
+    other regions by the law of as many Laplace noises as have the error's fourth cumulant, or
+    more: the normal law where they are many, or Gaussian.
 
     Parameters
     ----------
@@ -68,7 +73,7 @@ def compare_regions(
         One less the confidence of the interval.
     conservative : bool
         Where a clamp at 0 may have moved people into or out of a region, take its 95 % interval
-        for 1.96 standard errors, and add up those of both regions: at an alpha of 0.05 a
+        for that of a Laplace noise, and add up those of both regions: at an alpha of 0.05 a
         difference is found where the intervals do not meet.
 
     Raises
@@ -92,13 +97,7 @@ def compare_regions(
     noises = [_noise_of(side) for side in sides]
     if noises[0] is not None and noises[1] is not None:
         return _exact(noises[0], noises[1], difference, question)
-    errors = [side.estimate.standard_error for side in sides]
-    variance = errors[0] ** 2 + errors[1] ** 2
-    if is_one:
-        both = np.union1d(sides[0].region.key, sides[1].region.key)
-        together = first[0].standard_error(Region(first[0].grid, both))
-        variance = max(2 * variance - together**2, 0.0)
-    return Difference.of_normal(difference, sqrt(variance), question)
+    return _by_errors(sides, difference, question, is_one=is_one)
 
 
 def is_same(first: Release, second: Release) -> bool:
@@ -149,6 +148,36 @@ def _noise_of(side: Side) -> Noise | None:
     return noise_of_cells(side.release) if side.region.cells == 1 else None
 
 
+def _by_errors(
+    sides: tuple[Side, Side], difference: float, question: Question, *, is_one: bool
+) -> Difference:
+    """By both errors, and by what is known of their fourth cumulants.
+
+    Those of independent errors add up. Those of shared noise have weights a - b, whose fourth
+    powers Minkowski's inequality bounds by ``(|a|_4 + |b|_4)^4``.
+    """
+    variances = [side.estimate.standard_error**2 for side in sides]
+    fourths = [_excess_of(side.estimate) * v**2 for side, v in zip(sides, variances, strict=True)]
+    variance, fourth = sum(variances), sum(fourths)
+    if is_one:
+        one, two = (side.region for side in sides)
+        both = Region(one.grid, np.union1d(one.key, two.key))
+        together = sides[0].release.standard_error(both)
+        variance = max(2 * variance - together**2, 0.0)
+        fourth = sum(part**0.25 for part in fourths) ** 4
+    excess = min(1.0, fourth / variance**2) if variance else 0.0
+    return Difference.of_error(difference, sqrt(variance), question, excess)
+
+
+def _excess_of(estimate: Estimate) -> float:
+    """Return a third of the excess kurtosis of an error: by how far its interval reaches."""
+    if not estimate.standard_error:
+        return 0.0
+    half = (estimate.high - estimate.count) / estimate.standard_error
+    excess = (half - Z) / (LAPLACE_Z - Z)
+    return min(1.0, excess) if excess > ROUNDING else 0.0
+
+
 def _exact(first: Noise, second: Noise, difference: float, question: Question) -> Difference:
     """By the law of the difference of two noises, which is symmetric."""
     away = float(difference - question.null)
@@ -189,20 +218,12 @@ def _conservative(sides: tuple[Side, Side], difference: float, question: Questio
     """By how far the intervals reach towards each other and apart, at least both errors."""
     one, two = (side.estimate for side in sides)
     least = one.standard_error + two.standard_error
-    down = max(((one.count - one.low) + (two.high - two.count)) / Z, least)
-    up = max(((one.high - one.count) + (two.count - two.low)) / Z, least)
+    down = max(((one.count - one.low) + (two.high - two.count)) / LAPLACE_Z, least)
+    up = max(((one.high - one.count) + (two.count - two.low)) / LAPLACE_Z, least)
     is_above = question.alternative == "greater" or (
         question.alternative == "two-sided" and difference > question.null
     )
-    error = down if is_above else up
-    normal = Difference.of_normal(difference, error, question)
-    ends = (difference - question.quantile * down, difference + question.quantile * up)
-    return Difference(
-        difference,
-        error,
-        normal.p_value,
-        *ends,
-        question.null,
-        question.alternative,
-        "conservative",
-    )
+    found = Difference.of_error(difference, down if is_above else up, question, excess=1.0)
+    far = question.quantile(excess=1.0)
+    low, high = difference - far * down, difference + far * up
+    return replace(found, low=low, high=high, basis="conservative")

@@ -1,13 +1,14 @@
-"""The law of the difference of two independent discrete Laplace noises, out to its tails.
+"""Laws of errors out to their tails: exact for two noises, and of sums of few.
 
-Normal tails would be far too thin for single cells among many.
+Normal tails would be far too thin for one of many regions: a single Laplace noise is beyond four
+standard errors fifty times as often.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1
+from math import exp, expm1, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +70,10 @@ def tail_of_difference(first: Noise, second: Noise, counts: Floats) -> Floats:
     asked = np.clip(np.asarray(counts, np.float64), -most, most)
     if first == second:
         return _of_equal(first, asked)
-    wide, narrow = sorted((first, second), key=lambda one: -one.scale)
+    pairs = [(first, second), (second, first)]
+    few, many = min(pairs, key=lambda pair: (CUT * pair[0].scale + Fraction(most)) / pair[0].step)
     unique, where = np.unique(asked, return_inverse=True)
-    return np.array([_summed(wide, narrow, one) for one in unique.tolist()])[where]
+    return np.array([_summed(few, many, one) for one in unique.tolist()])[where]
 
 
 def _of_equal(noise: Noise, counts: Floats) -> Floats:
@@ -85,12 +87,63 @@ def _of_equal(noise: Noise, counts: Floats) -> Floats:
     return np.where(number > 0, found, 1 - found)
 
 
-def _summed(wide: Noise, narrow: Noise, counts: float) -> float:
-    """The sum over all values of the wider noise."""
-    step = float(wide.step)
-    ends = CUT * float(wide.scale) / step
-    last = np.ceil(max(counts, 0.0) / step + ends)
-    number = np.arange(-np.ceil(ends), last + 1)
-    found = (wide.mass(number) * narrow.above(counts - number * step)).sum()
-    beyond = wide.above(np.array([(last + 1) * step]))[0]
+def _summed(listed: Noise, other: Noise, counts: float) -> float:
+    """The sum over all values of one noise."""
+    step = float(listed.step)
+    ends = np.ceil(CUT * float(listed.scale) / step)
+    last = np.ceil(max(counts, 0.0) / step) + ends
+    number = np.arange(-ends, last + 1)
+    found = (listed.mass(number) * other.above(counts - number * step)).sum()
+    beyond = listed.above(np.array([(last + 1) * step]))[0]
     return float(min(1.0, found + beyond))
+
+
+LEAST_EXCESS = 1e-3
+"""Of a tail that is not normal; less counts as that."""
+
+GRID = (-40.0, 7.0)
+"""Logarithms of the mixed variances, in units of their mean."""
+
+CHUNK = 1 << 21
+"""Numbers of a table at a time."""
+
+
+def tail_of_sum(z: Floats, excess: Floats) -> Floats:
+    """Return the chance that a sum of independent noises is at least z standard errors.
+
+    As the sum of ``n = 1 / excess`` equal Laplace noises, which has the same variance and fourth
+    cumulant: exact for one noise and for any number of equal ones. It is a normal law whose
+    variance has a gamma law of shape n and mean 1, which is summed up on a logarithmic scale.
+
+    Parameters
+    ----------
+    z : float64[n]
+    excess : float64[n]
+        A third of the excess kurtosis: from 0, where it is the normal law, to 1.
+
+    Returns
+    -------
+    float64[n]
+
+    Examples
+    --------
+    >>> tail_of_sum(np.array([1.96, 2.118]), np.array([0.0, 1.0])).round(4).tolist()
+    [0.025, 0.025]
+    """
+    from scipy.special import gammaln, ndtr  # late: it is slow to import
+
+    found = np.asarray(ndtr(-z), np.float64)
+    chosen = np.flatnonzero((excess > 0) & np.isfinite(z))
+    if not chosen.size:
+        return found
+    shape = 1 / np.clip(excess[chosen], LEAST_EXCESS, 1)
+    step = min(0.06, 0.4 / float(shape.max()) ** 0.5)
+    logs = np.arange(*GRID, step)
+    rows = max(1, CHUNK // logs.size)
+    for start in range(0, chosen.size, rows):
+        some = chosen[start : start + rows]
+        n = shape[start : start + rows, None]
+        density = np.exp(n * (np.log(n) + logs - np.exp(logs)) - gammaln(n) + log(step))
+        far = (density * ndtr(-np.abs(z[some, None]) * np.exp(-logs / 2))).sum(axis=1)
+        found[some] = np.where(z[some] >= 0, far, 1 - far)
+    return found

@@ -12,12 +12,12 @@ from geodp.release.release import Release
 GRID = geodp.Grid.regular((8, 8))
 
 
-def released(spec, seed, people=100_000, epsilon=1, grid=GRID):
+def released(spec, seed, people=100_000, epsilon=1, grid=GRID, rho=None):
     """A release of so many people in each cell, or of these counts."""
     method = mechanism(spec)
     counts = np.broadcast_to(people, grid.shape)
     table = geodp.CountTable.from_dense(np.array(counts, np.int64), grid)
-    terms = Terms.of(epsilon=epsilon, contribution=1)
+    terms = Terms.of(epsilon=epsilon, rho=rho, contribution=1)
     event = Measurement.of(method.spec, terms, method.sensitivity(grid), "fixed")
     return Release(method.release(table, event, NoiseKey((1 + seed).to_bytes(32, "little"))))
 
