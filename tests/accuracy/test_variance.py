@@ -146,7 +146,7 @@ def test_moments_of_a_region_are_those_of_its_noises(size):
     assert found.count.tolist() == [size * 10**6] * 3
 
 
-def test_hull_and_core_are_regions():
+def test_outer_and_inner_approximations_are_regions():
     """Zeros beside a region join its outer; zeros inside leave its inner."""
     grid = Grid.regular((16,))
     tree = TreeVariance((4, 4), (9.0, 4.0, 1.0))

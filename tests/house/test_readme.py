@@ -102,7 +102,7 @@ def test_seconds_and_ways_of_running_are_those_that_were_kept():
     (row,) = (
         row
         for row in found["refinement"]
-        if (row["table"], row["method"], row["bits"]) == ("towns", "pyramid", 37)
+        if (row["table"], row["method"], row["bits"]) == ("clustered", "pyramid", 37)
         and row["occupied"] == 10_000_000
     )
     assert f"{row['seconds_1']:.1f} seconds on one thread and in {row['seconds_2']:.1f}" in WORDS
