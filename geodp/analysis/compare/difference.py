@@ -56,7 +56,12 @@ class Difference:
 
     @classmethod
     def of_error(
-        cls, difference: int | float, error: float, question: Question, excess: float = 0.0
+        cls,
+        difference: int | float,
+        error: float,
+        question: Question,
+        excess: float = 0.0,
+        step: float = 0.0,
     ) -> Self:
         """Return what errors say that are normal, or have longer tails.
 
@@ -66,11 +71,16 @@ class Difference:
             The difference, its standard error and what is asked.
         excess : float
             A third of the excess kurtosis of the error: 0 of a normal one, 1 of Laplace noise.
+        step : float
+            Distance of the values that the error can have: half of it is a continuity correction.
         """
         away = difference - question.null
-        z = away / error if error else (inf if away > 0 else -inf if away < 0 else 0.0)
-        above, below = tail_of_sum(np.array([z, -z]), np.array([excess, excess])).tolist()
-        p_value = question.p_value(above, below) if error or away else 1.0
+        if error:
+            z = (np.array([away, -away]) - step / 2) / error
+            above, below = tail_of_sum(z, np.array([excess, excess])).tolist()
+        else:
+            above, below = float(away <= 0), float(away >= 0)
+        p_value = question.p_value(above, below)
         half = question.quantile(excess) * error
         low, high = difference - half, difference + half
         basis = "long-tailed" if excess else "normal"

@@ -166,7 +166,8 @@ def _by_errors(
         variance = max(2 * variance - together**2, 0.0)
         fourth = sum(part**0.25 for part in fourths) ** 4
     excess = min(1.0, fourth / variance**2) if variance else 0.0
-    return Difference.of_error(difference, sqrt(variance), question, excess)
+    step = float(all(side.release.method.whole for side in sides))
+    return Difference.of_error(difference, sqrt(variance), question, excess, step)
 
 
 def _excess_of(estimate: Estimate) -> float:
