@@ -53,6 +53,7 @@ _HOME = {
 
 _NAMESPACES = {
     "cluster": "geodp.release.cluster",
+    "compare": "geodp.analysis.compare",
     "planning": "geodp.analysis.plan",
 }
 
