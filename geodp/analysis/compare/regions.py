@@ -19,6 +19,8 @@ from geodp.analysis.compare.difference import Alternative, Difference, Question
 from geodp.analysis.compare.tails import Noise, tail_of_difference
 from geodp.errors import UsageError
 from geodp.grid.region import Region
+from geodp.mechanisms import Mechanism
+from geodp.privacy.event import Measurement
 from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
 from geodp.release.release import Release
 
@@ -114,6 +116,8 @@ def is_same(first: Release, second: Release) -> bool:
 def noise_of_cells(release: Release) -> Noise | None:
     """Return the noise of each cell, where that is Laplace noise of its own and nothing else."""
     event, grid, method = release.event, release.grid, release.method
+    if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
+        return None  # of devices' reports
     tree = method.tree_variance(grid, event)
     if tree is None or len(tree.fanouts) != 1 or event.rho is not None or method.nonnegative:
         return None
