@@ -22,14 +22,14 @@ class Cost:
     ----------
     device, report, estimate : float
         To make one report, to add one up, and to estimate all values at the end.
-    counts : float64[cells]
-        The estimates.
+    counts : float64[cells] or None
+        The estimates, where they are unbiased ones.
     """
 
     device: float
     report: float
     estimate: float
-    counts: NDArray[np.float64]
+    counts: NDArray[np.float64] | None
 
     def seconds(self, reports: int) -> float:
         """The whole job with so many reports."""
@@ -68,10 +68,7 @@ def _pure_ldp(server: Any, client: Any, value: NDArray[np.int64], cells: int) ->
 
 
 def multi_freq_grr(value: NDArray[np.int64], cells: int, epsilon: float) -> Cost:
-    """``GRR_Client`` and ``GRR_Aggregator_MI`` of multi-freq-ldpy.
-
-    Its estimates are made non-negative; they are not compared.
-    """
+    """``GRR_Client`` and ``GRR_Aggregator_MI`` of multi-freq-ldpy, which makes counts below 0 zero."""
     from multi_freq_ldpy.pure_frequency_oracles import GRR
 
     GRR.GRR_Client(0, cells, epsilon)  # Numba compiles it
@@ -79,10 +76,10 @@ def multi_freq_grr(value: NDArray[np.int64], cells: int, epsilon: float) -> Cost
     times = [time.perf_counter()]
     reports = [GRR.GRR_Client(number, cells, epsilon) for number in numbers]
     times.append(time.perf_counter())
-    counts = np.asarray(GRR.GRR_Aggregator_MI(reports, cells, epsilon)) * value.size
+    GRR.GRR_Aggregator_MI(reports, cells, epsilon)
     times.append(time.perf_counter())
     device, server = np.diff(times).tolist()
-    return Cost(device / value.size, server / value.size, 0.0, counts)
+    return Cost(device / value.size, server / value.size, 0.0, None)
 
 
 BASELINES = {

@@ -19,10 +19,14 @@ from bench.baselines.local import BASELINES
 from bench.measure import cost
 from bench.measure.refinement import child
 from bench.tables import fill, markdown, table
+from geodp.analysis.plan.local import plan
 from geodp.grid.grid import Grid
+from geodp.io.local.reports import write_reports
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.local.haar import Haar, descend
-from geodp.privacy.noise.coins import Coins
+from geodp.release.local.collect import aggregate, randomize
+from geodp.release.local.opening import open_round
+from geodp.release.local.round import read_round
 
 TITLE = """\
 Reports of devices, and counts from them, in one run; entropy from the operating system included.
@@ -44,6 +48,12 @@ PEERS = (
 
 TREE_BITS, TREE_DEPTH = 40, 24
 """Of the grid, and of the blocks that devices are asked about."""
+
+PIECE = 1 << 17
+"""Reports that are made and added up together: devices are not all there at once."""
+
+CHUNK = 1 << 22
+"""Reports of a file."""
 
 GIB = 1 << 30
 
@@ -131,8 +141,10 @@ def beside(
     other = run(value[: min(timed, n)], cells, epsilon)
     ratio = other.seconds(n) / least["ours"]
     row = judged(f"{ours}, {cells:,} cells", theirs, ratio, aim, least["ours"], True)
-    errors = (rmse(other.counts, value[: min(timed, n)]), rmse(found["ours"], value))
-    return {**row, "theirs": other.seconds(n), "errors": errors[0] / errors[1]}
+    errors = None
+    if other.counts is not None:
+        errors = rmse(other.counts, value[: min(timed, n)]) / rmse(found["ours"], value)
+    return {**row, "theirs": other.seconds(n), "errors": errors}
 
 
 def rmse(counts: NDArray[np.float64], value: NDArray[np.int64]) -> float:
@@ -184,40 +196,55 @@ def collected(n: int) -> tuple[Any, Any, Grid]:
     grid = Grid.regular((1 << TREE_DEPTH // 2, 1 << TREE_DEPTH // 2))
     oracle = Haar().halves(grid, Fraction(1))
     key = places(n) >> np.uint64(TREE_BITS - TREE_DEPTH)
-    return oracle, oracle.aggregate(oracle.randomize(key)), grid
+    pieces = np.array_split(key, -(-n // PIECE))
+    states = [oracle.aggregate(oracle.randomize(piece)) for piece in pieces]
+    return oracle, sum(states[1:], states[0]), grid
 
 
 def growth(n: int, rounds: int) -> list[dict[str, Any]]:
     """Exponents of the time in the number of reports, from a tenth to all of them."""
-    rows = []
-    sizes = [n // 10, n // 3, n]
-    for name in ("hadamard", "grr"):
-        oracle = ORACLES[name](cells=1 << 12, epsilon=Fraction(1))
-        value = values(n, 1 << 12)
-        calls = {
-            str(size): lambda size=size: oracle.aggregate(oracle.randomize(value[:size], Coins()))
-            for size in sizes
-        }
-        calls["0"] = lambda: oracle.aggregate(oracle.randomize(value[:1000]))
-        cost.best(calls, 1, 60)
-        least, _ = cost.best(calls, rounds, 60)
-        seconds = [least[str(size)] for size in sizes]
-        slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-        row = judged(f"{name}: exponent of time", "1.00 +- 0.07", slope, 1, seconds[-1], False)
-        rows.append({**row, "met": bool(abs(slope - 1) <= 0.07)})
-    return rows
+    return [exponent(name, n, rounds) for name in ("hadamard", "grr")]
+
+
+def exponent(name: str, n: int, rounds: int) -> dict[str, Any]:
+    """The slope of logarithms of the time to make reports and add them up."""
+    oracle = ORACLES[name](cells=1 << 12, epsilon=Fraction(1))
+    value, sizes = values(n, 1 << 12), [n // 10, n // 3, n]
+
+    def run(size: int) -> object:
+        return oracle.aggregate(oracle.randomize(value[:size]))
+
+    calls = {str(size): lambda size=size: run(size) for size in sizes}
+    cost.best(calls, 1, 60)
+    least, _ = cost.best(calls, rounds, 60)
+    seconds = [least[str(size)] for size in sizes]
+    slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    row = judged(f"{name}: exponent of time", "1.00 +- 0.07", slope, 1, seconds[-1], False)
+    return {**row, "met": bool(abs(slope - 1) <= 0.07)}
 
 
 def streamed(n: int, scratch: Path | None) -> dict[str, Any]:
     """Reports in files, added up in a process of its own: its memory."""
     with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
+        grid = Grid.regular((512, 512))
+        round_ = open_round(plan(grid, devices=n, epsilon=1), path=Path(folder) / "round.json")
+        for number, first in enumerate(range(0, n, CHUNK)):
+            cell = values(min(CHUNK, n - first), grid.size)
+            reports = randomize(round_, np.array(np.unravel_index(cell, grid.shape)))
+            write_reports(Path(folder) / f"{number:04}.parquet", round_.digest, reports)
         found = child("bench.suites.local", {"stream": n, "folder": folder})
     what = f"{n:,} reports from Parquet: GiB of the process"
     return judged(what, "1 GiB", found["peak"] / GIB, 1, found["seconds"], False)
 
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:
-    """The whole job of a tree, in this process."""
+    """The whole job of a tree, or reports of many files added up, in this process."""
+    if "folder" in task:
+        found = read_round(Path(task["folder"]) / "round.json")
+        files = sorted(Path(task["folder"]).glob("*.parquet"))
+        start = time.perf_counter()
+        assert aggregate(found, files).reports == task["stream"]
+        return {"seconds": time.perf_counter() - start, "peak": cost.peak()}
     collected(1000)
     start = time.perf_counter()
     oracle, state, grid = collected(task["reports"])
