@@ -68,7 +68,7 @@ def _pure_ldp(server: Any, client: Any, value: NDArray[np.int64], cells: int) ->
 
 
 def multi_freq_grr(value: NDArray[np.int64], cells: int, epsilon: float) -> Cost:
-    """``GRR_Client`` and ``GRR_Aggregator_MI`` of multi-freq-ldpy, which makes counts below 0 zero."""
+    """``GRR_Client`` and ``GRR_Aggregator_MI`` of multi-freq-ldpy, whose counts are made >= 0."""
     from multi_freq_ldpy.pure_frequency_oracles import GRR
 
     GRR.GRR_Client(0, cells, epsilon)  # Numba compiles it
