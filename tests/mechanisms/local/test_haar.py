@@ -16,6 +16,7 @@ from geodp.mechanisms import protocol
 from geodp.mechanisms.local.haar import TRANSFORM_BITS, Haar, Halves, descend, sum_at
 from geodp.mechanisms.local.tree import draw_uniforms, restore_state
 from geodp.privacy.noise.coins import Chance, Coins, FixedCoins
+from tests.reference import coins as naive_coins
 from tests.reference import local_tree as reference
 
 ONE = Fraction(1)
@@ -41,13 +42,13 @@ def reports():
 
 def test_a_device_is_the_naive_one(reports):
     _, _, asked, key, units, found = reports
-    turn, left = Chance(1, 1, ONE).digits(4), iter(units.tolist())
+    turn, left = naive_coins.Chance(1, 1, ONE), naive_coins.Units(units.tolist())
     naive = [reference.haar_report(left, int(k), asked.parts, turn) for k in key]
     assert naive == [tuple(map(int, one)) for one in found]
 
 
 def test_the_server_is_the_naive_one(reports):
-    method, grid, asked, _, _, found = reports
+    _, grid, asked, _, _, found = reports
     state = asked.aggregate(found)
     naive = reference.haar_details([tuple(map(int, r)) for r in found], asked.parts, 1)
     for level, nodes in enumerate(naive):
@@ -64,7 +65,9 @@ def test_the_server_is_the_naive_one(reports):
 
 def test_all_nodes_and_some_have_the_same_sums():
     asked = Halves(cells=1 << 14, epsilon=ONE)
-    state = asked.aggregate(asked.randomize(keys_of(3, 30_000, 14), FixedCoins(units_of(4, 95_000))))
+    state = asked.aggregate(
+        asked.randomize(keys_of(3, 30_000, 14), FixedCoins(units_of(4, 95_000)))
+    )
     for level in (0, 1, 5, 11, 13):
         every = np.arange(1 << level, dtype=np.uint64)
         some = every[:: max(1, (1 << level) // 7)]
@@ -169,7 +172,9 @@ def test_shares_are_the_clamp_of_the_dense_refinement():
 
 def test_one_thread_or_two_give_the_same():
     asked, grid = Halves(cells=1 << 30, epsilon=ONE), Grid.regular((1 << 15, 1 << 15))
-    state = asked.aggregate(asked.randomize(keys_of(7, 20_000, 30), FixedCoins(units_of(8, 90_000))))
+    state = asked.aggregate(
+        asked.randomize(keys_of(7, 20_000, 30), FixedCoins(units_of(8, 90_000)))
+    )
     one, two = (descend(grid, asked, state, threads) for threads in (1, 2))
     assert all(np.array_equal(a, b) for a, b in zip(one[:2], two[:2], strict=True))
 
