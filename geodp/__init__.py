@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -87,6 +88,10 @@ class _Local(ModuleType):
         return sorted(_LOCAL)
 
 
+local = _Local("geodp.local", "Local collection: counts from devices' own reports.")
+sys.modules["geodp.local"] = local  # so that names can be imported from it
+
+
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
     value: object
@@ -94,8 +99,6 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _NAMESPACES:
         value = import_module(_NAMESPACES[name])
-    elif name == "local":
-        value = _Local("geodp.local", "Local collection: counts from devices' own reports.")
     else:
         raise AttributeError(f"module 'geodp' has no attribute {name!r}")
     globals()[name] = value

@@ -1,30 +1,11 @@
 """Tree protocols of local collection, slow and obvious: a device, and the server from all reports.
 
-A device's coins are units of 32 bits, one after another. ``turn`` is the chance that a bit is
-turned round, as its binary digits, 32 in each number.
+A device's coins are ``tests.reference.coins.Units``; ``turn`` is the chance that a bit is turned
+round.
 """
 
 import math
 from itertools import accumulate
-
-
-def below(units, bound):
-    """A uniform number below a bound: units that lie in the last, incomplete run are left out."""
-    wide = bound > 1 << 32
-    limit = 1 << (64 if wide else 32)
-    while True:
-        drawn = next(units) | (next(units) << 32 if wide else 0)
-        if drawn < limit - limit % bound:
-            return drawn % bound
-
-
-def flip(units, turn):
-    """Whether a chance came true: the first unit that is not its digit decides."""
-    for digit in turn:
-        unit = next(units)
-        if unit != digit:
-            return unit < digit
-    raise ValueError("give more digits")
 
 
 def odd(x):
@@ -33,10 +14,10 @@ def odd(x):
 
 def haar_report(units, key, weights, turn):
     """Level, row and bit of one device; keys have as many bits as there are weights."""
-    chosen = below(units, sum(weights))
+    chosen = units.below(sum(weights))
     level = next(i for i, end in enumerate(accumulate(weights)) if chosen < end)
-    row = below(units, 1 << level)
-    turned = flip(units, turn)
+    row = units.below(1 << level)
+    turned = units.flip(turn)
     half = key >> (len(weights) - 1 - level)
     return level, row, odd(row & (half >> 1)) ^ (half & 1) ^ turned
 
@@ -77,9 +58,8 @@ def clamp_cells(total, details, uniform):
     for level, random in zip(details, uniform, strict=True):
         below_ = []
         for node, d, u in zip(nodes, level, random, strict=True):
-            if abs(d) >= node:
-                left = node if d > 0 else 0
-            else:
+            left = node if d > 0 else 0
+            if abs(d) < node:
                 left = math.floor(u + d / 2 + node / 2)
             below_ += [left, node - left]
         nodes = below_

@@ -77,13 +77,13 @@ class Counts(Protocol):
     def __post_init__(self) -> None:
         if self.passes not in (1, 2):
             raise UsageError("counts:passes is 1 or 2.")
-        steps_of(self.chain)
+        steps_of(self.chain, self.name)
 
     def unsupported(self, grid: Grid) -> str | None:
         """Return why a grid cannot be asked about, as one sentence."""
         if (refusal := super().unsupported(grid)) is not None:
             return refusal
-        if self.chain and sum(steps_of(self.chain)) != len(grid.order.radices):
+        if self.chain and sum(steps_of(self.chain, self.name)) != len(grid.order.radices):
             return (
                 f"counts:chain must add up to the {len(grid.order.radices)} digits of a key of "
                 "the release."
@@ -100,7 +100,7 @@ class Counts(Protocol):
     def _steps(self, grid: Grid) -> list[int]:
         """Return the digits that each level splits."""
         if self.chain:
-            return steps_of(self.chain)
+            return steps_of(self.chain, self.name)
         if (areas := grid.official_steps()) is not None:
             return [step for _, step in areas]
         rest, digits = len(grid.order.radices) % 4, len(grid.order.radices)

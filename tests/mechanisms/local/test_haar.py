@@ -16,6 +16,7 @@ from geodp.mechanisms import protocol
 from geodp.mechanisms.local.haar import TRANSFORM_BITS, Haar, Halves, descend, sum_at
 from geodp.mechanisms.local.tree import draw_uniforms, restore_state
 from geodp.privacy.noise.coins import Chance, Coins, FixedCoins
+from tests.reference import coins as naive_coins
 from tests.reference import local_tree as reference
 
 ONE = Fraction(1)
@@ -41,13 +42,13 @@ def reports():
 
 def test_a_device_is_the_naive_one(reports):
     _, _, asked, key, units, found = reports
-    turn, left = Chance(1, 1, ONE).digits(4), iter(units.tolist())
+    turn, left = naive_coins.Chance(1, 1, ONE), naive_coins.Units(units.tolist())
     naive = [reference.haar_report(left, int(k), asked.parts, turn) for k in key]
     assert naive == [tuple(map(int, one)) for one in found]
 
 
 def test_the_server_is_the_naive_one(reports):
-    method, grid, asked, _, _, found = reports
+    _, grid, asked, _, _, found = reports
     state = asked.aggregate(found)
     naive = reference.haar_details([tuple(map(int, r)) for r in found], asked.parts, 1)
     for level, nodes in enumerate(naive):
