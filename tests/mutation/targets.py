@@ -52,6 +52,11 @@ TARGETS = (
             *LEDGER,
         ),
     ),
+    Target(
+        "geodp.privacy.amplification",
+        ("tests/privacy/test_amplification.py",),
+        ("amplify_by_shuffling", "_Cut.of"),
+    ),
     Target("geodp.privacy.loss", ("tests/privacy/test_loss.py", "-k", "not agreement")),
     Target(
         "geodp.privacy.neighbours",

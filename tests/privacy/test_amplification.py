@@ -135,6 +135,12 @@ def test_more_devices_and_a_larger_delta_help_and_nothing_hurts():
     assert epsilon(1000, "0.9") == 0
 
 
+def test_the_ends_of_the_ranges_are_taken():
+    assert amplify_by_shuffling(50, 1000, "1e-6", **NAMED).epsilon == 50
+    assert amplify_by_shuffling(1, 10, "1e-100", **NAMED).epsilon <= 1
+    assert amplify_by_shuffling(1, 10, "0.999", **NAMED).epsilon == 0
+
+
 def test_it_stands_beside_the_local_guarantee():
     found = amplify_by_shuffling("1/2", 1000, "1e-5", shuffler=" the postal service ")
     assert isinstance(found, ApproximateDP)
@@ -161,7 +167,7 @@ def test_it_stands_beside_the_local_guarantee():
         ({"epsilon": 51}, "at most 50"),
         ({"delta": 1}, "below 1"),
         ({"delta": "1e-101"}, "1e-100"),
-        ({"delta": 0}, "above 0"),
+        ({"delta": 0}, "^delta must be above 0"),
     ],
 )
 def test_what_is_refused(given, said):
