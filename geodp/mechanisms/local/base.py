@@ -17,7 +17,7 @@ from geodp.errors import UsageError
 from geodp.mechanisms.local.state import State, of_another
 from geodp.privacy.budget import rational
 from geodp.privacy.event import Guarantee
-from geodp.privacy.noise.coins import Coins
+from geodp.privacy.noise.coins import Chance, Coins
 
 MOST_CELLS = 1 << 62
 """Largest domain of any oracle."""
@@ -112,6 +112,11 @@ class Oracle(ABC):
     def reach(self) -> int:
         """The most that one report adds to the sums of a state, absolute values added up."""
         return 1
+
+    @property
+    @abstractmethod
+    def turns(self) -> tuple[Chance, ...]:
+        """Chances of the coins that a device flips for a report."""
 
     @abstractmethod
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:

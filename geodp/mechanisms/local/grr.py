@@ -56,9 +56,9 @@ class Grr(Oracle):
         return self.cells
 
     @property
-    def lie(self) -> Chance:
+    def turns(self) -> tuple[Chance, ...]:
         """That a report has another value."""
-        return Chance(self.cells - 1, 1, self.epsilon)
+        return (Chance(self.cells - 1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a coin for each value, and for a lie one of the others."""
@@ -67,7 +67,7 @@ class Grr(Oracle):
             lambda first, unit, digit: oracles.answer(first, unit, digit, value, self.cells, told),
             value.size,
             2 if self.cells <= 1 << 32 else 3,
-            (self.lie,),
+            self.turns,
         )
         reports = np.empty(value.size, self.report_type)
         reports["value"] = told

@@ -84,9 +84,9 @@ class Halves(Oracle):
         return self.cells
 
     @property
-    def turn(self) -> Chance:
+    def turns(self) -> tuple[Chance, ...]:
         """That the bit is turned round."""
-        return Chance(1, 1, self.epsilon)
+        return (Chance(1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> Reports:
         """Draw a level, a row and a coin for each value."""
@@ -96,7 +96,7 @@ class Halves(Oracle):
         def step(first: int, unit: Units, digit: NDArray[np.uint64]) -> tuple[int, int]:
             return kernels.draw(first, unit, digit, value, ends, level, row, bit)
 
-        coins.fill(step, n, 3 if self.bits <= 33 else 4, (self.turn,))
+        coins.fill(step, n, 3 if self.bits <= 33 else 4, self.turns)
         reports = np.empty(n, self.report_type)
         reports["level"], reports["row"], reports["bit"] = level, row, bit
         return reports

@@ -61,9 +61,9 @@ class Hadamard(Oracle):
         return self.rows
 
     @property
-    def turn(self) -> Chance:
+    def turns(self) -> tuple[Chance, ...]:
         """That the bit is turned round."""
-        return Chance(1, 1, self.epsilon)
+        return (Chance(1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a row and a coin for each value."""
@@ -73,7 +73,7 @@ class Hadamard(Oracle):
             lambda first, unit, digit: oracles.project(first, unit, digit, value, rows, row, bit),
             value.size,
             2 if rows <= 1 << 32 else 3,
-            (self.turn,),
+            self.turns,
         )
         reports = np.empty(value.size, self.report_type)
         reports["row"], reports["bit"] = row, bit

@@ -66,9 +66,9 @@ class Olh(Oracle):
         return 1 << hashing.SEED_BITS + hashing.TOLD_BITS
 
     @property
-    def lie(self) -> Chance:
+    def turns(self) -> tuple[Chance, ...]:
         """That a report has another hash."""
-        return Chance(self.hashes - 1, 1, self.epsilon)
+        return (Chance(self.hashes - 1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a seed and a coin for each value, and for a lie one of the other hashes."""
@@ -79,7 +79,7 @@ class Olh(Oracle):
             ),
             value.size,
             4,
-            (self.lie,),
+            self.turns,
         )
         reports = np.empty(value.size, self.report_type)
         reports["seed"], reports["hash"] = seed, told

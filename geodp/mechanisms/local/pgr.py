@@ -113,9 +113,9 @@ class Pgr(Oracle):
         return self.points
 
     @property
-    def lie(self) -> Chance:
+    def turns(self) -> tuple[Chance, ...]:
         """That a report is not orthogonal to its value."""
-        return Chance(self.points - self.orthogonal, self.orthogonal, self.epsilon)
+        return (Chance(self.points - self.orthogonal, self.orthogonal, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a coin for each value, and one of the points that it leaves."""
@@ -128,7 +128,7 @@ class Pgr(Oracle):
             ),
             value.size,
             3,
-            (self.lie,),
+            self.turns,
         )
         reports = np.empty(value.size, self.report_type)
         reports["point"] = point

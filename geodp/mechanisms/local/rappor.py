@@ -205,13 +205,14 @@ class Rappor(Oracle):
             lambda first, unit, digit: hashing.turn(first, unit, digit, self.width, true, bits),
             kept.size,
             self.width,
-            self._turns,
+            self.turns,
         )
         reports["bits"] = bits
         return reports
 
     @property
-    def _turns(self) -> tuple[Chance, Chance]:
+    def turns(self) -> tuple[Chance, Chance]:
+        """That a permanent 0, and that a permanent 1, is turned round."""
         _, p, q = self._fpq
         return Chance.of(p), Chance.of(1 - q)
 
@@ -219,7 +220,7 @@ class Rappor(Oracle):
         """Draw both stages; the permanent bits are forgotten, so that a device does this once."""
         if self.f:
             return self.report(self.remember(value, coins), coins)
-        return draw_bits(self, value, self.shape, self._turns, coins)
+        return draw_bits(self, value, self.shape, self.turns, coins)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each bit of each cohort."""

@@ -137,13 +137,14 @@ class Cms(Sketch):
         return self.m
 
     @property
-    def turn(self) -> Chance:
-        """That a bit is turned round."""
-        return Chance(1, 1, self.epsilon / 2)
+    def turns(self) -> tuple[Chance, Chance]:
+        """That a 0, and that a 1, is turned round."""
+        turn = Chance(1, 1, self.epsilon / 2)
+        return turn, turn
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a row and a coin for each bit."""
-        return draw_bits(self, value, self.shape, (self.turn, self.turn), coins)
+        return draw_bits(self, value, self.shape, self.turns, coins)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each column."""
@@ -198,9 +199,9 @@ class Hcms(Sketch):
         return np.dtype([("row", "<u4"), ("column", "<u4"), ("bit", "u1")])
 
     @property
-    def turn(self) -> Chance:
+    def turns(self) -> tuple[Chance, ...]:
         """That the bit is turned round."""
-        return Chance(1, 1, self.epsilon)
+        return (Chance(1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a row, a column and a coin for each value."""
@@ -212,7 +213,7 @@ class Hcms(Sketch):
             ),
             value.size,
             3,
-            (self.turn,),
+            self.turns,
         )
         reports = np.empty(value.size, self.report_type)
         reports["row"], reports["column"], reports["bit"] = row, column, bit

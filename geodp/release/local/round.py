@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,9 @@ from geodp.table.plain import Least, Text, read_plain, write_plain
 from geodp.table.stated import Digest, Software, StatedDomain
 
 SCHEMA: Literal["geodp-round-1"] = "geodp-round-1"
+
+DIGITS = 4
+"""Numbers of 32 binary digits that a round's file gives of a chance."""
 
 COINS = (
     "Every random number is drawn from the operating system's entropy, in units of 32 bits. A "
@@ -69,10 +73,13 @@ class StatedRound:
         Digits of a key that devices are asked about.
     cells : int
         Of the release: blocks of keys that share so many digits.
-    levels : tuple of (int, str)
-        Children of a node of each level from the root on, and the chance to be asked about them.
+    levels : tuple of (int, int)
+        Children of a node of each level from the root on, and the weight by which it is drawn.
     oracles : tuple of mapping
         Settings of what devices are asked by: one for all levels, or one for each.
+    chances : tuple of tuples of tuples of int
+        Of each of these oracles, the first 128 binary digits of the chances of its coins, 32 in
+        each number.
     report : tuple of (str, str)
         Names and types of the fields of a report.
     dataset : str or None
@@ -95,8 +102,9 @@ class StatedRound:
     domain: StatedDomain
     depth: Annotated[int, Least(1)]
     cells: Annotated[int, Least(1)]
-    levels: tuple[tuple[int, Exact], ...]
+    levels: tuple[tuple[int, Annotated[int, Least(1)]], ...]
     oracles: tuple[Mapping[str, bool | int | str | None], ...]
+    chances: tuple[tuple[tuple[Annotated[int, Least(0)], ...], ...], ...]
     report: tuple[tuple[str, Annotated[str, Text(r"[<|]?u[1248]")]], ...]
     dataset: str | None
     budget: StatedCharge | None
@@ -195,8 +203,9 @@ class Round:
             domain=StatedDomain.of(self.grid),
             depth=self.depth,
             cells=coarse.size,
-            levels=tuple(zip(fanouts, map(str, chances), strict=True)),
+            levels=tuple(zip(fanouts, _weights(chances), strict=True)),
             oracles=tuple(oracle.settings for oracle in self.oracles),
+            chances=tuple(_digits(oracle) for oracle in self.oracles),
             report=tuple((name, kind[name].str) for name in kind.names or ()),
             dataset=self.dataset,
             budget=self.budget,
@@ -249,6 +258,16 @@ class Round:
             )
         found.__dict__["stated"] = said  # with the software that opened it
         return found
+
+
+def _weights(chances: tuple[Fraction, ...]) -> list[int]:
+    """Return the smallest whole numbers in the ratios of chances that add up to 1."""
+    parts = lcm(*(chance.denominator for chance in chances))
+    return [int(chance * parts) for chance in chances]
+
+
+def _digits(oracle: Oracle) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(chance.digits(DIGITS)) for chance in oracle.turns)
 
 
 def read_round(path: str | Path) -> Round:
