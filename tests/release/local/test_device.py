@@ -93,7 +93,7 @@ def test_the_code_of_the_page_sends_what_geodp_sends(shape, devices, epsilon, or
     units[50:60, 0] = (1 << 32) - 1
     ours = [sent(round_, *case)[0] for case in zip(places, units.tolist(), strict=True)]
     theirs = in_javascript(round_, list(zip(places, units.tolist(), strict=True)))
-    assert theirs[60:] == ours[60:] and theirs[50:60] == ours[50:60]
+    assert theirs[50:] == ours[50:]
     # After 128 digits geodp goes on, and the page's code says that the coin is turned.
     assert [one | {"bit": 0} for one in theirs] == [one | {"bit": 0} for one in ours]
 
