@@ -127,6 +127,12 @@ def test_the_oracle_that_is_chosen(cells, epsilon, listed, name):
     assert choose_oracle(cells, epsilon, listed=listed).name == name
 
 
+def test_weak_protection_is_chosen_only_where_it_is_allowed():
+    with pytest.raises(UsageError, match="allow weak"):
+        choose_oracle(1 << 40, 17)
+    assert choose_oracle(1 << 40, 17, allow_weak=True).name == "pgr"
+
+
 @pytest.mark.parametrize("epsilon", ["1/2", 1, 2, 3])
 @pytest.mark.parametrize("cells", [2, 8, 9, 30, 300])
 def test_none_is_much_better_than_the_one_that_is_chosen(epsilon, cells):
