@@ -162,6 +162,9 @@ def _ask_counts(folder: Path, card: Card) -> str:
     count = counts_of(parquet_rows(folder, card), card)
     whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
     cells = "cells above 0" if nonnegative else "cells that are not 0"
+    reports = card.guarantee.reports
+    same = reports is None or int(count.sum()) == reports
+    require(same, "The counts do not add up to the number of reports.")
     total = f"{int(count.sum()):,}" if whole else f"{float(count.sum()):,.1f}"
     return f"{count.size:,} {cells}, {total} in all, {'whole' if whole else 'real'} numbers"
 

@@ -218,16 +218,25 @@ class Counts(Protocol):
             prefix = child[level.opened]
 
     def own_variances(self, grid: Grid, event: LocalReports) -> list[float]:
-        """Return the variance of the estimate of a node of each level, from its reports alone."""
-        oracles = self.oracles(grid, event.epsilon)
-        pairs = zip(oracles, self.levels(grid)[1], strict=True)
-        return [oracle.variance(event.reports * float(w)) / float(w) ** 2 for oracle, w in pairs]
+        """Return the variance of the estimate of a node of each level, from its reports alone.
+
+        Of a node that holds the mean of its level: of its f devices ``f w (1 - w)`` more or less
+        are asked, and the oracle's own variance depends on how many have the value.
+        """
+        found = []
+        for oracle, w in zip(
+            self.oracles(grid, event.epsilon), map(float, self.levels(grid)[1]), strict=True
+        ):
+            asked, held = event.reports * w, event.reports * w / oracle.cells
+            found.append((oracle.variance(asked, held) + held * (1 - w)) / w**2)
+        return found
 
     def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
         """Return the levels and the variances of their estimates; the total is known.
 
-        It leaves out what depends on the true counts: that few of a large node's devices more or
-        less were asked about its level.
+        They hold for nodes with the mean people of their level, see :meth:`own_variances`. A
+        node with f people more has up to ``f / w`` more, w the chance of its level: little beside
+        the noise, unless epsilon is large and the node holds much of all.
         """
         fanouts, own = self.levels(grid)[0], tuple(self.own_variances(grid, event))
         best = own

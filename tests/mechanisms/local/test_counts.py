@@ -208,7 +208,9 @@ def test_the_closed_form_is_from_below_and_the_total_is_known():
     event = method.event(ONE, reports=10**6)
     tree, (top, low) = method.tree_variance(grid, event), method.own_variances(grid, event)
     c2 = ((math.e + 1) / (math.e - 1)) ** 2
-    assert (top, low) == pytest.approx((2e6 * c2, 2e6 * c2))
+    # Half of all devices are asked; of those in a node a half, more or less, and their bit is kept.
+    assert top == pytest.approx((5e5 * c2 - 5e5 / 4 + 5e5 / 4 / 2) * 4)
+    assert low == pytest.approx((5e5 * c2 - 5e5 / 64 + 5e5 / 64 / 2) * 4)
     assert tree.variances[0] == 0
     assert tree.variances[1] == pytest.approx(1 / (1 / top + 1 / (16 * low)))
     assert tree.variances[2] == pytest.approx(low)

@@ -126,6 +126,15 @@ def test_the_release_is_like_any_other(opened, index, tmp_path):
     assert (whole.count, whole.standard_error) == (5000, 0)
 
 
+def test_counts_that_are_not_the_reports_are_found(opened, index, tmp_path):
+    release = publish(opened, aggregate(opened, randomize(opened, index)))
+    table = replace(release.table, event=replace(release.event, reports=4999))
+    replace(release, table=table).write(tmp_path / "release")
+    failed = [check for check in verify(tmp_path / "release") if not check.ok]
+    assert [check.name for check in failed] == ["counts"]
+    assert "number of reports" in failed[0].detail
+
+
 @pytest.mark.parametrize("name", ["period", "reports", "epsilon"])
 def test_a_card_that_lacks_what_local_reports_need_is_refused(opened, index, tmp_path, name):
     release = publish(opened, aggregate(opened, randomize(opened, index)))
