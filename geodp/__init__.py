@@ -65,6 +65,8 @@ _LOCAL = {
     "ORACLES": "geodp.mechanisms.local",
     "PROTOCOLS": "geodp.mechanisms",
     "aggregate": "geodp.release.local.collect",
+    "amplify_by_shuffling": "geodp.privacy.amplification",
+    "blend": "geodp.mechanisms.local.blending",
     "open_round": "geodp.release.local.opening",
     "plan": "geodp.analysis.plan.local",
     "publish": "geodp.release.local.collect",

@@ -170,6 +170,51 @@ def publish(
 COMMANDS = (local,)
 
 
+@local.command(no_args_is_help=True)
+@click.option(
+    "--menu",
+    required=True,
+    help="TRUTH:SHARE of every label, commas between: the probability with which its devices tell "
+    "the truth, and their share of all devices. Read exactly; a third is 1/3.",
+)
+@click.option("--epsilons", is_flag=True, help="The menu is EPSILON:SHARE instead.")
+@click.option("--values", type=click.IntRange(2), default=2, show_default=True, help="How many.")
+@click.option("--allow-weak", is_flag=True, help="Take epsilons above 16 too.")
+@_json
+def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: bool) -> None:
+    """Say what a menu of epsilons protects from which devices choose in secret.
+
+    \b
+    geodp local blend --menu 0.8:0.5,0.6:0.5
+    geodp local blend --menu 2:1/3,1/2:2/3 --epsilons --values 10
+
+    Of every label: its local epsilon, which is the guarantee, and the indicator of Takagi et al.,
+    which is none. The mixture is what a collector learns who never knows the labels. A ledger is
+    charged the largest local epsilon.
+    """
+    from geodp.mechanisms.local.blending import blend as make
+
+    pairs = [one.split(":") for one in menu.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise UsageError("--menu is written TRUTH:SHARE,TRUTH:SHARE, such as 0.8:0.5,0.6:0.5.")
+    answers, shares = zip(*pairs, strict=True)
+    given = (answers, None) if epsilons else (None, answers)
+    found = make(shares, given[0], values, truths=given[1], allow_weak=allow_weak)
+    document = found.describe()
+    if as_json:
+        _print(document)
+        return
+    click.echo("   share    truth  local epsilon  indicator (no guarantee)")
+    for row in document["labels"]:
+        figures = (row["share"], row["truth"], row["ldp"], row["indicator"])
+        click.echo("{:8.4f} {:8.4f} {:14.4f} {:10.4f}".format(*figures))
+    click.echo(f"\nmixture: {found.mixture:.6g}, for those who never learn a label")
+    if found.best_shares is not None:
+        first, second = found.best_shares
+        click.echo(f"least largest indicator with shares {first:.6f} and {second:.6f}")
+    click.echo(found.words)
+
+
 def _codes(path: Path) -> list[str]:
     """Return the first column of a CSV file without its header."""
     import csv

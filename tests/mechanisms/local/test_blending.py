@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.optimize import minimize_scalar
 
-from geodp.cli.blend import blend as command
+from geodp.cli.commands.local import blend as command
 from geodp.errors import UsageError
 from geodp.mechanisms.local.blending import blend, indicator
 from geodp.privacy.loss import PureDP
