@@ -193,6 +193,19 @@ TARGETS = (
             "not interpreted and not thresholds",
         ),
     ),
+    # What a device tells.
+    Target(
+        "geodp.privacy.noise.coins",
+        ("tests/privacy/noise/test_coins.py",),
+        (
+            "Chance.of",
+            "Chance.digits",
+            "Chance.floor",
+            "Coins.ahead",
+            "Coins.flip",
+            "Coins.below",
+        ),
+    ),
     Target(
         "geodp.release.identity",
         ("tests/release/test_identity.py", "tests/release/test_publish_with_ledger.py"),

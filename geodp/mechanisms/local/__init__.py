@@ -50,7 +50,9 @@ BEST = 1.3
 """How much more variance than that of ``oue`` is taken for reports of one bit."""
 
 
-def choose_oracle(cells: int, epsilon: Any, *, listed: bool = False) -> Oracle:
+def choose_oracle(
+    cells: int, epsilon: Any, *, listed: bool = False, allow_weak: bool = False
+) -> Oracle:
     """Return the oracle that suits a domain and an epsilon: what ``oracle="auto"`` stands for.
 
     Parameters
@@ -59,6 +61,8 @@ def choose_oracle(cells: int, epsilon: Any, *, listed: bool = False) -> Oracle:
     epsilon : str, int, float, Decimal or Fraction
     listed : bool
         Whether only a list of candidates will be asked for.
+    allow_weak : bool
+        Take an epsilon above 16.
 
     Raises
     ------
@@ -70,15 +74,16 @@ def choose_oracle(cells: int, epsilon: Any, *, listed: bool = False) -> Oracle:
     >>> [choose_oracle(cells, 1).name for cells in (8, 1 << 18)]
     ['grr', 'hadamard']
     """
-    simple = ORACLES["grr"](cells=cells, epsilon=epsilon)
+    own = {"cells": cells, "epsilon": epsilon, "allow_weak": allow_weak}
+    simple = ORACLES["grr"](**own)
     e = math.exp(simple.epsilon)
     if cells < 3 * e + 2:
         return simple
-    one_bit = ORACLES["hadamard"](cells=cells, epsilon=epsilon)
+    one_bit = ORACLES["hadamard"](**own)
     if one_bit.variance(1) <= BEST * 4 * e / (e - 1) ** 2:
         return one_bit
     try:
-        return ORACLES["olh" if listed else "pgr"](cells=cells, epsilon=epsilon)
+        return ORACLES["olh" if listed else "pgr"](**own)
     except UsageError:  # a domain that is too large for it
         return one_bit
 

@@ -31,7 +31,7 @@ from geodp.privacy.noise.coins import Chance, Coins
 MOST_PRIME = 1 << 16
 """Products of two digits fit 32 bits."""
 
-MOST_WORK = 1 << 34
+MOST_WORK = 1 << 33
 """Most additions of the transform with a prime of choice, some seconds; larger domains, which no
 prime does it for, are asked by value."""
 

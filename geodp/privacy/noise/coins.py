@@ -106,7 +106,8 @@ def _table(chances: tuple[Chance, ...], units: int) -> NDArray[np.uint64]:
 class Coins:
     """Bits of the operating system's entropy, for one device or for many, one after another.
 
-    They belong to one process, and are neither pickled nor copied: no bit is used twice.
+    They are used by one thread, and are neither pickled nor copied: no bit is used twice. A fork
+    has bits of its own.
     """
 
     def __init__(self) -> None:
@@ -116,7 +117,7 @@ class Coins:
     def ahead(self, units: int) -> Units:
         """Return the units that come next, at least so many, without using them up: uint32[n]."""
         if self._process != os.getpid():  # a fork has the same bits in hand
-            self._held, self._process = np.empty(0, np.uint32), os.getpid()
+            self._held, self._process = self._held[:0], os.getpid()
         if self._held.size < units:
             fresh = os.urandom(4 * max(units - self._held.size, FEWEST_UNITS))
             self._held = np.concatenate([self._held, np.frombuffer(fresh, "<u4")])
