@@ -106,7 +106,8 @@ def _table(chances: tuple[Chance, ...], units: int) -> NDArray[np.uint64]:
 class Coins:
     """Bits of the operating system's entropy, for one device or for many, one after another.
 
-    They belong to one process, and are neither pickled nor copied: no bit is used twice.
+    They are used by one thread, and are neither pickled nor copied: no bit is used twice. A fork
+    has bits of its own.
     """
 
     def __init__(self) -> None:

@@ -75,6 +75,37 @@ def test_the_prime_is_near_the_best_and_every_cell_has_a_point(epsilon, cells):
     assert one.points <= min(o.points for o in others if o.variance(1) <= least)
 
 
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("hadamard", {"cells": 1 << 40}),
+        ("grr", {"cells": 1 << 40}),
+        ("olh", {"cells": 1 << 40}),
+        ("pgr", {"cells": 1 << 24}),
+        ("cms", {"cells": 1 << 40, "k": 1 << 16, "m": 32}),
+        ("hcms", {"cells": 1 << 40, "k": 1 << 12, "m": 1 << 10}),
+        ("rappor", {"cells": 1 << 40, "cohorts": 1 << 16, "bits": 32}),
+    ],
+)
+def test_states_of_many_sums_hold_those_that_are_not_0(name, own):
+    one = ORACLES[name](epsilon=1, **own)
+    assert one.sums > DENSE
+    values = np.random.default_rng(8).integers(0, 1 << 20, 600)
+    reports = one.randomize(values, fixed(9, 40_000))
+    whole = one.aggregate(reports)
+    assert whole.total.all()
+    assert (np.diff(whole.key.astype(object)) > 0).all()
+    assert int(whole.key[-1]) < one.sums
+    for pieces in (2, 50):
+        total = one.aggregate(reports[:0])
+        for part in np.array_split(np.random.default_rng(pieces).permutation(600), pieces):
+            total = total + one.aggregate(reports[part])
+        assert total == whole
+    again = State.of_arrays(one, whole.arrays())
+    assert again == whole
+    assert np.array_equal(one.estimate(again, values[:9]), one.estimate(total, values[:9]))
+
+
 def test_a_space_that_is_too_large_for_all_cells_is_asked_by_value():
     one = ORACLES["pgr"](cells=1 << 18, epsilon=4, prime=62617)
     state = one.aggregate(one.randomize([5, 6]))

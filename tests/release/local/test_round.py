@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from geodp.local import aggregate, open_round, publish, randomize, read_round
+from geodp.local import aggregate, open_round, plan, publish, randomize, read_round
 
 import geodp
 from geodp.errors import BudgetError, CodeError, InputError, UsageError
@@ -279,3 +279,24 @@ def test_a_ledger_and_a_data_set_go_together(planned, ledger):
         with pytest.raises(UsageError, match="go together"):
             open_round(planned, **given)
     assert _charge(open_round(planned), None, None).budget is None
+
+
+def test_official_areas_end_to_end(tmp_path):
+    grid = geodp.Grid.mesh("inspire:1km", bounds=(4000000, 3000000, 4300000, 3200000))
+    planned = plan(grid.with_official_order(), devices=200_000, epsilon=4)
+    assert planned.released.places[0].system.name == "inspire:10km"
+    opened = open_round(planned)
+    rng = np.random.default_rng(0)
+    index = np.stack([rng.integers(0, size, 20_000) for size in grid.shape])
+    release = publish(opened, aggregate(opened, randomize(opened, index)))
+    release.write(tmp_path / "release")
+    assert all(check.ok for check in verify(tmp_path / "release", intervals_of))
+    assert all(ok for _, ok, _ in verify_alone(str(tmp_path / "release")))
+    (areas,) = release.areas()
+    assert areas.level == "inspire:100km"
+    assert areas.count.sum() == 20_000
+    assert (areas.standard_error > 0).all()
+    truth = np.bincount((index[0] // 100) * 3 + index[1] // 100, minlength=6)
+    key = areas.table.grid.decode(areas.table.key)
+    error = areas.count - truth[key[0] * 3 + key[1]]
+    assert (np.abs(error) < 5 * areas.standard_error).all()
