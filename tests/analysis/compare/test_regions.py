@@ -95,9 +95,9 @@ def test_errors_of_both_kinds_with_gaussian_noise(spec):
 @pytest.mark.parametrize("spec", ["pyramid", "topdown", "privelet", "hay"])
 def test_laplace_noise_finds_nothing_too_often(spec):
     levels = [0.05, 0.01, 0.002]
-    same, apart = rates(spec, 6000, levels, epsilon="1/10")
+    same, apart = rates(spec, 3000, levels, epsilon="1/10")
     for level, rate in zip(levels, same.tolist(), strict=True):
-        assert rate <= level + 3 * math.sqrt(level / 6000)
+        assert rate <= level + 3 * math.sqrt(level / 3000)
     assert same[0] > 0.02
     assert apart[0] > 0.6
 
