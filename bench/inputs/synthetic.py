@@ -1,4 +1,4 @@
-"""Sparse tables of any size: towns, and lonely cells. Nobody's data, the same every time."""
+"""Sparse tables of any size, with clustered cells or isolated ones: nobody's data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import geodp
 
 PEOPLE = 12
-"""People of an occupied cell of towns, on average."""
+"""People of an occupied cell of the clustered ones, on average."""
 
 TOWNS = 2000
 SEED = 20150901
@@ -23,7 +23,7 @@ def grid_of(bits: int) -> geodp.Grid:
     return geodp.Grid.regular((1 << bits // 2, 1 << (bits - bits // 2)))
 
 
-def towns(bits: int, occupied: int) -> geodp.CountTable:
+def clustered(bits: int, occupied: int) -> geodp.CountTable:
     """Cells around places of heavy-tailed sizes, some people in each: clustered at any scale."""
     draw, grid = np.random.default_rng(SEED), grid_of(bits)
     places = Places(draw)
@@ -42,7 +42,7 @@ def towns(bits: int, occupied: int) -> geodp.CountTable:
     return geodp.CountTable(grid, found[kept], count)
 
 
-def lonely(bits: int, occupied: int, people: int) -> geodp.CountTable:
+def isolated(bits: int, occupied: int, people: int) -> geodp.CountTable:
     """Populous cells far from each other: below their parents nearly all nodes hold no data."""
     draw, grid = np.random.default_rng(SEED), grid_of(bits)
     step = (1 << bits) // occupied
@@ -51,7 +51,7 @@ def lonely(bits: int, occupied: int, people: int) -> geodp.CountTable:
 
 
 class Places:
-    """Points of the unit square around towns, drawn again and again."""
+    """Points of the unit square around their centres, drawn again and again."""
 
     def __init__(self, draw: np.random.Generator) -> None:
         self._draw = draw

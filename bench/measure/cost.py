@@ -20,9 +20,9 @@ CLEAR = Path("/proc/self/clear_refs")
 def alternate(
     runs: Mapping[str, Callable[[int], object]], rounds: int, patience: float
 ) -> dict[str, dict[str, float]]:
-    """Seconds of every contender, in rounds that take each in turn.
+    """Seconds of every peer, in rounds that take each in turn.
 
-    A round of all comes first that warms up and is not counted. A contender that has used up
+    A round of all comes first that warms up and is not counted. A peer that has used up
     its patience (seconds in total) sits the other rounds out; the warm-up then counts if it must.
 
     Returns
@@ -57,7 +57,7 @@ def alternate(
 def best(
     calls: Mapping[str, Callable[[], Any]], rounds: int, patience: float
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Least seconds of every contender, in rounds that take each in turn, and its last result.
+    """Least seconds of every peer, in rounds that take each in turn, and its last result.
 
     Nothing is warmed up here. Who has taken more than ``patience`` seconds in all sits out.
     """
@@ -74,9 +74,7 @@ def best(
     return least, results
 
 
-def alone(
-    contender: str, data: str, size: int, epsilon: Fraction, patience: float
-) -> dict[str, Any]:
+def alone(peer: str, data: str, size: int, epsilon: Fraction, patience: float) -> dict[str, Any]:
     """One run in a fresh process.
 
     Returns
@@ -85,7 +83,7 @@ def alone(
         ``peak`` (bytes above what the process held before) and ``seconds``; or ``problem``, a
         sentence, where the run fails or loses patience.
     """
-    task = {"contender": contender, "data": data, "size": size, "epsilon": str(epsilon)}
+    task = {"peer": peer, "data": data, "size": size, "epsilon": str(epsilon)}
     try:
         done = subprocess.run(
             [sys.executable, "-m", "bench.measure.cost"],
@@ -107,16 +105,16 @@ def alone(
 
 def _child() -> None:
     """Read a task, warm up on a small table, run it once and print what it took."""
+    from bench.baselines import libraries
     from bench.inputs import named
-    from bench.rivals import libraries
 
     task = json.loads(sys.stdin.read())
-    contender = libraries.by_name(task["contender"])
+    peer = libraries.by_name(task["peer"])
     epsilon = Fraction(task["epsilon"])
     table = named.load(task["data"], task["size"])
     small = named.load("trips" if len(table.grid.shape) == 4 else "clusters", 4)
-    contender.prepare(small, epsilon)[0](0)  # imports, and compiled code from the cache
-    run, _ = contender.prepare(table, epsilon)
+    peer.prepare(small, epsilon)[0](0)  # imports, and compiled code from the cache
+    run, _ = peer.prepare(table, epsilon)
     before = forget_peak()
     start = time.perf_counter()
     kept = run(0)

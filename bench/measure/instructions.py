@@ -22,7 +22,7 @@ from bench.suites.speed_parts import Rows, Sizes
 FEATURES = "+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,+fma,+f16c,+lzcnt,+movbe"
 PROCESSOR = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": FEATURES}
 CELLS = 500
-"""Occupied cells of the table of lonely cells, at ``2**37``: 5e5 nodes, as valgrind is slow."""
+"""Occupied cells of the table of isolated cells, at ``2**37``: 5e5 nodes, as valgrind is slow."""
 
 MORE = 5
 """Runs beyond the first one: what they take is theirs alone, without start and compiling."""
@@ -69,7 +69,7 @@ def _run(before: list[str], runs: list[int], cache: str) -> str:
 
 
 def _table() -> geodp.CountTable:
-    return synthetic.lonely(37, CELLS, 12_000 * CELLS)
+    return synthetic.isolated(37, CELLS, 12_000 * CELLS)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def digest(cells: Cells) -> str:
 
 def warm(methods: Sequence[str] = METHODS) -> None:
     """Compile everything, or load what is compiled."""
-    for table in (synthetic.towns(14, 2000), synthetic.lonely(26, 100, 1_000_000)):
+    for table in (synthetic.clustered(14, 2000), synthetic.isolated(26, 100, 1_000_000)):
         for method in methods:
             for threads in (1, 2):
                 Refinement(method, table).run(threads)

@@ -93,7 +93,7 @@ def refinement(scale: float, scratch: Path | None) -> Rows:
     for bits, most in CASES:
         occupied = int(most * scale)
         with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
-            source = synthetic.towns(bits, occupied)
+            source = synthetic.clustered(bits, occupied)
             people = int(source.count.sum())  # made by code
             synthetic.save(source, Path(folder))
             del source
@@ -123,13 +123,13 @@ def grid() -> geodp.Grid:
 
 
 def write(path: Path, records: int, cells: int) -> None:
-    """People in the cells of towns, in any order: a Parquet file of coordinates, uncompressed."""
+    """People in clustered cells, in any order: a Parquet file of coordinates, uncompressed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     row, column = (
         (index + np.float32(0.5)).astype(np.float32)
-        for index in grid().decode(synthetic.towns(BITS, cells).key)
+        for index in grid().decode(synthetic.clustered(BITS, cells).key)
     )
     draw = np.random.default_rng(synthetic.SEED)
     schema = pa.schema([("x", pa.float32()), ("y", pa.float32())])

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import geodp
+from bench.baselines import libraries
 from bench.inputs import named
 from bench.measure import cost
-from bench.rivals import libraries
 from bench.tables import area, table
 from geodp.mechanisms import mechanism
 from geodp.privacy.budget import rational

@@ -19,7 +19,7 @@ from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import Law
 
 TITLE = """\
-Exact noise, nanoseconds a draw, the best of several rounds that alternate all contenders.
+Exact noise, nanoseconds a draw, the best of several rounds that alternate all peers.
   entries, build_ms       the law's table
   numpy                   Generator.laplace or Generator.normal, one call
   inverse                 float Laplace in NumPy: uniform, logarithm, sign, all in place
@@ -53,8 +53,8 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
     start = time.perf_counter()
     law: Law = DiscreteLaplace(scale) if name == "laplace" else DiscreteGaussian(scale**2)
     build = time.perf_counter() - start
-    contenders = _floats(float(scale)) | _exact(law)
-    cost = _alternate(contenders, rounds)
+    peers = _floats(float(scale)) | _exact(law)
+    cost = _alternate(peers, rounds)
     fastest = min(cost["laplace"], cost["inverse"])
     return {
         "law": name,
@@ -71,7 +71,7 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
-    """Floating-point contenders: draws a call, and the call."""
+    """Floating-point peers: draws a call, and the call."""
     n = GROUPS * SLOTS
     generator = np.random.default_rng(1)
     uniform, magnitude = np.empty(n), np.empty(n)
@@ -113,13 +113,11 @@ def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
     return {"words": (n, draw), "full": (n, full), "single": (GROUPS, single)}
 
 
-def _alternate(
-    contenders: dict[str, tuple[int, Callable[[], object]]], rounds: int
-) -> dict[str, float]:
-    """Nanoseconds a draw of every contender; the first round compiles and is not counted."""
-    best = dict.fromkeys(contenders, float("inf"))
+def _alternate(peers: dict[str, tuple[int, Callable[[], object]]], rounds: int) -> dict[str, float]:
+    """Nanoseconds a draw of every peer; the first round compiles and is not counted."""
+    best = dict.fromkeys(peers, float("inf"))
     for number in range(rounds + 1):
-        for name, (draws, call) in contenders.items():
+        for name, (draws, call) in peers.items():
             start = time.perf_counter()
             call()
             took = (time.perf_counter() - start) / draws * 1e9

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 import geodp
+from bench.baselines import libraries
 from bench.inputs import named
 from bench.measure import cost
 from bench.measure import errors as accuracy
-from bench.rivals import libraries
 from bench.suites.methods import names
 from bench.tables import area, fill, markdown, paragraph, table
 from geodp.privacy.budget import rational
 
 TITLE = """\
 Releases of one table, by geodp and by others, in alternating rounds of one run.
-  best, median            milliseconds a release, from the input in the contender's own form
+  best, median            milliseconds a release, from the input in the peer's own form
   ratio                   median / that of geodp topdown in the same run
   peak MB                 memory above the input's, in a fresh process
   negative                released counts below 0, of all cells; nonzero likewise
@@ -76,23 +76,23 @@ def measure(
     patience: float = 60,
     readme: bool = False,
 ) -> dict[str, Any]:
-    """Settings, versions, a row for each contender, and who was not measured and why."""
+    """Settings, versions, a row for each peer, and who was not measured and why."""
     if readme:
         return fill_document()
     source = load(data, size)
     specs, refused = libraries.accepted(methods or list(geodp.METHODS), source)
-    missing = [{"contender": f"geodp {spec}", "reason": why} for spec, why in refused.items()]
+    missing = [{"peer": f"geodp {spec}", "reason": why} for spec, why in refused.items()]
     wanted = [libraries.of_method(spec) for spec in dict.fromkeys(["topdown", *specs])]
     wanted += [other for other in libraries.OTHERS if only is None or other.name in only]
     memory: dict[str, dict[str, Any]] = {}
     prepared: dict[str, tuple[libraries.Run, libraries.Vector]] = {}
     for one in wanted:
         if libraries.version(one.package) is None:
-            missing.append({"contender": one.name, "reason": "not installed"})
+            missing.append({"peer": one.name, "reason": "not installed"})
             continue
         memory[one.name] = cost.alone(one.name, data, size, epsilon, patience)
         if problem := memory[one.name].get("problem"):
-            missing.append({"contender": label(one), "reason": problem})
+            missing.append({"peer": label(one), "reason": problem})
             continue
         prepared[one.name] = one.prepare(source, epsilon)
     runs = {name: run for name, (run, _) in prepared.items()}
@@ -104,7 +104,7 @@ def measure(
             enough = max(1, min(trials, int(patience / took["median"])))
             rows.append(
                 {
-                    "contender": label(one),
+                    "peer": label(one),
                     "guarantee": one.guarantee,
                     "noise": one.noise,
                     "best_ms": took["best"] * 1e3,
@@ -136,7 +136,7 @@ def measure(
 load = named.load
 
 
-def label(one: libraries.Contender) -> str:
+def label(one: libraries.Peer) -> str:
     """Its name in the table."""
     return f"geodp {one.name}" if one.package == "geodp" else one.name
 
@@ -171,7 +171,7 @@ def show(result: dict[str, Any]) -> str:
     """Cost, then error, then who is not in the tables."""
     cost_rows = [
         {
-            "contender": row["contender"],
+            "peer": row["peer"],
             "best": row["best_ms"],
             "median": row["median_ms"],
             "ratio": row["ratio"],
@@ -183,7 +183,7 @@ def show(result: dict[str, Any]) -> str:
     ]
     error_rows = [
         {
-            "contender": row["contender"],
+            "peer": row["peer"],
             "negative": round(row["negative"]),
             "nonzero": round(row["nonzero"]),
             "total": round(row["total"]),
@@ -211,9 +211,9 @@ def shares(row: dict[str, Any], settings: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """The README's table: six contenders, and what they are compared by."""
+    """The README's table: six peers, and what they are compared by."""
     settings = result["settings"]
-    rows = {row["contender"]: row for row in result["rows"]}
+    rows = {row["peer"]: row for row in result["rows"]}
     lines = [
         {
             "": name,
@@ -227,7 +227,7 @@ def summary(result: dict[str, Any]) -> str:
     words = (
         f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}: "
         "median time of a release, cells below 0, and mean absolute error (MAE) of the sums of "
-        "blocks of so many cells. All contenders: [docs/comparison.md](docs/comparison.md)."
+        "blocks of so many cells. All peers: [docs/comparison.md](docs/comparison.md)."
     )
     return f"{paragraph(words)}\n\n{markdown(lines)}"
 
@@ -240,7 +240,7 @@ def section(result: dict[str, Any]) -> str:
     shifts = sorted({0, bits // 3 // 2 * 2, bits * 2 // 3 // 2 * 2, bits})
     rows = [
         {
-            "": row["contender"],
+            "": row["peer"],
             "ms": row["median_ms"],
             "ratio": row["ratio"],
             "MB": row["peak_mb"],
@@ -252,7 +252,7 @@ def section(result: dict[str, Any]) -> str:
         for row in result["rows"]
     ]
     installed = ", ".join(f"{name} {v}" for name, v in versions.items() if v)
-    missing = [one["contender"] for one in result["missing"]]
+    missing = [one["peer"] for one in result["missing"]]
     made = (
         f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}. "
         f"Median time of up to {settings['rounds']} alternating rounds and its ratio to topdown; "

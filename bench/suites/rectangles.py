@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 import geodp
+from bench.baselines import libraries
 from bench.inputs import named
 from bench.measure import errors as accuracy
-from bench.rivals import libraries
 from bench.suites.methods import names
 from bench.tables import fill, markdown, table, text
 from geodp.mechanisms import mechanism

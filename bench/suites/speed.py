@@ -15,7 +15,7 @@ from bench.tables import fill, markdown, paragraph, table, text
 from geodp.errors import UsageError
 
 TITLE = """\
-Ratios within one run: contenders take turns, each figure is the least of some rounds, and all is
+Ratios within one run: peers take turns, each figure is the least of some rounds, and all is
 compiled before. One thread, unless it says 2."""
 
 SAVED = Path(__file__).parents[1] / "results" / "speed.json"
@@ -25,7 +25,7 @@ PLOT = ROOT / "docs" / "speed.png"
 
 PARTS: dict[str, Callable[[Sizes], Rows]] = {
     "refinement": speed_parts.refinement,
-    "rivals": speed_parts.rivals,
+    "baselines": speed_parts.baselines,
     "noise": speed_parts.draws,
     "sort": speed_parts.sorting,
     "memory": speed_parts.memory,
@@ -90,18 +90,18 @@ def aims(result: dict[str, Any]) -> Rows:
 
     for row in result["refinement"]:
         at = f"{row['method']}, n = 2^{row['bits']}, m = {row['occupied']:,}"
-        if row["table"] == "towns" and row["bits"] == speed_growth.MIDDLE:
+        if row["table"] == "clustered" and row["bits"] == speed_growth.MIDDLE:
             add("refinement / np.sort of the same keys", at, row["over_sort"], 0, 0.6)
             add("the same on 2 threads", at, row["over_sort_2"], 0, 0.6)
             add("ns a visited node, clustered data", at, row["ns_a_node"], 0, 12)
-        if row["table"] == "lonely":
+        if row["table"] == "isolated":
             add("ns a visited node, nearly all without data", at, row["ns_a_node"], 0, 6)
-    for row in result["rivals"]:
+    for row in result["baselines"]:
         compared = {"T2, NumPy": (10, ("topdown",)), "Laplace, NumPy": (100, refinement.METHODS)}
-        least, methods = compared.get(row["rival"], (0, ()))
+        least, methods = compared.get(row["baseline"], (0, ()))
         for method in methods:
             at = f"{method}, n = 2^{row['bits']}, m = {row['occupied']:,}"
-            add(f"{row['rival']} / refinement", at, row[f"over_{method}"], least, MANY)
+            add(f"{row['baseline']} / refinement", at, row[f"over_{method}"], least, MANY)
     for row in result["noise"]:
         ratio = row["full"] / row["numpy"]
         add("exact noise / Generator.laplace", f"scale {row['scale']}", ratio, 0, 2)
@@ -176,14 +176,14 @@ def machine_words(result: dict[str, Any]) -> str:
 
 def summary(result: dict[str, Any]) -> str:
     """The document's first lines: the aims' table of both methods, and what was missed."""
-    if not all(result[part] for part in ("refinement", "rivals", "exponents")):
+    if not all(result[part] for part in ("refinement", "baselines", "exponents")):
         return "Not measured."
     by = {
         row["method"]: row
         for row in result["refinement"]
-        if row["table"] == "towns" and row["bits"] == speed_growth.MIDDLE
+        if row["table"] == "clustered" and row["bits"] == speed_growth.MIDDLE
     }
-    rivals = {row["rival"]: row for row in result["rivals"]}
+    baselines = {row["baseline"]: row for row in result["baselines"]}
     exponent = {row["method"]: row for row in result["exponents"]}
     some = next(iter(by.values()))
     rows = [
@@ -194,8 +194,8 @@ def summary(result: dict[str, Any]) -> str:
             "cells out": row["output"],
             "nodes": row["visited"],
             "ns a node": row["ns_a_node"],
-            "T2 in NumPy": f"{text(rivals['T2, NumPy'][f'over_{method}'])} times",
-            "Laplace in NumPy": f"{text(rivals['Laplace, NumPy'][f'over_{method}'])} times",
+            "T2 in NumPy": f"{text(baselines['T2, NumPy'][f'over_{method}'])} times",
+            "Laplace in NumPy": f"{text(baselines['Laplace, NumPy'][f'over_{method}'])} times",
             "exponent": exponent[method][EXPONENT],
         }
         for method, row in by.items()
@@ -205,7 +205,7 @@ def summary(result: dict[str, Any]) -> str:
         f"A map of 2^{some['bits']} cells, {some['occupied']:,} of them occupied by "
         f"{some['people']:,} people, at epsilon 1: seconds of the refinement on one thread, "
         "and on two; how many times longer T2 takes in NumPy on a map of that size, and "
-        f"Laplace noise on every cell of one of 2^{rivals['Laplace, NumPy']['bits']}; the "
+        f"Laplace noise on every cell of one of 2^{baselines['Laplace, NumPy']['bits']}; the "
         "fitted exponent of time against m+ log2 n."
     )
     found = (
@@ -255,10 +255,10 @@ def _refinement(rows: Rows) -> Rows:
     ]
 
 
-def _rivals(rows: Rows) -> Rows:
+def _baselines(rows: Rows) -> Rows:
     return [
         {
-            "rival": row["rival"],
+            "baseline": row["baseline"],
             "version": row["version"],
             "n": f"2^{row['bits']}",
             "m": row["occupied"],
@@ -363,7 +363,7 @@ def _growth(rows: Rows) -> Rows:
 LINES: dict[str, Callable[[Rows], Rows]] = {
     "aims": _aims,
     "refinement": _refinement,
-    "rivals": _rivals,
+    "baselines": _baselines,
     "noise": _noise,
     "sort": _sort,
     "memory": _memory,

@@ -52,7 +52,7 @@ def _rows(
     sizes: Sizes,
 ) -> Rows:
     """Both methods on one table in some ways, in alternating rounds."""
-    table = synthetic.towns(bits, occupied)
+    table = synthetic.clustered(bits, occupied)
     calls: dict[str, Callable[[], Any]] = {}
     for method in METHODS:
         one = Refinement(method, table, epsilon)

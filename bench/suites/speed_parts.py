@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 import geodp
+from bench.baselines import libraries, numpy_t2
 from bench.inputs import synthetic
 from bench.measure import cost
 from bench.measure import refinement as refining
 from bench.measure.refinement import METHODS, Refinement
-from bench.rivals import libraries, numpy_t2
 from bench.suites import noise
 from geodp.kernels import noise as kernels
 from geodp.kernels import radix
@@ -48,7 +48,7 @@ class Sizes:
     bits, occupied : tuple of int
         Of the tables of the growth.
     rounds : int
-        Of all contenders.
+        Of all peers.
     patience : float
         Seconds after which one sits out.
     instructions : bool
@@ -71,13 +71,13 @@ class Sizes:
 
 FULL = Sizes(
     tables=(
-        ("towns", 18, 40_000),
-        ("towns", 37, 10_000_000),
-        ("towns", 62, 1_000_000),
-        ("lonely", 37, 10_000),
+        ("clustered", 18, 40_000),
+        ("clustered", 37, 10_000_000),
+        ("clustered", 62, 1_000_000),
+        ("isolated", 37, 10_000),
     ),
     million=1_000_000,
-    held=(("towns", 250_000), ("towns", 1_000_000), ("lonely", 10_000)),
+    held=(("clustered", 250_000), ("clustered", 1_000_000), ("isolated", 10_000)),
     dense=26,
     listed=20,
     sorted=10_000_000,
@@ -89,9 +89,14 @@ FULL = Sizes(
     instructions=True,
 )
 QUICK = Sizes(
-    tables=(("towns", 18, 10_000), ("towns", 37, 30_000), ("towns", 62, 3_000), ("lonely", 37, 50)),
+    tables=(
+        ("clustered", 18, 10_000),
+        ("clustered", 37, 30_000),
+        ("clustered", 62, 3_000),
+        ("isolated", 37, 50),
+    ),
     million=10_000,
-    held=(("towns", 10_000),),
+    held=(("clustered", 10_000),),
     dense=18,
     listed=12,
     sorted=100_000,
@@ -106,15 +111,15 @@ QUICK = Sizes(
 CONSTANT = 16 << 20
 """Bytes of memory that may come on top of table and output."""
 
-LONELY = 12_000
-"""People of a lonely cell."""
+ISOLATED = 12_000
+"""People of an isolated cell."""
 
 
 def table_of(kind: str, bits: int, occupied: int) -> geodp.CountTable:
-    """Towns, or lonely cells of many people."""
-    if kind == "towns":
-        return synthetic.towns(bits, occupied)
-    return synthetic.lonely(bits, occupied, LONELY * occupied)
+    """Clustered cells, or isolated ones of many people."""
+    if kind == "clustered":
+        return synthetic.clustered(bits, occupied)
+    return synthetic.isolated(bits, occupied, ISOLATED * occupied)
 
 
 def refinement(sizes: Sizes) -> Rows:
@@ -174,11 +179,11 @@ def floor(rounds: int) -> tuple[float, float]:
     return least["block"] / address.size * 1e9, least["draw"] / word.size * 1e9
 
 
-def rivals(sizes: Sizes) -> Rows:
+def baselines(sizes: Sizes) -> Rows:
     """Others on one table each, beside both methods."""
-    sparse = synthetic.towns(37, sizes.million)
+    sparse = synthetic.clustered(37, sizes.million)
     sides = (sizes.dense, sizes.dense - 2, sizes.listed)
-    dense, less, listed = (synthetic.towns(bits, _few(bits)) for bits in sides)
+    dense, less, listed = (synthetic.clustered(bits, _few(bits)) for bits in sides)
     people = int(sparse.count.sum())
     scale = float(Refinement("topdown", sparse).event.scale)
     noise_of_cells = np.random.default_rng(1)
@@ -202,18 +207,18 @@ def rivals(sizes: Sizes) -> Rows:
         ("Privelet, PyWavelets", "PyWavelets", less, _run("PyWavelets Privelet", less)),
     ]
     rows = []
-    for name, package, table, rival in wanted:
+    for name, package, table, baseline in wanted:
         row = {
-            **{"rival": name, "version": libraries.version(package) or "not installed"},
+            **{"baseline": name, "version": libraries.version(package) or "not installed"},
             **{"bits": table.grid.bits, "occupied": int(table.key.size)},
         }
-        if rival is not None:
-            calls = {"rival": rival} | {m: Refinement(m, table).run for m in METHODS}
+        if baseline is not None:
+            calls = {"baseline": baseline} | {m: Refinement(m, table).run for m in METHODS}
             least, _ = cost.best(calls, sizes.rounds, sizes.patience)
-            row["seconds"] = least["rival"]
+            row["seconds"] = least["baseline"]
             for method in METHODS:
                 row[method] = least[method]
-                row[f"over_{method}"] = least["rival"] / least[method]
+                row[f"over_{method}"] = least["baseline"] / least[method]
         rows.append(row)
     return rows
 
@@ -224,7 +229,7 @@ def _few(bits: int) -> int:
 
 
 def _run(name: str, table: geodp.CountTable) -> Callable[[], Any] | None:
-    """A contender of ``bench peers``, its input ready; None if it is not installed."""
+    """A peer of ``bench peers``, its input ready; None if it is not installed."""
     one = libraries.by_name(name)
     if libraries.version(one.package) is None:
         return None
@@ -299,7 +304,7 @@ def identical(sizes: Sizes) -> Rows:
     """SHA-256 of keys and counts, of every way to run both methods."""
     rows = []
     for bits in (sizes.same, 37):
-        table = synthetic.towns(bits, sizes.million // 10 if bits == 37 else 1 << bits - 4)
+        table = synthetic.clustered(bits, sizes.million // 10 if bits == 37 else 1 << bits - 4)
         for method in METHODS:
             one = Refinement(method, table)
             ways: dict[str, Callable[[], refining.Cells]] = {

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import Variances, cell_errors
 from geodp.accuracy.interval import (
-    CORE,
-    HULL,
+    INNER,
     LAPLACE_Z,
+    OUTER,
     NodeSums,
     Reach,
     Tops,
@@ -189,27 +189,27 @@ class ClampedIntervals:
         steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
         for fanout, own, tail in steps:
             step = self._around(node, fanout, stride, strong * np.sqrt(own))
-            part[HULL, step.is_weak], part[CORE, step.is_weak] = 1, 0
-            count[HULL, step.is_weak] = step.here[step.is_weak]
-            count[CORE, step.is_weak] = 0
+            part[OUTER, step.is_weak], part[INNER, step.is_weak] = 1, 0
+            count[OUTER, step.is_weak] = step.here[step.is_weak]
+            count[INNER, step.is_weak] = 0
             cut = whole < step.possible
             risky = cut & (step.held > 0)
             losing.append(risky & step.is_empty)
             gaining.append(risky & (step.here == 0))
             added = np.zeros((3, n))
-            added[HULL] = step.weak
+            added[OUTER] = step.weak
             mean = (part + added) / step.possible
             squares = part**2 + added - mean**2 * step.possible
             powers = (part - mean) ** 4 + added * (1 - mean) ** 4
             powers += (step.possible - 1 - added) * mean**4
             variance += np.where(cut, own * squares, 0)
             fourth += np.where(cut, tail * powers, 0)
-            count[HULL] += step.count
+            count[OUTER] += step.count
             part, count = np.where(cut, mean, 1), np.where(cut, count, step.held)
             node, whole, stride = node // np.uint64(fanout), ~cut, stride * fanout
         nobody = self.sums.is_empty and not bool(whole.all())
         if nobody:
-            part[HULL] = 1
+            part[OUTER] = 1
         variance += tree.variances[0] * part**2
         fourth += fourths[0] * part**4
         lost, got = (np.array(some[::-1], np.int64).reshape(-1, n) for some in (losing, gaining))

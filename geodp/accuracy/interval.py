@@ -2,9 +2,9 @@
 
 Where a method clamps at 0, people move between cells of a node: empty cells take what occupied
 ones lose. What a region lost lies in parts of its nodes that were released as little or nothing,
-and counts are not negative. So the region together with all such parts around it, its **hull**,
-truly holds at least as many people, and lost nothing to a clamp; the region without its own such
-parts, its **core**, truly holds at most as many, and got nothing from a clamp.
+and counts are not negative. So the region together with all such parts around it, its outer
+approximation, truly holds at least as many people, and lost nothing to a clamp; the region without
+its own such parts, its inner approximation, truly holds at most as many, and got nothing from one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.table.released import ReleasedTable
 
-PLAIN, HULL, CORE = range(3)
+PLAIN, OUTER, INNER = range(3)
 
 Floats = NDArray[np.float64]
 Sums = NDArray[np.int64] | NDArray[np.float64]
@@ -74,8 +74,8 @@ class Reach:
     Attributes
     ----------
     count, variance, fourth : float64[3] or float64[3, n]
-        Of the region, its hull and its core: released sum, variance and fourth cumulant. Or of
-        many regions, see :mod:`geodp.accuracy.cell_interval`.
+        Of the region, its outer and its inner approximation: released sum, variance and fourth
+        cumulant. Or of many regions, see :mod:`geodp.accuracy.cell_interval`.
     losing, gaining : int64[levels] or int64[levels, n]
         Nodes that hold people, that the region cuts, and that have a child outside (losing) or
         inside (gaining) which was released as 0; by level, the root's first.
@@ -172,7 +172,7 @@ def reach(
     strong: float,
     grid: Grid | None = None,
 ) -> Reach:
-    """Sums over a region, its hull and its core.
+    """Sums over a region, its outer and its inner approximation.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def reach(
         least = strong * sqrt(own)
         here = sums.of(node, stride)
         weak = here < least
-        part[HULL, weak], count[HULL, weak] = 1, here[weak]
-        part[CORE, weak], count[CORE, weak] = 0, 0
+        part[OUTER, weak], count[OUTER, weak] = 1, here[weak]
+        part[INNER, weak], count[INNER, weak] = 0, 0
         above, first, inverse = _parents(node, fanout)
         around = _around(above, node, inverse, fanout, stride, grid, sums, least)
         held = sums.of(above, stride * fanout)
@@ -216,7 +216,7 @@ def reach(
         is_path &= bool((touched[cut] == 1).all())
         losing.append(int((risky & around.empty).sum()))
         gaining.append(int((risky & np.logical_or.reduceat(here == 0, first)).sum()))
-        added = np.array([[0], [1], [0]]) * around.weak  # whole children around the hull
+        added = np.array([[0], [1], [0]]) * around.weak  # whole children around it
         total = np.add.reduceat(part, first, axis=1) + added
         squares = np.add.reduceat(part**2, first, axis=1) + added
         mean = total / possible
@@ -224,7 +224,7 @@ def reach(
         outside = possible - touched - added
         powers += added * (1 - mean) ** 4 + outside * mean**4
         sum_ = np.add.reduceat(count, first, axis=1)
-        sum_[HULL] += around.count
+        sum_[OUTER] += around.count
         variance += own * ((squares - total * mean) * cut).sum(axis=1)
         fourth += tail * (powers * cut).sum(axis=1)
         stride *= fanout
@@ -233,7 +233,7 @@ def reach(
         node, whole = above, ~cut
     nobody = sums.is_empty and not bool(whole[0])
     if nobody:
-        part[HULL] = 1
+        part[OUTER] = 1
     variance += tree.variances[0] * part[:, 0] ** 2
     fourth += fourths[0] * part[:, 0] ** 4
     levels = (np.array(losing[::-1]), np.array(gaining[::-1]))

@@ -78,7 +78,7 @@ class Release:
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
         errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
-        reaches further, up to the region's hull and down to its core
+        reaches further, to an outer and an inner approximation of the region
         (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes from isolated
         cells. Its coverage is then mostly above 95 %; it is conservative for regions that cut many
         nodes with few people in them.

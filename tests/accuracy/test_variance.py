@@ -146,8 +146,8 @@ def test_moments_of_a_region_are_those_of_its_noises(size):
     assert found.count.tolist() == [size * 10**6] * 3
 
 
-def test_hull_and_core_are_regions():
-    """Zeros beside a region join its hull; zeros inside leave its core."""
+def test_outer_and_inner_approximations_are_regions():
+    """Zeros beside a region join its outer; zeros inside leave its inner."""
     grid = Grid.regular((16,))
     tree = TreeVariance((4, 4), (9.0, 4.0, 1.0))
     count = np.array([900, 0, 0, 2, 0, 0, 0, 0, 800, 700, 600, 500, 3, 0, 0, 0])
@@ -155,10 +155,10 @@ def test_hull_and_core_are_regions():
     table = ReleasedTable(grid, key, count[count > 0], None)
     cells = np.array([0, 1, 8], np.uint64)
     found = reach(tree, table, cells, 3.0)
-    hull = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15], np.uint64)
-    core = np.array([0, 8], np.uint64)
+    outer = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15], np.uint64)
+    inner = np.array([0, 8], np.uint64)
     assert found.count.tolist() == [1700, 1705, 1700]
-    expected = [tree.region(region) for region in (cells, hull, core)]
+    expected = [tree.region(region) for region in (cells, outer, inner)]
     assert found.variance == pytest.approx(expected)
     assert found.losing.tolist() == [1, 1]
     assert found.gaining.tolist() == [0, 1]

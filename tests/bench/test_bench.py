@@ -16,10 +16,10 @@ from geodp.mechanisms import mechanism
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench import tables
+from bench.baselines import libraries
 from bench.inputs import named, public
 from bench.measure import cost
 from bench.measure import errors as accuracy
-from bench.rivals import libraries
 from bench.suites import coverage, methods, peers, pyramid, pyramid_parts, rectangles
 from bench.tables import markdown
 
@@ -38,7 +38,7 @@ METHODS = {
     "properties": {"mae": NUMBERS, "best_ms": {"exclusiveMinimum": 0}, "peak_mb": {"minimum": 0}},
 }
 PEERS = {
-    "required": ["contender", "guarantee", "noise", "best_ms", "median_ms", "ratio", "peak_mb"],
+    "required": ["peer", "guarantee", "noise", "best_ms", "median_ms", "ratio", "peak_mb"],
     "properties": {"mae": NUMBERS, "ratio": {"exclusiveMinimum": 0}, "total": {"type": "number"}},
 }
 RECTANGLES = {
@@ -93,7 +93,7 @@ def test_a_method_that_refuses_is_listed_and_not_run():
 
 @pytest.fixture
 def no_processes(monkeypatch):
-    """Memory is not measured: a process for each contender takes seconds."""
+    """Memory is not measured: a process for each peer takes seconds."""
     monkeypatch.setattr(cost, "alone", lambda *task: {"peak": 0, "seconds": 1.0})
 
 
@@ -102,7 +102,7 @@ def test_peers_measure_what_is_there():
     ours = ["topdown"]
     others = ["NumPy laplace, each cell", "PyWavelets Privelet"]
     found = peers.measure(ours, others, data="clusters", size=16, trials=2, rounds=1)
-    listed = [row["contender"] for row in found["rows"] + found["missing"]]
+    listed = [row["peer"] for row in found["rows"] + found["missing"]]
     assert sorted(listed) == sorted(["geodp topdown", *others])
     for row in found["rows"]:
         jsonschema.validate(row, PEERS)
@@ -115,7 +115,7 @@ def test_peers_measure_what_is_there():
 def test_a_peer_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setattr(libraries, "version", lambda package: package == "geodp" or None)
     found = peers.measure(["topdown"], ["diffprivlib histogramdd"], "clusters", 16, rounds=1)
-    assert {"contender": "diffprivlib histogramdd", "reason": "not installed"} in found["missing"]
+    assert {"peer": "diffprivlib histogramdd", "reason": "not installed"} in found["missing"]
 
 
 @pytest.mark.parametrize("other", libraries.OTHERS, ids=lambda other: other.name)
@@ -134,8 +134,8 @@ def test_the_numpy_twins_have_the_error_of_the_methods(name):
     table = named.load("clusters", 32)
     truth = table.to_vector()
     errors = []
-    for contender in (libraries.by_name(name), libraries.of_method(method)):
-        run, vector = contender.prepare(table, Fraction(1, 10))
+    for peer in (libraries.by_name(name), libraries.of_method(method)):
+        run, vector = peer.prepare(table, Fraction(1, 10))
         trials = [accuracy.by_area(vector(run(trial)) - truth)[:5] for trial in range(30)]
         errors.append(np.mean(trials, axis=0))
     assert errors[0] == pytest.approx(errors[1], rel=0.15)

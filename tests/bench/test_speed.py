@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 TINY = dataclasses.replace(
     speed_parts.QUICK,
-    tables=(("towns", 18, 2000), ("towns", 37, 500), ("lonely", 37, 20)),
+    tables=(("clustered", 18, 2000), ("clustered", 37, 500), ("isolated", 37, 20)),
     million=500,
     dense=12,
     listed=8,
@@ -57,7 +57,7 @@ SPILLED = 3_849_520
 POSITIVE = {"type": "number", "exclusiveMinimum": 0}
 ROWS = {
     "refinement": ["table", "method", "bits", "occupied", "output", "visited", "blocks"],
-    "rivals": ["rival", "version", "bits", "occupied"],
+    "baselines": ["baseline", "version", "bits", "occupied"],
     "noise": ["scale", "numpy", "inverse", "full", "words", "ratio"],
     "sort": ["sort", "keys", "ns_a_key", "over_radix"],
     "memory": ["table", "method", "bits", "occupied", "output", "peak_bytes", "over_aim"],
@@ -175,8 +175,8 @@ def test_every_part_is_measured(tiny):
     for row in tiny["refinement"]:
         assert min(row["seconds_1"], row["seconds_2"], row["over_sort"], row["floor"]) > 0
         assert 0 < row["without_data"] < 1
-    lonely = [row["without_data"] for row in tiny["refinement"] if row["table"] == "lonely"]
-    assert min(lonely) > 0.9
+    isolated = [row["without_data"] for row in tiny["refinement"] if row["table"] == "isolated"]
+    assert min(isolated) > 0.9
 
 
 def test_serial_threads_parts_dense_and_numpy_are_identical(tiny):
@@ -208,9 +208,9 @@ def test_the_plot_is_drawn(tiny, tmp_path):
 
 
 def test_memory_of_a_process_of_its_own(tmp_path):
-    synthetic.save(synthetic.towns(30, 3000), tmp_path)
+    synthetic.save(synthetic.clustered(30, 3000), tmp_path)
     found = refinement.alone(tmp_path, 30, "topdown")
-    assert found["output"] == Refinement("topdown", synthetic.towns(30, 3000)).run()[0].size
+    assert found["output"] == Refinement("topdown", synthetic.clustered(30, 3000)).run()[0].size
     assert 0 <= found["peak_bytes"] < found["resident_bytes"]
 
 
@@ -233,15 +233,15 @@ def test_records_are_written_read_and_counted(tmp_path):
     large.write(path, 5000, 100)
     table = geodp.read_points(path, grid=large.grid(), x="x", y="y")
     assert table.count.sum() == 5000
-    assert np.isin(table.key, synthetic.towns(large.BITS, 100).key).all()
+    assert np.isin(table.key, synthetic.clustered(large.BITS, 100).key).all()
 
 
 def test_towns_and_lonely_cells_are_as_asked_for():
-    for table in (synthetic.towns(26, 5000), synthetic.lonely(26, 5000, 60_000)):
+    for table in (synthetic.clustered(26, 5000), synthetic.isolated(26, 5000, 60_000)):
         again = type(table)(table.grid, table.key, table.count)  # checks the order and the cells
         assert again.key.size == 5000
         assert 50_000 < again.count.sum() < 70_000
-    assert (synthetic.towns(26, 5000).key == synthetic.towns(26, 5000).key).all()
+    assert (synthetic.clustered(26, 5000).key == synthetic.clustered(26, 5000).key).all()
 
 
 @pytest.mark.parametrize("module", [speed, large])

@@ -88,7 +88,7 @@ def test_every_method_is_in_the_table():
 
 def test_errors_beside_laplace_noise_are_those_that_were_kept():
     found = kept("peers")
-    rows = {row["contender"]: row for row in found["rows"]}
+    rows = {row["peer"]: row for row in found["rows"]}
     ours, laplace = rows["geodp pyramid"], rows["geodp laplace"]
     assert f"{ours['mae'][12]:.1f} people on average" in WORDS
     assert f"it is off by {laplace['mae'][12]:.0f}." in WORDS
@@ -102,7 +102,7 @@ def test_seconds_and_ways_of_running_are_those_that_were_kept():
     (row,) = (
         row
         for row in found["refinement"]
-        if (row["table"], row["method"], row["bits"]) == ("towns", "pyramid", 37)
+        if (row["table"], row["method"], row["bits"]) == ("clustered", "pyramid", 37)
         and row["occupied"] == 10_000_000
     )
     assert f"{row['seconds_1']:.1f} seconds on one thread and in {row['seconds_2']:.1f}" in WORDS

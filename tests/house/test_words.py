@@ -15,7 +15,8 @@ GONE = {
     *("Regions", "RegionOrder", "regions_file", "uneven", "UnevenTree", "wishes"),
     *("optimised", "densetwin", "subtrees", "descended", "refined", "isolated", "apart", "Cut"),
     *("overload", "refusal", "dress", "lean", "leave", "six", "crs_text", "public_guess"),
-    *("About", "office", "resolution_floor", "contenders", "twins", "evidence", "refining"),
+    *("About", "office", "resolution_floor", "contenders", "rivals", "lonely", "twins"),
+    *("evidence", "refining", "hull", "core"),
 }
 """Names of files, classes, functions and methods that have others now."""
 

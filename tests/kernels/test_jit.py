@@ -14,7 +14,7 @@ import geodp
 from geodp.kernels import jit
 
 PACKAGE = Path(geodp.__file__).parent
-PART = "from geodp.kernels.jit import inlined\n@inlined\ndef part(n):\n    return n + {}\n"
+PART = "from geodp.kernels.jit import inline\n@inline\ndef part(n):\n    return n + {}\n"
 WHOLE = (
     "from geodp.kernels.jit import kernel\nfrom geodp.kernels.planted_part import part\n"
     "@kernel\ndef whole(n):\n    return 10 * part(n)\n"
@@ -191,4 +191,4 @@ def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
                 f"geodp.kernels.{other.stem}" for other in path.parent.glob("*.py")
             }
         elif path.name != "jit.py":
-            assert not re.search(r"\b(njit|import (kernel|inlined))\b", text), path
+            assert not re.search(r"\b(njit|import (kernel|inline))\b", text), path

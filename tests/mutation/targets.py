@@ -205,6 +205,6 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("agree", "charged", "Prepared.release"),
+        ("agree", "charge_event", "Prepared.release"),
     ),
 )

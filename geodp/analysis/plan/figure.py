@@ -96,7 +96,7 @@ def _fold(name: str) -> str:
 
     Examples
     --------
-    >>> print(_folded("pyramid:chain=2-4-4-4-4,shares=2-2-4-4-4-4"))
+    >>> print(_fold("pyramid:chain=2-4-4-4-4,shares=2-2-4-4-4-4"))
     pyramid:chain=2-4-4-4-4,
       shares=2-2-4-4-4-4
     """

@@ -79,7 +79,7 @@ def puts_aside(_, destination):
 
 FREE = {"reading": before(table.Table, "read"), "swallowed": swallowed}
 KEPT = {
-    "charge": after(geodp.release.publish, "charged"),
+    "charge": after(geodp.release.publish, "charge_event"),
     "draw": after(geodp.release.publish.Prepared, "release"),
     "write": before(picture, "write_png"),
     "flush": before(staging, "_flush"),

@@ -167,10 +167,10 @@ def listed(public, grid, present=True):
     if present:
         write_hierarchy(grid.hierarchy, grid, public / name)
         card["files"].append({"name": name, "what": "a table", "sha256": sha256(public / name)})
-    seal(public, card)
+    write_checksums(public, card)
 
 
-def seal(public, card):
+def write_checksums(public, card):
     card["release_id"] = release_id(public / "population.csv", card)
     (public / "release.json").write_text(json.dumps(card), encoding="utf-8")
     names = [entry["name"] for entry in card["files"]] + ["release.json"]
@@ -209,7 +209,7 @@ def test_another_table_of_regions_is_found(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(",102,", ",103,"))
     card = json.loads((public / "release.json").read_text(encoding="utf-8"))
     card["files"][-1]["sha256"] = sha256(path)
-    seal(public, card)
+    write_checksums(public, card)
     assert ("cells", f"{public} cannot be read back: The table of regions is not the card's.") in (
         failures(public)
     )

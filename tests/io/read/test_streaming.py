@@ -111,13 +111,13 @@ def test_a_million_keys_in_eight_mebibytes():
 def test_every_row_is_moved_a_few_times_only(monkeypatch):
     """Bytes moved by merging grow like n log n with a large base."""
     moved = []
-    joined = Runs._joined
+    joined = Runs._join
 
     def counted(self, parts):
         moved.append(sum(part[0].size for part in parts))
         return joined(self, parts)
 
-    monkeypatch.setattr(Runs, "_joined", counted)
+    monkeypatch.setattr(Runs, "_join", counted)
     rng = np.random.default_rng(5)
     for n in (150_000, 600_000):
         moved.clear()

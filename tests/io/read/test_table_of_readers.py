@@ -66,7 +66,7 @@ def test_a_call_for_none_or_for_several_is_refused(monkeypatch):
         ({**READERS, "other": Other}, "raster, other"),
         ({"raster": READERS["raster"], "points": READERS["points"]}, "raster, points"),
     ):
-        monkeypatch.setattr(read, "_found", lambda found=readers: found)
+        monkeypatch.setattr(read, "_find_readers", lambda found=readers: found)
         path = "a.tif" if "other" in readers else "a.csv"
         with pytest.raises(UsageError, match=f"meant for: {names}\\."):
             choose(call(path))

@@ -31,7 +31,7 @@ from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write.tiles import Look, Tiling, write_vrt
 from tests.io.files import METRES, tiff
 from tests.io.listener import Listener, listening
-from tests.io.verify.test_verify import failures, seal
+from tests.io.verify.test_verify import failures, write_checksums
 from tests.io.write.test_writers import KANTO
 
 PLACE = "<SRS>EPSG:3035</SRS><GeoTransform>4000000,1000,0,3004000,0,-1000</GeoTransform>"
@@ -127,7 +127,7 @@ def test_a_downloaded_release_is_not_followed(public, unheard, what):
         )
     with rasterio.open(file) as raster:  # GDAL by itself would follow it
         assert (raster.driver, raster.count) == ("VRT", 2)
-    seal(public)
+    write_checksums(public)
     assert failures(public) == ["intervals", "raster"]
 
 
@@ -185,7 +185,7 @@ def test_what_would_change_a_raster_from_beside_is_refused(tmp_path, said):
 def test_a_crs_of_a_card_is_no_address(public, unheard, crs, code):
     card = json.loads((public / "release.json").read_text())
     card["domain"]["places"][0] |= {"crs": crs.format(url=unheard.url), "code": code}
-    seal(public, card)
+    write_checksums(public, card)
     assert {"counts", "cells", "raster", "geometry"} <= set(failures(public))
 
 
@@ -427,7 +427,7 @@ def test_attributes_beyond_number_are_refused_at_once(public):
     many = [{"attribute": f"a{n}", "labels": ["x", "y", "z", "w"]} for n in range(26)]
     card["domain"]["attributes"] = many
     card["domain"]["axes"] |= {each["attribute"]: 4 for each in many}
-    seal(public, card)
+    write_checksums(public, card)
     assert "cells" in failures(public)
 
 

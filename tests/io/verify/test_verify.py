@@ -52,7 +52,7 @@ def card_of(public):
     return json.loads((public / "release.json").read_text(encoding="utf-8"))
 
 
-def seal(public, card=None, **changes):
+def write_checksums(public, card=None, **changes):
     """List the files as they are now, as a forger would."""
     card = {**(card or card_of(public)), **changes}
     card["release_id"] = release_id(public / "population.csv", card)
@@ -164,7 +164,7 @@ def test_missing_and_unlisted_files_are_found(public):
 def test_sums_that_leave_the_folder_are_refused(public):
     card = card_of(public)
     card["files"][0]["name"] = "../restricted/run.json"
-    seal(public, card)
+    write_checksums(public, card)
     assert failures(public) == ["card"]
 
 
@@ -174,7 +174,7 @@ def test_a_forged_csv_is_found(public):
     code, count, rest = lines[1].split(",", 2)
     lines[1] = f"{code},{int(count) + 1},{rest}"
     file.write_text("".join(lines))
-    seal(public)
+    write_checksums(public)
     assert failures(public) == ["csv"]
 
 
@@ -183,7 +183,7 @@ def rewrite(public, change):
     file = public / "population.parquet"
     table = pa.parquet.read_table(file)
     pa.parquet.write_table(change(table), file)
-    seal(public)
+    write_checksums(public)
 
 
 def with_column(table, name, values):
@@ -234,7 +234,7 @@ def test_a_forged_raster_is_found(tmp_path, write_copy, name, band, value):
         values = raster.read(band)
         values[values > 0] = value
         raster.write(values, band)
-    seal(public)
+    write_checksums(public)
     masked = name == "masked" and band == 1 and np.isnan(value)
     assert failures(public) == (["raster", "mask"] if masked else ["raster"])
 
@@ -262,7 +262,7 @@ def test_another_mask_than_the_cards_is_found(tmp_path, write_copy):
     public = tmp_path / "out" / "public"
     card = card_of(public)
     card["domain"]["mask"]["sha256"] = "0" * 64
-    seal(public, card)
+    write_checksums(public, card)
     assert failures(public) == ["mask"]
     with pytest.raises(VerificationError, match="mask is not the card's"):
         read_release_table(public)
@@ -292,14 +292,14 @@ def test_forged_coordinates_are_found(tmp_path, column):
 def test_a_raster_elsewhere_is_found(public):
     with rasterio.open(public / "population.tif", "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
         raster.transform = raster.transform @ rasterio.Affine.translation(1, 0)
-    seal(public)
+    write_checksums(public)
     assert failures(public) == ["raster"]
 
 
 def test_a_guarantee_that_contradicts_itself_is_found(public):
     card = card_of(public)
     card["guarantee"]["noise_scale"] = "7"
-    seal(public, card)
+    write_checksums(public, card)
     assert "cells" in failures(public)
 
 

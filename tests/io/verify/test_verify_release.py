@@ -18,7 +18,7 @@ from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table
 from tests.io.verify.test_golden_releases import RELEASES, name_of
 from tests.io.verify.test_strangers import DOCUMENTS
-from tests.io.verify.test_verify import card_of, seal
+from tests.io.verify.test_verify import card_of, write_checksums
 from tests.io.write.test_writers import GRIDS, released
 
 FILE = Path(verify_release.__file__)
@@ -122,7 +122,7 @@ def rewritten(public, name, change):
         rows = list(csv.reader(file))
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(change(rows))
-    seal(public)
+    write_checksums(public)
 
 
 def cell(row, column, text):
@@ -169,7 +169,7 @@ def test_a_forged_sum_is_found(public, level):
 def resealed(public, change):
     card = card_of(public)
     change(card)
-    seal(public, card)
+    write_checksums(public, card)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_changed_missing_and_unlisted_files_are_found(public):
 
 def test_another_release_id_is_found(public):
     card = card_of(public)
-    seal(public, card)
+    write_checksums(public, card)
     text = (public / "release.json").read_text()
     (public / "release.json").write_text(text.replace(card_of(public)["release_id"], "0" * 16))
     assert failed(public) == ["checksums", "release id"]

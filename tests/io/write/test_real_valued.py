@@ -25,7 +25,7 @@ from geodp.release.report.markdown import markdown
 from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
 from geodp.table.card import Card
-from tests.io.verify.test_verify import card_of, failures, rewrite, seal, with_column
+from tests.io.verify.test_verify import card_of, failures, rewrite, with_column, write_checksums
 from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO
 from tests.release.report.test_markdown import ABOUT
@@ -286,7 +286,7 @@ def test_a_raster_with_another_number_of_bands_is_found(tmp_path, method, bands)
     with rasterio.open(folder / "population.tif", "w", **{**profile, "count": bands}) as raster:
         for number in range(bands):
             raster.write(band, number + 1)
-    seal(folder)
+    write_checksums(folder)
     assert failures(folder) == ["raster"]
 
 
@@ -303,7 +303,7 @@ def test_settings_are_told_and_read_back(tmp_path, thirds):
     assert "parts = 7" in record["deployment"]["implementation"]["mechanisms"]
     assert failures(folder) == []
     said["spec"] = "thirds"
-    seal(folder, card)
+    write_checksums(folder, card)
     assert "cells" in failures(folder)
 
 

@@ -50,7 +50,7 @@ def main() -> int:
                 said(f"{method:8} one machine", alone, alone, start)
                 for workers in given.workers:
                     for number, partitions in files.items():
-                        for kill in (None, ("begun", "memory")):
+                        for kill in (None, ("begin", "memory")):
                             if kill and (workers, number) != (given.workers[-1], [*files][-1]):
                                 continue
                             client, start = clusters(workers), time.monotonic()

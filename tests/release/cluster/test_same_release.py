@@ -57,12 +57,12 @@ def test_workers_and_partitions_do_not_show(
     [
         rarely("pyramid", "read", "memory"),
         rarely("pyramid", "merge", "memory"),
-        rarely("pyramid", "begun", "executing"),
-        ("pyramid", "begun", "memory"),
+        rarely("pyramid", "begin", "executing"),
+        ("pyramid", "begin", "memory"),
         rarely("pyramid", "finish", "executing"),
         rarely("pyramid", "finish", "memory"),
         rarely("topdown", "read", "executing"),
-        pytest.param("topdown", "begun", "executing", marks=pytest.mark.law),
+        pytest.param("topdown", "begin", "executing", marks=pytest.mark.law),
         rarely("topdown", "finish", "memory"),
     ],
 )

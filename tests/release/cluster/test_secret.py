@@ -238,7 +238,7 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     graphs, spilled = files_under(graph), files_under(kept_files)
     assert len(graphs) > 60
     assert sum(map(len, spilled)) > 100_000
-    assert any(b"geodp-begun" in log for log in logs)
+    assert any(b"geodp-begin" in log for log in logs)
     digest = release_digest(town(), release.method, release.event)
     assert sum(map(len, shown)) > 10_000
     assert any(b"geodp-" in page for page in shown)
@@ -326,7 +326,7 @@ def test_the_key_file_goes_where_a_run_fails(cluster, tmp_path, monkeypatch):
 
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    monkeypatch.setattr("geodp.release.cluster.run.Run._refined", fail)
+    monkeypatch.setattr("geodp.release.cluster.run.Run._refine", fail)
     with pytest.raises(KeyboardInterrupt):
         publish(cluster(2), split(town(), tmp_path / "files", 2), **ONCE, key_folder=hidden)
     assert list(hidden.iterdir()) == []

@@ -1,6 +1,6 @@
 """Everything that can be measured on one table: geodp's methods, and other libraries.
 
-A contender takes its input in the form that it would have at hand (a table, an array in index
+A peer takes its input in the form that it would have at hand (a table, an array in index
 order, or a vector in key order), and making that form is not timed. A library that is not
 installed, or cannot do the job, says so when it is prepared.
 """
@@ -25,20 +25,20 @@ from geodp.release.publish import publish
 from geodp.release.release import Release
 
 Run = Callable[[int], Any]
-"""One release; the number of the trial makes its noise where the contender can be seeded."""
+"""One release; the number of the trial makes its noise where the peer can be seeded."""
 
 Vector = Callable[[Any], NDArray[np.float64]]
 """A run's result as counts of all keys, in key order."""
 
 DELTA = 1e-9
-"""Failure probability of the one contender that is not purely private."""
+"""Failure probability of the one peer that is not purely private."""
 
 BRANCHES = 16
 """Children of a node of OpenDP's tree: the power of two next to the 20 that it recommends."""
 
 
 @dataclass(frozen=True)
-class Contender:
+class Peer:
     """Something that releases a table.
 
     Attributes
@@ -67,7 +67,7 @@ PLAIN = "plain floats, which leak"
 """Mironov (2012): the low bits of floating-point noise tell what it was added to."""
 
 
-def of_method(spec: str) -> Contender:
+def of_method(spec: str) -> Peer:
     """A method of geodp."""
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
@@ -79,7 +79,7 @@ def of_method(spec: str) -> Contender:
         return run, lambda release: release.table.to_vector().astype(np.float64)
 
     guarantee = PURE if mechanism(spec).guarantee.variant.startswith("pure") else "see its card"
-    return Contender(spec, "geodp", guarantee, EXACT, prepare)
+    return Peer(spec, "geodp", guarantee, EXACT, prepare)
 
 
 def accepted(specs: list[str], table: geodp.CountTable) -> tuple[list[str], dict[str, str]]:
@@ -234,35 +234,33 @@ def _pydp(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
 
 
 OTHERS = (
-    Contender("OpenDP laplace, each cell", "opendp", PURE, EXACT, _opendp_cells("make_laplace")),
-    Contender(
-        "OpenDP geometric, each cell", "opendp", PURE, EXACT, _opendp_cells("make_geometric")
-    ),
-    Contender(f"OpenDP consistent {BRANCHES}-ary tree", "opendp", PURE, EXACT, _opendp_tree),
-    Contender(
+    Peer("OpenDP laplace, each cell", "opendp", PURE, EXACT, _opendp_cells("make_laplace")),
+    Peer("OpenDP geometric, each cell", "opendp", PURE, EXACT, _opendp_cells("make_geometric")),
+    Peer(f"OpenDP consistent {BRANCHES}-ary tree", "opendp", PURE, EXACT, _opendp_tree),
+    Peer(
         "OpenDP laplace threshold",
         "opendp",
         f"epsilon, delta = {DELTA:g}",
         EXACT,
         _opendp_threshold,
     ),
-    Contender(
+    Peer(
         "diffprivlib histogramdd",
         "diffprivlib",
         PURE,
         "integers, from floats",
         _diffprivlib,
     ),
-    Contender("PyDP laplace, each cell", "python-dp", PURE, "on a safe lattice", _pydp),
-    Contender(
+    Peer("PyDP laplace, each cell", "python-dp", PURE, "on a safe lattice", _pydp),
+    Peer(
         "NumPy laplace, each cell",
         "numpy",
         "pure epsilon on paper",
         PLAIN,
         _numpy_laplace,
     ),
-    Contender("NumPy topdown (T2)", "numpy", "pure epsilon on paper", PLAIN, _numpy_topdown),
-    Contender(
+    Peer("NumPy topdown (T2)", "numpy", "pure epsilon on paper", PLAIN, _numpy_topdown),
+    Peer(
         "PyWavelets Privelet",
         "PyWavelets",
         "pure epsilon on paper",
@@ -273,8 +271,8 @@ OTHERS = (
 """Other libraries, and what anyone would write in NumPy."""
 
 
-def by_name(name: str) -> Contender:
-    """A contender of another library, or a method of geodp."""
+def by_name(name: str) -> Peer:
+    """A peer of another library, or a method of geodp."""
     return {other.name: other for other in OTHERS}.get(name) or of_method(name)
 
 
