@@ -67,7 +67,7 @@ def cell_intervals(
         NodeSums(table, tops),
         event.rho is not None,
         grid if grid.size < prod(tree.fanouts) else None,
-        1 if grid.hierarchy is not None or not tree.fanouts else tree.fanouts[-1],
+        1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         method.clamp_losses(grid, event),
     )

@@ -38,12 +38,39 @@ class Domain(ABC):
         Of its box.
     is_box : bool
         Whether the domain is the whole box, so that its edges are those of the axes.
+    kind : str
+        What limits it, in words; empty for the whole box.
     """
 
     order: Order
     shape: tuple[int, ...]
 
     is_box: ClassVar[bool] = False
+    kind: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """Where the domain comes from, in words that are published; empty for the whole box."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """SHA-256 of what limits the domain, in hexadecimal digits; empty for the whole box."""
+
+    @property
+    def vouching(self) -> str:
+        """Who vouches that the domain is public, as the card quotes it; empty for the whole box.
+
+        geodp cannot see whether a domain was made from the data, and a refusal where it looks like
+        that would itself tell the data. Naming a public source is the declaration.
+        """
+        if not self.source:
+            return ""
+        return (
+            f"; the operator vouches that the {self.kind} is public and was not made from the "
+            f"data, and names as its source: {self.source}"
+        )
 
     @cached_property
     @abstractmethod
@@ -122,6 +149,17 @@ class Box(Domain):
     """
 
     is_box: ClassVar[bool] = True
+    kind: ClassVar[str] = ""
+
+    @property
+    def source(self) -> str:
+        """Nobody names one: the axes say it all."""
+        return ""
+
+    @property
+    def digest(self) -> str:
+        """There is nothing beside the axes."""
+        return ""
 
     @cached_property
     def cells(self) -> int:
@@ -162,6 +200,18 @@ class Masked(Domain):
     """
 
     mask: Mask
+
+    kind: ClassVar[str] = "mask"
+
+    @property
+    def source(self) -> str:
+        """Where the mask comes from."""
+        return self.mask.source
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the mask's ranges."""
+        return self.mask.sha256
 
     @cached_property
     def cells(self) -> int:
@@ -247,6 +297,18 @@ class Hierarchical(Domain):
     """
 
     order: HierarchyOrder
+
+    kind: ClassVar[str] = "table of regions"
+
+    @property
+    def source(self) -> str:
+        """Where the table of regions comes from."""
+        return self.order.hierarchy.source
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the table."""
+        return self.order.hierarchy.sha256
 
     @cached_property
     def cells(self) -> int:

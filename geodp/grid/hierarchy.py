@@ -298,6 +298,11 @@ class HierarchyOrder(Order):
         """Never: a digit of a place's number belongs to no row or column."""
         return False
 
+    @property
+    def follows_map(self) -> bool:
+        """Never: regions have any form, and unequal numbers of parts."""
+        return False
+
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
         """The places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
         return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)

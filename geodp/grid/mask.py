@@ -99,22 +99,6 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
     return grid.with_mask(mask_of_blocks(grid, blocks, f"primary meshes {names} (JIS X 0410)"))
 
 
-def vouching_of(grid: Grid) -> str:
-    """Return the vouching for a mask or regions, as the card quotes it; empty without either.
-
-    geodp cannot see whether a domain was made from the data, and a refusal where it looks like
-    that would itself tell the data. Naming a public source is the declaration, with every mask.
-    """
-    limited = grid.mask or grid.hierarchy
-    if limited is None:
-        return ""
-    what = "mask" if grid.mask else "table of regions"
-    return (
-        f"; the operator vouches that the {what} is public and was not made from the data, and "
-        f"names as its source: {limited.source}"
-    )
-
-
 def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
     """A mask of rectangles of cells; parts outside the grid's extent are cut off.
 

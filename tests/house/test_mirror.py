@@ -13,7 +13,8 @@ ELSEWHERE = {
     # Entry points, called by all tests of commands.
     "tests/cli/test_process.py": "__main__",
     "tests/cli/test_cli.py": (
-        "cli/commands/key cli/commands/map cli/commands/mesh cli/commands/methods cli/commands/verify"
+        "cli/commands/key cli/commands/map cli/commands/mesh cli/commands/methods "
+        "cli/commands/verify"
     ),
     "tests/release/report/test_markdown.py": "cli/commands/report release/report/sentences",
     "tests/io/read/test_selections.py": "cli/check io/folder/check table/reading",
@@ -23,8 +24,8 @@ ELSEWHERE = {
     # Parts of a number that is asked for as a whole: beside its closed form or its slow twin.
     "tests/accuracy/test_areas.py": "accuracy/hierarchy io/write/areas",
     "tests/analysis/plan/test_plan.py": (
-        "analysis/plan/areas analysis/plan/comparison analysis/plan/figure analysis/plan/objectives "
-        "analysis/plan/settings analysis/style"
+        "analysis/plan/areas analysis/plan/comparison analysis/plan/figure analysis/style "
+        "analysis/plan/objectives analysis/plan/settings"
     ),
     "tests/table/test_coarsen.py": "grid/coarsen",
     "tests/grid/codes/test_codes.py": (

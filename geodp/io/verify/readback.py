@@ -98,7 +98,7 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         rows = parquet_rows(folder, card)
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
-        if has_regions(card) and grid.hierarchy is None:  # nothing tells their order
+        if has_regions(card) and grid.domain.is_box:  # nothing tells their order
             rank = np.argsort(key)
             key, count = key[rank], count[rank]
     except MemoryError:

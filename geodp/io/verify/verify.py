@@ -169,7 +169,7 @@ def _ask_counts(folder: Path, card: Card) -> str:
 def _ask_cells(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
     again, stated = StatedDomain.of(table.grid), card.domain
-    unknown = has_regions(card) and table.grid.hierarchy is None
+    unknown = has_regions(card) and table.grid.domain.is_box
     if unknown:
         again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
     elif stated.mask is not None:

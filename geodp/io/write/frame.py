@@ -168,7 +168,7 @@ class Pixel:
             index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
             key = np.sort(grid.encode(index[:, grid.contains(index)]))
             return cls(int(key.size), key)
-        if grid.hierarchy is not None or any(order.offset):
+        if not order.follows_map or any(order.offset):
             return cls(cells, None)  # blocks of the map are no runs of keys
         wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
         for digits in range(len(order.radices)):

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels import pyramid as kernels
 from geodp.mechanisms.trees.descent import Descent, descend, variance_of
@@ -87,7 +86,7 @@ def block(run: Sharing | Halving, grid: Grid) -> dict[str, Any] | None:
 
     None in an order of regions, where nothing tells which cells lie side by side.
     """
-    if isinstance(grid.order, HierarchyOrder):
+    if not grid.order.follows_map:
         return None
     sides = _sides(grid.shape)
     error = _losses(run, grid.order, grid.shape)
