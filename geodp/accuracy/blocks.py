@@ -128,7 +128,9 @@ def errors_of_blocks(
 
 
 def errors_of_every_block(variances: Variances, grid: Grid) -> tuple[BlockError, ...] | None:
-    """The same of methods whose blocks are looked at one by one; None where they have no figures.
+    """Return the same of methods whose blocks are looked at one by one.
+
+    It is None where they have no figures.
 
     Of regions it is the median, as these differ; elsewhere the largest.
     """
@@ -166,7 +168,10 @@ def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:
 
 
 def cell_errors(variances: Variances, key: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Standard error of cells, wherever they lie in the domain: float64[n]; ``key``: uint64[n]."""
+    """Return standard error of cells, wherever they lie in the domain: float64[n].
+
+    ``key`` is uint64[n].
+    """
     found = np.empty(key.size)
     for start in range(0, key.size, CHUNK):
         part = slice(start, start + CHUNK)
