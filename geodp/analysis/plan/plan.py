@@ -118,7 +118,9 @@ class Plan:
         return tuple(found)
 
     def _at_places(self, side: int, most: int) -> list[float]:
-        """Standard errors of published areas within the extent, at some places; empty: none is.
+        """Return standard errors of published areas within the extent, at some places.
+
+        The list is empty where none lies there.
 
         With a mask: of what it holds of areas that it holds a cell of.
         """
@@ -170,7 +172,7 @@ class Plan:
         return resolution_limit(self._errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
-        """The smallest block or area whose 95 % margin is at most so many % of a population."""
+        """Find the smallest block or area whose 95 % margin is within so many % of a population."""
         if not (isfinite(population) and isfinite(percent) and min(population, percent) > 0):
             raise UsageError("A population and a percentage are numbers above 0.")
         most = population * percent / 100 / Z
@@ -287,7 +289,7 @@ class Plan:
         }
 
     def toml(self) -> str:
-        """The text of a file that ``geodp publish --plan`` takes."""
+        """Return the text of a file that ``geodp publish --plan`` takes."""
         lines = [
             f"{area.title}: standard error {area.standard_error:,.1f}, "
             f"95 % margin {area.margin_95:,.1f}"
