@@ -38,7 +38,7 @@ def geodp() -> None:
 
 
 def _find_commands() -> list[click.Command]:
-    """The commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
+    """Return the commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
     names = [info.name for info in pkgutil.iter_modules(commands.__path__)]
     modules = [import_module(f"{commands.__name__}.{name}") for name in names]
     return [command for module in modules for command in module.COMMANDS]
