@@ -180,7 +180,7 @@ class Box(Domain):
         return np.asarray(np.ravel_multi_index(index, self.shape), np.int64)
 
     def count_blocks(self, shifts: Sequence[int]) -> list[int]:
-        """A block of bits is a product of aligned intervals, one an axis."""
+        """Count products of aligned intervals, one an axis: blocks of bits are such."""
         if not self.order.is_binary:
             if self.cells < prod(self.order.radices):
                 return super().count_blocks(shifts)
@@ -240,11 +240,14 @@ class Masked(Domain):
         return inside & self._meets(self.order.encode(np.where(inside, index, 0)), 1)
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """A mask's ranges hold padded attributes too."""
+        """Look at the axes too, as a mask's ranges hold padded attributes."""
         return super().contains_keys(key) & self._meets(key, 1)
 
     def overlaps(self, first: NDArray[np.uint64], digits: int) -> NDArray[np.bool_]:
-        """A block of whole places that meets a range holds a place; others lie within one."""
+        """Look for a range: a block of whole places that meets one holds a place.
+
+        Others lie within one.
+        """
         stride = prod(self.order.radices[digits:])
         return super().overlaps(first, digits) & self._meets(first, stride)
 
@@ -358,7 +361,7 @@ def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
 
 
 def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain:
-    """The domain of a grid's order, axes and mask."""
+    """Return the domain of a grid's order, axes and mask."""
     if isinstance(order, HierarchyOrder):
         return Hierarchical(order, shape)
     return Box(order, shape) if mask is None else Masked(order, shape, mask)
