@@ -196,7 +196,7 @@ def _ask_standard_error(folder: Path, card: Card) -> str:
 
 
 def _usual(card: Card) -> float | None:
-    """Standard error of a cell that does not lie at an edge."""
+    """Return standard error of a cell that does not lie at an edge."""
     blocks = card.expected_error.blocks
     return None if blocks is None else float(blocks[0].standard_error)
 
