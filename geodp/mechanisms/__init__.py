@@ -48,7 +48,9 @@ METHODS: dict[str, Mechanism] = add_plugins(
 
 
 def mechanism(chosen: str | Mechanism) -> Mechanism:
-    """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``; or itself.
+    """Return a method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``.
+
+    A method is returned itself.
 
     Raises UsageError for an unknown name or setting, and for a method of somebody else's that has
     the name of one of these: cards and ledgers would take it for that.

@@ -67,7 +67,7 @@ def _errors(descent: Descent) -> NDArray[np.float64]:
 
 
 def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[np.float64], int]:
-    """The same for so many trees side by side, and how many nodes were measured."""
+    """Return the same for so many trees side by side, and how many nodes were measured."""
     keys = prod(descent.fanouts)
     digits = (trees, *descent.fanouts) if trees > 1 else descent.fanouts
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
