@@ -105,7 +105,7 @@ class Account:
 
     @classmethod
     def open(cls, name: str, cap: Loss, unit: str, neighbours: str) -> Account:
-        """A checked account of which nothing is spent; UsageError for what makes no sense."""
+        """Open a checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
         if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
             raise UsageError("A cap must be above 0, and its delta below 1.")
@@ -118,7 +118,7 @@ class Account:
         return remainder(self.cap, self.spent)
 
     def charge(self, loss: Loss) -> Account:
-        """The account after a loss.
+        """Return the account after a loss.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Account:
 
     @classmethod
     def read(cls, text: str) -> Account:
-        """What :meth:`text` wrote."""
+        """Read what :meth:`text` wrote."""
         plain = json.loads(text)
         return cls(**{**plain, "cap": parse(plain["cap"]), "spent": parse(plain["spent"])})
 
@@ -179,7 +179,7 @@ class Accounts:
         return _join(self._hashes.values())
 
     def find(self, name: str) -> Account:
-        """The account of a name, exactly; UsageError where there is none."""
+        """Return the account of a name, exactly; UsageError where there is none."""
         name = canonical_name(name)
         if name in self._accounts:
             return self._accounts[name]
@@ -244,7 +244,7 @@ class Accounts:
             )
 
     def _near(self, name: str) -> Account | None:
-        """An account whose name could be taken for this one."""
+        """Return an account whose name could be taken for this one."""
         seen = skeleton(name)
         return next((a for a in self if skeleton(a.name) == seen), None)
 
@@ -285,7 +285,7 @@ def require_neighbours(neighbours: str) -> None:
 
 
 def canonical_name(name: str) -> str:
-    """The one form of a data set's name: composed (NFC), blanks single and inside only.
+    """Return the one form of a data set's name: composed (NFC), blanks single and inside only.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def canonical_name(name: str) -> str:
 
 
 def skeleton(name: str) -> str:
-    """What two names have in common that differ in case, width, blanks or dashes alone.
+    """Return what two names have in common that differ in case, width, blanks or dashes alone.
 
     Examples
     --------

@@ -215,7 +215,7 @@ class Measurement(Event):
         return self.sensitivity * factor / (2 * self.rho)
 
     def law(self, share: Fraction = Fraction(1)) -> Law:
-        """The noise of measurements that have a share of the budget."""
+        """Return the noise of measurements that have a share of the budget."""
         if self.rho is None:
             return DiscreteLaplace.of_scale(self.scale / share)
         return DiscreteGaussian.of_sigma2(self.sigma2 / share)
@@ -345,7 +345,7 @@ class Composed(Event):
         return compose(one.loss for one in self.events)
 
     def describe(self) -> dict[str, Any]:
-        """The sum, and what each event says."""
+        """Return the sum, and what each event says."""
         return {
             "loss": self.loss.describe(),
             "neighbours": self.neighbours,
