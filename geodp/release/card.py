@@ -162,5 +162,5 @@ def _key_words(release: Release) -> list[str]:
 
 
 def _plain(setting: Any) -> bool | int | str:
-    """A setting as JSON has it; a fraction as text, which is exact."""
+    """Return a setting as JSON has it; a fraction as text, which is exact."""
     return setting if isinstance(setting, bool | int) else str(setting)
