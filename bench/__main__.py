@@ -28,7 +28,7 @@ Where a document shows the figures, ``SAVED`` is the kept file and ``fill_docume
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of geodp.")
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name, what in BENCHMARKS.items():

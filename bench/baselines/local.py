@@ -32,7 +32,7 @@ class Cost:
     counts: NDArray[np.float64] | None
 
     def seconds(self, reports: int) -> float:
-        """The whole job with so many reports."""
+        """Return the seconds of the whole job with so many reports."""
         return reports * (self.device + self.report) + self.estimate
 
 

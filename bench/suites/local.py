@@ -59,7 +59,7 @@ GIB = 1 << 30
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--reports", type=float, default=1e6, metavar="N", help="default: 1e6")
     parser.add_argument("--rounds", type=int, default=5, help="rounds for the time; default: 5")
     parser.add_argument("--stream", type=float, default=1e8, metavar="N", help="default: 1e8")
@@ -83,12 +83,12 @@ def measure(
 
 
 def show(result: dict[str, Any]) -> str:
-    """The rows."""
+    """Return the rows."""
     return table(lines(result))
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a reader wants to see of the rows."""
+    """Return what a reader wants to see of the rows."""
     return [
         {
             "what": row["what"],
@@ -109,7 +109,7 @@ def fill_document() -> None:
 
 
 def judged(what: str, beside: str, figure: float, aim: float, seconds: float, least: bool) -> Any:
-    """A row: a figure and what it was to be, at least or at most."""
+    """Return a row: a figure and what it was to be, at least or at most."""
     met = figure >= aim if least else figure <= aim
     kept = {"what": what, "beside": beside, "figure": figure, "aim": aim, "least": least}
     return {**kept, "met": bool(met), "seconds": seconds}
@@ -122,7 +122,7 @@ def values(n: int, cells: int) -> NDArray[np.int64]:
 
 
 def job(name: str, value: NDArray[np.int64], cells: int, epsilon: float) -> NDArray[np.float64]:
-    """Reports of all devices, their state, and estimates of all cells."""
+    """Return reports of all devices, their state, and estimates of all cells."""
     oracle = ORACLES[name](cells=cells, epsilon=Fraction(epsilon))
     state = oracle.aggregate(oracle.randomize(value))
     return oracle.estimate(state, np.arange(cells))
@@ -154,7 +154,7 @@ def rmse(counts: NDArray[np.float64], value: NDArray[np.int64]) -> float:
 
 
 def projective(n: int, rounds: int) -> dict[str, Any]:
-    """The time of pgr over that of hadamard, at epsilon 2."""
+    """Measure the time of pgr over that of hadamard, at epsilon 2."""
     cells = 1 << 18
     value = values(n, cells)
     for name in ("pgr", "hadamard"):
@@ -174,7 +174,7 @@ def places(n: int) -> NDArray[np.uint64]:
 
 
 def tree(n: int, rounds: int) -> list[dict[str, Any]]:
-    """The server of a tree beside sorting as many numbers, and the memory of the whole job."""
+    """Measure the server of a tree beside sorting as many numbers, and the memory of all."""
     oracle, state, grid = collected(n)
     numbers = np.random.default_rng(1).integers(0, 1 << 63, n).astype(np.uint64)
     calls = {
@@ -192,7 +192,7 @@ def tree(n: int, rounds: int) -> list[dict[str, Any]]:
 
 
 def collected(n: int) -> tuple[Any, Any, Grid]:
-    """The oracle of a tree, the state of reports, and the grid of its blocks."""
+    """Return the oracle of a tree, the state of reports, and the grid of its blocks."""
     grid = Grid.regular((1 << TREE_DEPTH // 2, 1 << TREE_DEPTH // 2))
     oracle = Haar().halves(grid, Fraction(1))
     key = places(n) >> np.uint64(TREE_BITS - TREE_DEPTH)
@@ -207,7 +207,7 @@ def growth(n: int, rounds: int) -> list[dict[str, Any]]:
 
 
 def exponent(name: str, n: int, rounds: int) -> dict[str, Any]:
-    """The slope of logarithms of the time to make reports and add them up."""
+    """Measure how the time to make reports and add them up grows: a slope of logarithms."""
     oracle = ORACLES[name](cells=1 << 12, epsilon=Fraction(1))
     value, sizes = values(n, 1 << 12), [n // 10, n // 3, n]
 
@@ -224,7 +224,7 @@ def exponent(name: str, n: int, rounds: int) -> dict[str, Any]:
 
 
 def streamed(n: int, scratch: Path | None) -> dict[str, Any]:
-    """Reports in files, added up in a process of its own: its memory."""
+    """Measure the memory of a process that adds up files of reports."""
     with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
         grid = Grid.regular((512, 512))
         round_ = open_round(plan(grid, devices=n, epsilon=1), path=Path(folder) / "round.json")
@@ -238,7 +238,7 @@ def streamed(n: int, scratch: Path | None) -> dict[str, Any]:
 
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:
-    """The whole job of a tree, or reports of many files added up, in this process."""
+    """Measure the whole job of a tree, or reports of many files added up, in this process."""
     if "folder" in task:
         found = read_round(Path(task["folder"]) / "round.json")
         files = sorted(Path(task["folder"]).glob("*.parquet"))

@@ -65,7 +65,7 @@ def levels_above(grid: Grid) -> tuple[tuple[str, int], ...]:
 
 
 def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Areas]:
-    """Sums of the areas of every level, the coarsest first.
+    """Return sums of the areas of every level, the coarsest first.
 
     Parameters
     ----------
@@ -93,7 +93,10 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
 
 
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
-    """The areas of a level as cells, with the attributes that come above them; same order."""
+    """Return the areas of a level as cells, with the attributes that come above them.
+
+    Their order is the same.
+    """
     place = grid.places[0]
     if grid.hierarchy is not None:  # cells, all attributes under them together
         return Grid((place,)).with_hierarchy(grid.hierarchy)

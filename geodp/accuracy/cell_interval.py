@@ -67,7 +67,7 @@ def cell_intervals(
         NodeSums(table, tops),
         event.is_normal,
         grid if grid.size < prod(tree.fanouts) else None,
-        1 if grid.hierarchy is not None or not tree.fanouts else tree.fanouts[-1],
+        1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         method.clamp_losses(grid, event),
     )
@@ -177,7 +177,7 @@ class ClampedIntervals:
         return possible_children(self.grid, node, fanout, stride).astype(np.int64)
 
     def _reach(self, key: Keys) -> Reach:
-        """What :func:`geodp.accuracy.interval.reach` finds for each of some cells as a region."""
+        """Find what :func:`geodp.accuracy.interval.reach` does of some cells, each a region."""
         tree, n = self.tree, key.size
         strong = strength(tree, key[:1], self.gaussian)
         node, whole, stride = key, np.ones(n, np.bool_), 1
@@ -216,7 +216,7 @@ class ClampedIntervals:
         return Reach(count, variance, fourth, lost, got, True, nobody)
 
     def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
-        """What lies around nodes that cover ``stride`` keys each, under their parents."""
+        """Return what lies around nodes that cover ``stride`` keys each, under their parents."""
         own, back = np.unique(node, return_inverse=True)
         above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
         place = parents[back]

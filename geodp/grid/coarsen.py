@@ -117,7 +117,7 @@ class Coarsening:
         return cls(fine, Grid((coarse,)), rows, ((0, 0),))
 
     def index(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Indices int64[d, n] of the coarser cells that hold cells."""
+        """Return indices int64[d, n] of the coarser cells that hold cells."""
         found = index.copy()
         for number, first in enumerate(self.first):
             for axis in (0, 1):
@@ -125,7 +125,7 @@ class Coarsening:
         return found
 
     def _mask(self, mask: Mask) -> Mask:
-        """The coarser cells that hold a cell of the mask."""
+        """Return the coarser cells that hold a cell of the mask."""
         if mask.cells > LARGEST_MASK:
             raise UsageError(f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.")
         under = sum(1 for axis in self.fine.order.axes if axis > 1)
@@ -139,7 +139,7 @@ class Coarsening:
 
 
 def coarser_lattice(place: Lattice, side: int) -> Lattice:
-    """The squares of so many cells a side that hold a cell of a lattice.
+    """Return the squares of so many cells a side that hold a cell of a lattice.
 
     Squares of a code system's cells are those of its published areas of that side.
     """
@@ -162,7 +162,7 @@ def coarser_lattice(place: Lattice, side: int) -> Lattice:
 
 
 def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
-    """The code system of another level, on the same datum."""
+    """Return the code system of another level, on the same datum."""
     found = code_system(name)
     return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
 
@@ -193,7 +193,7 @@ def _side(place: Lattice, level: str | int) -> int:
 
 
 def _order_like(fine: Grid, coarse: Grid) -> Grid:
-    """The coarser grid in the same kind of order."""
+    """Return the coarser grid in the same kind of order."""
     official = fine.official_steps() is not None
     base = coarse.with_official_order() if official else coarse
     if not fine.attributes:

@@ -59,7 +59,7 @@ def answer_hashed(
     seed: Values,
     told: Values,
 ) -> tuple[int, int]:
-    """A hash function drawn for each value, and its hash, or with chance 0 uniformly another one.
+    """Draw a hash function for each value, and its hash, or with chance 0 uniformly another.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def mark(
     row: Values,
     bits: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """A row drawn for each value, unless there is one only, and its bits, turned by chance.
+    """Draw a row for each value, unless there is one only, and its bits, turned by chance.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def project_hashed(
     column: Values,
     bit: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """A row and a column of a sketch, and the Hadamard entry of column and place, turned by chance.
+    """Draw a row and a column of a sketch, and the Hadamard entry there, turned by chance.
 
     Parameters
     ----------

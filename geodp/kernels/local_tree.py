@@ -147,7 +147,7 @@ def slice_rows(
 def look_up(
     prefix: NDArray[np.uint64], planes: NDArray[np.uint64], reports: int, out: NDArray[np.int64]
 ) -> None:
-    """Sums at some nodes of what :func:`slice_rows` laid out.
+    """Return sums at some nodes of what :func:`slice_rows` laid out.
 
     From a node to the next only the planes of bits in which they differ are looked at.
 

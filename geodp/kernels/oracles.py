@@ -121,7 +121,7 @@ def project(
     row: Values,
     bit: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """A uniform row of the Hadamard matrix and its entry for the value, turned round by chance 0.
+    """Draw a row of the Hadamard matrix, and its entry for the value, turned by chance 0.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def transform(x: NDArray[np.int64]) -> None:
 
 @inline
 def _butterflies(x: NDArray[np.int64], width: int) -> None:
-    """The passes from one width on: sums and differences of entries that are so far apart."""
+    """Run the passes from one width on: sums and differences of entries that are so far apart."""
     while width < x.size:
         for start in range(0, x.size, 2 * width):
             for j in range(start, start + width):

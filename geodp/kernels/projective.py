@@ -62,7 +62,7 @@ def respond(
     inverse: Values,
     point: Values,
 ) -> tuple[int, int]:
-    """A point orthogonal to each value's, or with chance 0 one that is not, uniformly.
+    """Draw a point orthogonal to each value's, or with chance 0 one that is not, uniformly.
 
     All digits but one are drawn, as a point or, for one that is not orthogonal, freely; the digit
     where the value's first is follows from them, as the product must be 0, or may be made 1.

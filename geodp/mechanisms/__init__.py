@@ -55,7 +55,9 @@ PROTOCOLS: dict[str, Protocol] = {one.name: one for one in _find(local, "PROTOCO
 
 
 def mechanism(chosen: str | Mechanism) -> Mechanism:
-    """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``; or itself.
+    """Return a method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``.
+
+    A method is returned itself.
 
     Raises UsageError for an unknown name or setting, and for a method of somebody else's that has
     the name of one of these: cards and ledgers would take it for that.

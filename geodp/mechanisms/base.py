@@ -116,7 +116,7 @@ class Method(ABC, Generic[E]):
         return None
 
     def tree_variance(self, grid: Grid, event: E) -> TreeVariance | None:
-        """The tree whose nodes it estimates, for the error of any set of cells, if it is one.
+        """Return the tree whose nodes it estimates, for errors of any cells; None if it is none.
 
         Its variances hold for nodes with all of their children; at the edges of the domain they
         are bounds.
@@ -166,7 +166,7 @@ class Method(ABC, Generic[E]):
         return None
 
     def isolated_block(self, grid: Grid, event: E) -> dict[str, Any] | None:
-        """The same of the sum of a lone settlement of several cells."""
+        """Return the same of the sum of a lone settlement of several cells."""
         return None
 
     def label_totals(
@@ -177,7 +177,7 @@ class Method(ABC, Generic[E]):
         return None
 
     def clamp_losses(self, grid: Grid, event: E) -> list[tuple[float, float]] | None:
-        """What the clamp takes from the occupied among a node's children, the others empty.
+        """Return what the clamp takes from the occupied among a node's children, the others empty.
 
         Mean and standard deviation in counts, for every split of its tree from the root's on,
         where the node's own error is that of the closed form.
@@ -209,7 +209,7 @@ class Method(ABC, Generic[E]):
         return ":".join([self.name, *([",".join(changed)] if changed else [])])
 
     def with_settings(self, text: str) -> Self:
-        """This method with settings such as ``"fanout=4,nonnegative=yes"``.
+        """Return this method with settings such as ``"fanout=4,nonnegative=yes"``.
 
         Raises UsageError for a setting that the method does not have, or a value of a wrong kind.
         """
@@ -295,12 +295,12 @@ class Mechanism(Method[Measurement]):
 
 
 def write_setting(value: Any) -> str:
-    """A setting's value as :meth:`Mechanism.with_settings` reads it."""
+    """Write a setting's value as :meth:`Mechanism.with_settings` reads it."""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _read(text: str, default: Any, name: str) -> Any:
-    """A setting's value, of the default's type."""
+    """Read a setting's value, of the default's type."""
     try:
         if isinstance(default, bool):
             return {"yes": True, "no": False}[text]

@@ -112,7 +112,7 @@ class Account:
     def open(
         cls, name: str, cap: Loss, unit: str, neighbours: str, model: str = CENTRAL
     ) -> Account:
-        """A checked account of which nothing is spent; UsageError for what makes no sense."""
+        """Open a checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
         if model not in (CENTRAL, LOCAL):
             raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.")
@@ -133,7 +133,7 @@ class Account:
         return remainder(self.cap, self.spent)
 
     def charge(self, loss: Loss) -> Account:
-        """The account after a loss.
+        """Return the account after a loss.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Account:
 
     @classmethod
     def read(cls, text: str) -> Account:
-        """What :meth:`text` wrote."""
+        """Read what :meth:`text` wrote."""
         plain = json.loads(text)
         return cls(**{**plain, "cap": parse(plain["cap"]), "spent": parse(plain["spent"])})
 
@@ -195,7 +195,7 @@ class Accounts:
         return _join(self._hashes.values())
 
     def find(self, name: str) -> Account:
-        """The account of a name, exactly; UsageError where there is none."""
+        """Return the account of a name, exactly; UsageError where there is none."""
         name = canonical_name(name)
         if name in self._accounts:
             return self._accounts[name]
@@ -261,7 +261,7 @@ class Accounts:
             )
 
     def _near(self, name: str) -> Account | None:
-        """An account whose name could be taken for this one."""
+        """Return an account whose name could be taken for this one."""
         seen = skeleton(name)
         return next((a for a in self if skeleton(a.name) == seen), None)
 
@@ -302,7 +302,7 @@ def require_neighbours(neighbours: str) -> None:
 
 
 def canonical_name(name: str) -> str:
-    """The one form of a data set's name: composed (NFC), blanks single and inside only.
+    """Return the one form of a data set's name: composed (NFC), blanks single and inside only.
 
     Examples
     --------
@@ -316,7 +316,7 @@ def canonical_name(name: str) -> str:
 
 
 def skeleton(name: str) -> str:
-    """What two names have in common that differ in case, width, blanks or dashes alone.
+    """Return what two names have in common that differ in case, width, blanks or dashes alone.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Books:
 
     @classmethod
     def read(cls, db: sqlite3.Connection, seen: Head | None) -> Books:
-        """Verified: the accounts have the digest that the last entry holds."""
+        """Return verified books: the accounts have the digest that the last entry holds."""
         entry = recent(db, seen)
         rows = states(db)
         texts = [text for _, text in rows]
@@ -47,7 +47,7 @@ class Books:
         return entry
 
     def known(self, dataset: str, fingerprint: str) -> Entry | None:
-        """The verified entry of a fingerprint that was charged before."""
+        """Return the verified entry of a fingerprint that was charged before."""
         where = "WHERE dataset = ? AND fingerprint = ?"
         (place,) = self.db.execute(
             f"SELECT max(sequence) FROM release {where}", [dataset, fingerprint]
@@ -83,12 +83,12 @@ def verify_releases(db: sqlite3.Connection, entries: list[Entry]) -> None:
 
 
 def states(db: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Number and text of every account, as they stand in the file."""
+    """Return number and text of every account, as they stand in the file."""
     return db.execute("SELECT number, state FROM account ORDER BY number").fetchall()
 
 
 def charge_of(entry: Entry, account: Account) -> Charge:
-    """What an entry says of a charge to an account."""
+    """Return what an entry says of a charge to an account."""
     said = entry.content
     names = ("at", "dataset", "neighbours", "mechanism", "contribution", "fingerprint", "details")
     return Charge(

@@ -60,7 +60,7 @@ class Composed(Event):
         return compose(one.loss for one in self.events)
 
     def describe(self) -> dict[str, Any]:
-        """The sum, and what each event says."""
+        """Return the sum, and what each event says."""
         return {
             "loss": self.loss.describe(),
             "neighbours": self.neighbours,

@@ -268,7 +268,7 @@ class Measurement(Spent):
         return self.sensitivity * factor / (2 * self.rho)
 
     def law(self, share: Fraction = Fraction(1)) -> Law:
-        """The noise of measurements that have a share of the budget."""
+        """Return the noise of measurements that have a share of the budget."""
         if self.rho is None:
             return DiscreteLaplace.of_scale(self.scale / share)
         return DiscreteGaussian.of_sigma2(self.sigma2 / share)

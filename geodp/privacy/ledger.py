@@ -120,14 +120,14 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path) -> Ledger:
-        """The ledger at ``path``."""
+        """Open the ledger at ``path``."""
         chain = Chain(path)
         with chain.transaction("BEGIN"):
             return cls(chain)  # or an error, where the file is no ledger
 
     @classmethod
     def create(cls, path: str | Path) -> Ledger:
-        """A new ledger; an existing file is refused unless it is empty."""
+        """Create a ledger; an existing file is refused unless it is empty."""
         ledger = cls(Chain(path))
         with ledger._chain.transaction("BEGIN IMMEDIATE", new=True) as db:
             books = Books(db, ROOT, Accounts())
@@ -137,7 +137,10 @@ class Ledger:
 
     @contextmanager
     def _books(self, begin: str) -> Iterator[Books]:
-        """A transaction on verified books, whose head this object remembers when it is on disk."""
+        """Open verified books in a transaction.
+
+        This object remembers their head when it is on disk.
+        """
         seen = self._seen  # before the transaction: others may go on at once
         with self._chain.transaction(begin) as db:
             books = Books.read(db, seen)
@@ -297,7 +300,7 @@ class Ledger:
         return charge_of(entry, after)
 
     def account(self, dataset: str) -> Account:
-        """A data set and what it has spent."""
+        """Return a data set and what it has spent."""
         with self._books("BEGIN") as books:
             return books.accounts.find(dataset)
 
@@ -307,7 +310,10 @@ class Ledger:
             return tuple(books.accounts)
 
     def charges(self, dataset: str | None = None) -> tuple[Charge, ...]:
-        """The charges of one data set or of all, in order; reads and verifies the whole chain."""
+        """Return the charges of one data set or of all, in order.
+
+        The whole chain is read and verified.
+        """
         with self._books("BEGIN") as books:
             wanted = {a.name: a for a in books.accounts}
             if dataset is not None:
@@ -322,11 +328,11 @@ class Ledger:
         )
 
     def spent(self, dataset: str) -> Loss:
-        """The loss of all releases of a data set."""
+        """Return the loss of all releases of a data set."""
         return self.account(dataset).spent
 
     def remaining(self, dataset: str) -> Loss:
-        """What its cap leaves."""
+        """Return what its cap leaves."""
         return self.account(dataset).remaining
 
     def check(self, head: str | None = None) -> Head:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_limit
-from geodp.grid.mask import vouching_of
 from geodp.mechanisms.trees.attributes import describe
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
@@ -55,7 +54,7 @@ def _guarantee(release: Release) -> StatedGuarantee:
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition + vouching_of(release.grid),
+        "precondition": method.guarantee.precondition + release.grid.domain.vouching,
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [
@@ -150,5 +149,5 @@ def _floor(release: Release) -> StatedFloor | None:
 
 
 def _plain(setting: Any) -> bool | int | str:
-    """A setting as JSON has it; a fraction as text, which is exact."""
+    """Return a setting as JSON has it; a fraction as text, which is exact."""
     return setting if isinstance(setting, bool | int) else str(setting)

@@ -76,7 +76,7 @@ class Release:
         return self.own or find_method(self.event.mechanism)
 
     def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
-        """The released sum over a region, its standard error and a 95 % interval.
+        """Return the released sum over a region, its standard error and a 95 % interval.
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
         errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
@@ -184,7 +184,7 @@ class Release:
         return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
 
     def expected_error(self) -> list[dict[str, Any]]:
-        """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
+        """Return error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
 
         In an order of official areas, of blocks that share digits. Empty for a method whose error
         depends on the data.
@@ -219,7 +219,7 @@ class Release:
         return self._region_error(Region(self.grid, pixel.keys))
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
-        """Standard error of every released cell, one number where all have the same."""
+        """Return standard error of every released cell, one number where all have the same."""
         if self.block_errors is None:
             return None
         if self._alike is not None:
@@ -236,7 +236,7 @@ class Release:
         return self.block_errors[-1].standard_error if same else None
 
     def errors(self, tops: Tops | None = None) -> Errors | None:
-        """What files say of the errors of cells; None where these depend on the data.
+        """Return what files say of the errors of cells; None where these depend on the data.
 
         ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, where the table is a part of a
         release.
@@ -268,7 +268,7 @@ class Release:
         return card_of(self)
 
     def areas(self) -> Iterator[Areas]:
-        """Sums of every level of official areas or regions, with errors; see
+        """Return sums of every level of official areas or regions, with errors; see
         :mod:`geodp.accuracy.areas`."""
         return areas_of(self.table, self._variances)
 
@@ -309,7 +309,7 @@ class Release:
             return self.write_into(place, restricted or {})
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """The same into a folder that was staged before the charge."""
+        """Write the same into a folder that was staged before the charge."""
         released = Released(self.table, self.card(), self.errors(), self.areas)
         return place.write(released, restricted)
 

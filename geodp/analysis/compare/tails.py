@@ -77,7 +77,7 @@ def tail_of_difference(first: Noise, second: Noise, counts: Floats) -> Floats:
 
 
 def _of_equal(noise: Noise, counts: Floats) -> Floats:
-    """Closed form: P(d) is proportional to ``q^|d| (|d| + (1 + q^2)/(1 - q^2))``."""
+    """Return the closed form: P(d) is proportional to ``q^|d| (|d| + (1 + q^2)/(1 - q^2))``."""
     rate, q = noise.rate, exp(-noise.rate)
     less = -expm1(-rate)
     middle = (1 + q * q) / -expm1(-2 * rate)
@@ -88,7 +88,7 @@ def _of_equal(noise: Noise, counts: Floats) -> Floats:
 
 
 def _summed(listed: Noise, other: Noise, counts: float) -> float:
-    """The sum over all values of one noise."""
+    """Return the sum over all values of one noise."""
     step = float(listed.step)
     ends = np.ceil(CUT * float(listed.scale) / step)
     last = np.ceil(max(counts, 0.0) / step) + ends

@@ -163,7 +163,7 @@ def _read(path: Path) -> Release:
 
 
 def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
-    """The regions that are asked for, by name, in a release's grid."""
+    """Return the regions that are asked for, by name, in a release's grid."""
     found: dict[str, Any] = {code: code for code in options["area"]}
     if options["regions"] is not None:
         from geodp.io.read.public.polygons import read_polygons
@@ -174,7 +174,7 @@ def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
 
 
 def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """What is compared, with its name: of one release pairs of regions, of two each region."""
+    """Return what is compared, with its name: pairs of regions of one release, or each of two."""
     releases = [_read(path) for path in options["releases"]]
     shapes = [_shapes(options, release) for release in releases]
     if len(releases) == 2:

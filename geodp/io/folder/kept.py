@@ -98,7 +98,7 @@ def keep(folder: Path, kept: Kept) -> None:
 
 
 def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
-    """The kept table of a staged folder, for the call that it was made by.
+    """Read the kept table of a staged folder, for the call that it was made by.
 
     Raises
     ------
@@ -133,12 +133,12 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
 
 
 def _making(grid: Grid) -> dict[str, str]:
-    """What must be the same when a run goes on."""
+    """Return what must be the same when a run goes on."""
     return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
 
 
 def _event(values: dict[str, Any]) -> Measurement:
-    """An event from its fields, with the exact amounts as text."""
+    """Return an event from its fields, with the exact amounts as text."""
     amounts = ("epsilon", "rho", "delta")
     exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts}
     return Measurement(**{**values, **exact})

@@ -44,7 +44,7 @@ def part_path(public: Path, name: str, number: int) -> Path:
 
 
 def about(event: Spent, name: str) -> dict[str, Any]:
-    """What every part says of its release; its identity is known when all parts are."""
+    """Return what every part says of its release; its identity is known when all parts are."""
     said = describe_release(event, PARTS_SCHEMA, name, "")
     del said["release_id"]
     return said
@@ -163,7 +163,7 @@ class PartsFolder:
 def write_parts(
     path: str | Path, grid: Grid, *, name: str, overwrite: bool
 ) -> Iterator[PartsFolder]:
-    """A folder for parts, which takes the place of ``path`` when the block ends well.
+    """Make a folder for parts, which takes the place of ``path`` when the block ends well.
 
     Raises
     ------

@@ -172,7 +172,7 @@ def _ask_counts(folder: Path, card: Card) -> str:
 def _ask_cells(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
     again, stated = StatedDomain.of(table.grid), card.domain
-    unknown = has_regions(card) and table.grid.hierarchy is None
+    unknown = has_regions(card) and table.grid.domain.is_box
     if unknown:
         again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
     elif stated.mask is not None:
@@ -199,7 +199,7 @@ def _ask_standard_error(folder: Path, card: Card) -> str:
 
 
 def _usual(card: Card) -> float | None:
-    """Standard error of a cell that does not lie at an edge."""
+    """Return standard error of a cell that does not lie at an edge."""
     blocks = card.expected_error.blocks
     return None if blocks is None else float(blocks[0].standard_error)
 

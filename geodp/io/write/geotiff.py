@@ -118,7 +118,7 @@ def band_count(grid: Grid) -> int:
 
 
 def combinations(grid: Grid) -> list[str]:
-    """The attributes' labels of every band: ``""`` without attributes, else ``sex=male``."""
+    """Return the attributes' labels of every band: ``""`` without attributes, else ``sex=male``."""
     found = [""]
     for attribute in grid.attributes:
         found = [f"{a} {attribute.name}={b}".strip() for a in found for b in attribute.labels]

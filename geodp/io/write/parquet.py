@@ -142,7 +142,7 @@ def _with_geometry(
     name: str,
     errors: Errors | None,
 ) -> Any:
-    """The Parquet file's columns of some rows, as an Arrow table."""
+    """Return the Parquet file's columns of some rows, as an Arrow table."""
     grid, rows = table.grid, arrow_columns(table, part, index, name, errors)
     if not has_geometry(grid):
         return rows

@@ -82,7 +82,7 @@ class TopDown(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The total, and the difference of the halves of every node."""
+        """Return the total, and the difference of the halves of every node."""
         noise = event.law().identity
         return (
             Query(Stream.TOPDOWN_TOTAL, noise, ("total",)),
@@ -101,19 +101,22 @@ class TopDown(Mechanism):
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
 
     def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
-        """The same of a lone settlement's sum: within about 5 % for trees up to 2**40 cells."""
+        """Return the same of a lone settlement's sum.
+
+        It is right within about 5 % for trees up to 2**40 cells.
+        """
         return shrinkage.block(made_up.Halving(event.law()), grid)
 
     def label_totals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
-        """What the clamp adds to the total of a small label of every attribute."""
+        """Return what the clamp adds to the total of a small label of every attribute."""
         run = made_up.Halving(event.law())
         tree = self.tree_variance(grid, event)
         return attributes.totals(grid, tree, lambda top, last: run, people)
 
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
-        """What the clamp takes from an occupied half beside an empty one, at one node."""
+        """Return what the clamp takes from an occupied half beside an empty one, at one node."""
         width, gaussian, sigma2 = event.width(), event.rho is not None, event.law().variance
         above = [(v / sigma2) ** 0.5 for v in self.tree_variance(grid, event).nodes()[:-1]]
         losses = [halving.lose(round(error, 3), gaussian) for error in above]

@@ -254,7 +254,7 @@ class Counts(Protocol):
         return clamping.isolate(tree.fanouts, spreads)
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
-        """What the clamp takes from the occupied among a node's children, the others empty."""
+        """Return what the clamp takes from the occupied among a node's children."""
         tree = self.measured_tree(grid, event)
         rows = zip(tree.fanouts, tree.variances[1:], tree.nodes()[:-1], strict=True)
         return [

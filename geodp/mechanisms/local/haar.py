@@ -231,7 +231,7 @@ class Haar(Protocol):
         return bias * scale, rmse * scale
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
-        """What the clamp takes from an occupied half beside an empty one, at one node."""
+        """Return what the clamp takes from an occupied half beside an empty one, at one node."""
         spread = [sqrt(v) for v in self.detail_variances(grid, event)]
         nodes = self.measured_tree(grid, event).nodes()[:-1]
         pairs = zip(nodes, spread, strict=True)

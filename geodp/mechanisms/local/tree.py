@@ -127,7 +127,7 @@ class Protocol(Method[LocalReports]):
         return (*self.postprocessing[:-1], SPREAD) if self.spread else self.postprocessing
 
     def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance | None:
-        """The levels and the variances of their estimates; None where blocks were spread."""
+        """Return the levels and the variances of their estimates; None where blocks were spread."""
         return None if self.spread else self.measured_tree(grid, event)
 
     def variances(self, grid: Grid, event: LocalReports) -> NDArray[np.float64] | None:

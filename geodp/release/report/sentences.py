@@ -47,7 +47,7 @@ def width(said: StatedGuarantee) -> str:
 
 
 def say_released(mechanism: StatedMechanism) -> list[str]:
-    """The mechanism's settings, if it has any, and what its values can be; a line each."""
+    """Return the mechanism's settings, if it has any, and what its values can be; a line each."""
     words = {repr(True): "yes", repr(False): "no"}
     said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism.settings.items()]
     values = f"Released values: {mechanism.values}."
@@ -115,7 +115,7 @@ def mask_in_words(domain: StatedDomain) -> str:
 
 
 def budget(card: Card) -> list[str]:
-    """What was spent before and with this release, as far as the card knows."""
+    """Return what was spent before and with this release, as far as the card knows."""
     charge = card.budget
     if charge is None:
         return [
