@@ -44,7 +44,7 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def asks(project):
+def asked(project):
     """Names of the tests of the new method that passed, by file, all run by one process."""
     files = [f"{name.replace('.', '/')}.py" for name in ASKED]
     more = ("-q", "-p", "no:cacheprovider", "--junitxml", "asked.xml")

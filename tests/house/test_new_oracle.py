@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run
+from tests.house.recipes import copy_with, example, run_module
 
 LINES = 90
 """A complete oracle is not longer than this, blank lines apart."""
@@ -26,14 +26,14 @@ def test_the_example_is_short():
 
 def test_the_house_takes_it(project):
     words = ("pytest", "-q", "-p", "no:cacheprovider", "tests/house/test_house.py")
-    assert " passed" in run(project, *words, "-k", "built_by_its_plan")
+    assert " passed" in run_module(project, *words, "-k", "built_by_its_plan")
 
 
 def asked(project, name):
     """How many tests of a file the new oracle passed."""
     file = f"{name.replace('.', '/')}.py"
     words = ("-q", "-p", "no:cacheprovider", "--junitxml", "asked.xml")
-    run(project, "pytest", file, "-k", "subset", *words)
+    run_module(project, "pytest", file, "-k", "subset", *words)
     return sum(not len(case) for case in ElementTree.parse(project / "asked.xml").iter("testcase"))
 
 
@@ -55,4 +55,4 @@ def test_it_is_as_good_as_its_paper_says(project):
         "print(one / best)",
     )
     (project / "better.py").write_text("\n".join(lines), encoding="utf-8")
-    assert 0.9 < float(run(project, "better")) < 1.01
+    assert 0.9 < float(run_module(project, "better")) < 1.01
