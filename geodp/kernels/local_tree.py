@@ -176,3 +176,30 @@ def look_up(
             for j in range(width):
                 found += count_bits(odd[j])
             out[i] -= 2 * np.int64(found)
+
+
+@kernel
+def multiply(
+    row: NDArray[np.uint64],
+    total: NDArray[np.int64],
+    bits: int,
+    value: NDArray[np.uint64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the sums at values of rows with a sum of signs each, 64 reports in a word.
+
+    Parameters
+    ----------
+    row, total : uint64[m], int64[m]
+        Rows below ``2**bits``.
+    bits : int
+    value : uint64[n]
+        Quickest where neighbours differ in few bits.
+    out : int64[n], written
+    """
+    reports = 0
+    for i in range(total.size):
+        reports += abs(total[i])
+    planes = np.zeros((bits + 1, (reports + 63) // 64), np.uint64)
+    slice_rows(row, total, planes)
+    look_up(value, planes, reports, out)

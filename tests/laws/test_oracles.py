@@ -13,7 +13,7 @@ LIMIT = -NormalDist().inv_cdf(1e-6 / 2)
 """Standard errors beyond which a true law is seen with probability 1e-6."""
 
 
-def moments(name, epsilon, held, trials=6000, n=60):
+def moments(name, epsilon, held, trials=3000, n=40):
     """Errors of a value's estimates that ``held`` of n devices have, and the stated variance.
 
     Sketches have hash functions of their own in each trial, and all other devices other values.
@@ -49,6 +49,6 @@ def test_estimates_have_the_law_that_is_stated(name, epsilon, held):
 def test_a_bias_and_a_wrong_variance_are_seen():
     errors, variance = moments("hadamard", 1, 0)
     assert far_off(errors, variance) < LIMIT
-    assert far_off(errors + 0.1 * math.sqrt(variance), variance) > LIMIT
-    assert far_off(errors, 1.2 * variance) > LIMIT
-    assert far_off(errors, variance / 1.2) > LIMIT
+    assert far_off(errors + 0.3 * math.sqrt(variance), variance) > LIMIT
+    assert far_off(errors, 1.5 * variance) > LIMIT
+    assert far_off(errors, variance / 1.5) > LIMIT

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels import oracles
+from geodp.kernels import local_tree, oracles
 from geodp.mechanisms.local.base import (
     LOCAL,
     MOST_LISTED,
@@ -21,6 +21,9 @@ from geodp.mechanisms.local.base import (
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+
+MOST_A_ROW = 16
+"""Reports of a row on average that are laid side by side, bit by bit; of more, sums are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +103,11 @@ class Hadamard(Oracle):
             total = state.dense()
             oracles.transform(total)
             return total[: self.cells] if value is None else total[value]
-        found = np.empty(value.size, np.int64)
-        oracles.correlate(state.keys, state.total, value, found)
+        found, key, total = np.empty(value.size, np.int64), state.keys, state.total
+        if np.abs(total).sum() <= MOST_A_ROW * held:
+            local_tree.multiply(key, total, rows.bit_length() - 1, value, found)
+        else:
+            oracles.correlate(key, total, value, found)
         return found
 
     def variance(self, n: float, count: float = 0) -> float:

@@ -105,12 +105,10 @@ def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path)
         _fill(partial, _text(found) + " " * 4096)  # room for the charge
         if path.exists():
             raise UsageError(f"{path} exists; a round's file is never replaced, choose a new one.")
-        charged = _charge(found, ledger, dataset)
-        _fill(partial, _text(charged))
-        with commits():
-            os.link(partial, path)  # never over another file
-    except FileExistsError:
-        raise OutputError(f"{path} appeared while the round was opened.") from None
+        with commits():  # what was charged is not lost to Ctrl-C
+            charged = _charge(found, ledger, dataset)
+            _fill(partial, _text(charged))
+            os.replace(partial, path)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
     finally:

@@ -10,6 +10,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import haar as haar_kernels
+from geodp.kernels import local_tree, oracles
 from geodp.kernels import topdown as topdown_kernels
 from geodp.kernels.tree import BOTH
 from geodp.mechanisms import protocol
@@ -235,3 +236,23 @@ def test_the_operating_system_is_asked_for_coins():
     one, two = asked.randomize(key), asked.randomize(key, Coins())
     assert not np.array_equal(one, two)
     assert np.bincount(one["level"]).min() > 350
+
+
+@pytest.mark.parametrize("largest", [1, 3, 500])
+def test_sums_at_values_are_those_of_every_row_by_itself(largest):
+    rng = np.random.default_rng(largest)
+    row = np.unique(rng.integers(0, 1 << 20, 700).astype(np.uint64))
+    total = rng.integers(-largest, largest + 1, row.size)
+    value = rng.integers(0, 1 << 20, 60).astype(np.uint64)
+    out = np.empty(60, np.int64)
+    local_tree.multiply(row, total, 20, value, out)
+    naive = [
+        sum(
+            int(t) * (-1) ** reference.odd(int(r) & int(v)) for r, t in zip(row, total, strict=True)
+        )
+        for v in value
+    ]
+    assert out.tolist() == naive
+    again = np.empty(60, np.int64)
+    oracles.correlate(row, total, value, again)
+    assert np.array_equal(again, out)

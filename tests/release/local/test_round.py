@@ -11,6 +11,7 @@ from geodp.local import aggregate, open_round, plan, publish, randomize, read_ro
 
 import geodp
 from geodp.errors import BudgetError, CodeError, InputError, UsageError
+from geodp.io.folder import stopping
 from geodp.io.local.reports import write_reports
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
@@ -300,3 +301,21 @@ def test_official_areas_end_to_end(tmp_path):
     key = areas.table.grid.decode(areas.table.key)
     error = areas.count - truth[key[0] * 3 + key[1]]
     assert (np.abs(error) < 5 * areas.standard_error).all()
+
+
+def test_a_stop_between_charge_and_file_waits_for_the_file(planned, ledger, tmp_path, monkeypatch):
+    stopping.begin()
+    charge = ledger.charge_round
+
+    def stop_after(*given, **named):
+        found = charge(*given, **named)
+        stopping.ask(KeyboardInterrupt())
+        return found
+
+    monkeypatch.setattr(ledger, "charge_round", stop_after)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
+    finally:
+        stopping.begin()
+    assert read_round(tmp_path / "round.json").id == ledger.charges("phones")[0].fingerprint
