@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from bench.baselines.libraries import version
 from bench.baselines.local import BASELINES
+from bench.inputs import public
 from bench.measure import cost
 from bench.measure.refinement import child
 from bench.tables import fill, markdown, table
-from geodp.analysis.plan.local import plan
+from geodp.analysis.plan.local import LocalPlan, plan
 from geodp.grid.grid import Grid
 from geodp.io.local.reports import write_reports
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.local.haar import Haar, descend
-from geodp.release.local.collect import aggregate, randomize
+from geodp.release.local.collect import aggregate, publish, randomize
 from geodp.release.local.opening import open_round
 from geodp.release.local.round import read_round
 
@@ -37,6 +38,13 @@ Reports of devices, and counts from them, in one run; entropy from the operating
 SAVED = Path(__file__).parents[1] / "results" / "local.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "local.md"
 MARKS = ("<!-- bench:local -->", "<!-- /bench:local -->")
+MAP_MARKS = ("<!-- bench:local:kanto -->", "<!-- /bench:local:kanto -->")
+
+DEVICES, EPSILONS, RUNS = (100_000, 1_000_000, 10_000_000), ("1/2", "1", "3"), 3
+"""Of the maps from the census."""
+
+AREAS = (1, 16, 256, 4096)
+"""Cells of the blocks whose errors are stated."""
 
 PEERS = (
     ("hadamard", "pure-ldp HadamardResponse", 1 << 18, 1.0, 20_000, 100),
@@ -63,13 +71,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reports", type=float, default=1e6, metavar="N", help="default: 1e6")
     parser.add_argument("--rounds", type=int, default=5, help="rounds for the time; default: 5")
     parser.add_argument("--stream", type=float, default=1e8, metavar="N", help="default: 1e8")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="public statistics, for maps from the census"
+    )
     parser.add_argument("--scratch", type=Path, metavar="DIR", help="for streamed reports: 1 GB")
 
 
 def measure(
-    reports: float = 1e6, rounds: int = 5, stream: float = 1e8, scratch: Path | None = None
+    reports: float = 1e6,
+    rounds: int = 5,
+    stream: float = 1e8,
+    data: Path | None = None,
+    scratch: Path | None = None,
 ) -> dict[str, Any]:
-    """Figures beside what they are held against, a row for each."""
+    """Figures beside what they are held against, a row for each; and errors of maps."""
     n = int(reports)
     rows = [row for peer in PEERS if (row := beside(*peer, n, rounds)) is not None]
     rows += [projective(n, rounds), *tree(n, rounds), *growth(n, rounds)]
@@ -79,12 +94,13 @@ def measure(
         "settings": {"reports": n, "rounds": rounds, "streamed": int(stream)},
         "versions": {package: version(package) for package in packages},
         "rows": rows,
+        "kanto": [] if data is None else maps(data),
     }
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return the rows."""
-    return table(lines(result))
+    """Return both tables."""
+    return "\n\n".join(table(rows) for rows in (lines(result), errors(result)) if rows)
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -105,7 +121,54 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def fill_document() -> None:
     """Put the kept figures into the document."""
-    fill(DOCUMENT, MARKS, markdown(lines(json.loads(SAVED.read_text(encoding="utf-8")))))
+    kept = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(kept)))
+    if kept["kanto"]:
+        fill(DOCUMENT, MAP_MARKS, markdown(errors(kept)))
+
+
+def errors(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a reader wants to see of the maps."""
+    return [
+        {
+            "devices": row["devices"],
+            "epsilon": row["epsilon"],
+            "asked": row["protocol"],
+            **{f"RMSE {cells:,}": error for cells, error in zip(AREAS, row["rmse"], strict=True)},
+        }
+        for row in result["kanto"]
+    ]
+
+
+def maps(data: Path) -> list[dict[str, Any]]:
+    """Measure errors of rounds whose devices are drawn from the census of Kanto."""
+    people = public.load("kanto", data)
+    size, ends = people.grid.size, np.cumsum(people.count)
+    draw, rows = np.random.default_rng(2020), []
+    for devices in DEVICES:
+        for epsilon in EPSILONS:
+            found = plan(people.grid, devices=devices, epsilon=epsilon)
+            squares = np.zeros(len(AREAS))
+            for _ in range(RUNS):
+                at = np.searchsorted(ends, draw.integers(0, ends[-1], devices), side="right")
+                truth = np.bincount(people.key[at].astype(np.int64), minlength=size)
+                counts = asked(found, people.grid.decode(people.key[at]), size)
+                for i, cells in enumerate(AREAS):
+                    sums = (one.reshape(-1, cells).sum(axis=1) for one in (counts, truth))
+                    squares[i] += np.mean(np.subtract(*sums) ** 2)
+            rmse = np.sqrt(squares / RUNS).tolist()
+            row = {"devices": devices, "epsilon": epsilon, "protocol": found.protocol.spec}
+            rows.append({**row, "rmse": rmse})
+    return rows
+
+
+def asked(found: LocalPlan, index: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return the counts of all cells, spread evenly within the blocks of a round's release."""
+    round_ = open_round(found)
+    table = publish(round_, aggregate(round_, randomize(round_, index))).table
+    counts = np.zeros(1 << found.depth)
+    counts[table.key.astype(np.int64)] = table.count
+    return np.repeat(counts, size >> found.depth) / (size >> found.depth)
 
 
 def judged(what: str, beside: str, figure: float, aim: float, seconds: float, least: bool) -> Any:
