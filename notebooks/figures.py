@@ -128,11 +128,13 @@ def _scale_bar(ax: Axes, shape: tuple[int, ...], kilometres: float) -> None:
     ax.text(x - length / 2, y * 1.35, "50 km", color="white", ha="center", fontsize=8.5)
 
 
-def maps_figure(maps: Mapping[str, NDArray[Any]], notes: Sequence[str], label: str) -> Figure:
+def maps_figure(
+    maps: Mapping[str, NDArray[Any]], notes: Sequence[str], label: str, top: float = 10_000
+) -> Figure:
     """Draw several maps side by side on the same colours, each with a note under it."""
     fig, axes = plt.subplots(1, len(maps), figsize=(10, 3.35))
     for ax, (title, counts), note in zip(axes, maps.items(), notes, strict=True):
-        colours = draw_map(ax, counts, (1, 10_000), title)
+        colours = draw_map(ax, counts, (1, top), title)
         ax.set_xlabel(note, fontsize=9)
     bar = fig.colorbar(colours, ax=axes, location="bottom", shrink=0.35, aspect=34)
     bar.set_label(f"{label} (black: 0, teal: below 0)", fontsize=9)
@@ -229,6 +231,25 @@ def sizes_figure(sizes: Sequence[int], scaled: Mapping[str, Sequence[float]]) ->
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.yaxis.set_major_formatter(lambda y, _: f"{y:.4%}".rstrip("0%").rstrip(".") + " %")
     ax.minorticks_off()
+    fig.legend(loc="outside right center")
+    return fig
+
+
+def areas_figure(
+    areas: Sequence[int], curves: Mapping[str, Sequence[float]], truth: Sequence[float]
+) -> Figure:
+    """Draw errors of blocks against their cells; grey: what the blocks hold (root mean square)."""
+    fig, ax = plt.subplots(figsize=(8.6, 4.6))
+    ax.fill_between(areas, truth, color=GREY, alpha=0.18, linewidth=0, label="what blocks hold")
+    colours = (RED, ORANGE, GREEN, BLUE, PINK, BLACK)
+    marks = "^DsoPX"
+    for (name, errors), colour, mark in zip(curves.items(), colours, marks, strict=False):
+        ax.plot(areas, errors, color=colour, marker=mark, label=name)
+    ax.set(xscale="log", yscale="log", xlabel="cells of the block", ylabel="RMSE in devices")
+    ax.minorticks_off()
+    ax.set_xticks(areas, [f"{area:,}" for area in areas])
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set_ylim(bottom=min(min(errors) for errors in curves.values()) / 2)
     fig.legend(loc="outside right center")
     return fig
 
