@@ -52,6 +52,7 @@ _HOME = {
 
 _NAMESPACES = {
     "cluster": "geodp.release.cluster",
+    "explain": "geodp.analysis.explain",
     "planning": "geodp.analysis.plan",
 }
 

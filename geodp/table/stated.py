@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from geodp.grid.grid import Grid
 from geodp.table.plain import Least, Text, read_plain
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
 
 Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
 """An exact number; an exponent could ask for more digits than memory holds."""
