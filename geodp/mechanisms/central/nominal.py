@@ -244,7 +244,7 @@ class _Tree:
         """Most measurements on the way to a cell, the total among them."""
         found = np.ones(1, np.int64)
         for fanout, parts, inside in zip(self.fanouts, self.parts, self.inside[1:], strict=True):
-            found = np.repeat(found + (parts > 1), fanout) * inside
+            found = np.where(inside, np.repeat(found + (parts > 1), fanout), 0)
         return int(found.max())
 
     def groups(self) -> Iterator[_Group]:
