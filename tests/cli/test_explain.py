@@ -52,6 +52,21 @@ def test_what_is_no_release_is_refused(tmp_path):
     assert "The card's schema is 'other'" in command("explain", tmp_path).stderr
 
 
+def test_the_file_of_an_audit(tmp_path):
+    path = tmp_path / "audit.json"
+    said = {"threshold": 10, "rate": "1/5", "epsilon": 1.0, "delta": 1e-6}
+    path.write_text(json.dumps({"guarantee": said}))
+    done = command("explain", path)
+    assert done.returncode == 0
+    assert "Counts below 10 must be left out" in done.stdout
+    path.write_text("{}")
+    assert command("explain", path).returncode == 3
+    path.write_text("{")
+    done = command("explain", path)
+    assert done.returncode == 5
+    assert "not readable as JSON" in done.stderr
+
+
 def test_nothing_heavy_is_loaded(folder):
     code = (
         "import sys; from geodp.cli import geodp;"

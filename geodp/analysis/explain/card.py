@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import partial
 
 from geodp.analysis.explain.page import Explanation, Section, Writer, write_number
@@ -36,6 +37,9 @@ OPEN = {
     "whether two releases with": "open_key",
     "that at least one row": "open_row",
     "that the contribution allows": "open_sums",
+    "taking part": "open_part",
+    "further reports": "open_reports",
+    "how a report came": "open_network",
 }
 """How a card begins what is not protected, and the sentence that says it; others are quoted."""
 
@@ -65,6 +69,7 @@ def explain(card: Card, language: str = "en") -> Explanation:
     reach_of, unit = _reach_of(said), page.unit(said.unit)
     alone = reach_of(1)
     kind = "add" if said.neighbours == ADD_REMOVE else "replace"
+    kind = "local" if _is_local(said) else kind
     sections = (
         _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
         tell_beliefs(page, alone, unit),
@@ -77,6 +82,11 @@ def explain(card: Card, language: str = "en") -> Explanation:
         _tell_open(page, card, unit),
     )
     return Explanation(language, title, (*sections, page.list_words()), page.figures)
+
+
+def _is_local(said: StatedGuarantee) -> bool:
+    """Return whether devices made their own noise."""
+    return said.variant.startswith("local ")
 
 
 def _reach_of(said: StatedGuarantee) -> ReachOf:
@@ -98,8 +108,11 @@ def _tell_promise(page: Writer, said: StatedGuarantee, reach: Reach, suppose: st
         if said.epsilon is not None:
             amounts = {"epsilon": said.epsilon, "delta": str(said.delta)}
             sentences.append(page.say("named_delta", **amounts))
-    bound = "bound_enforced" if said.enforced else "bound_vouched"
     unit = page.unit(said.unit)
+    bound = "bound_enforced" if said.enforced else "bound_vouched"
+    if _is_local(said):
+        sentences.append(page.say("trust_local", unit=unit))
+        bound = "period_local"
     sentences.append(page.say(bound, unit=unit, contribution=said.contribution))
     return Section(page.say("heading_promise"), tuple(sentences))
 
@@ -107,20 +120,18 @@ def _tell_promise(page: Writer, said: StatedGuarantee, reach: Reach, suppose: st
 def _tell_subtraction(page: Writer, card: Card, unit: str) -> Section:
     """Return what becomes of the difference of two sums."""
     said, blocks = card.guarantee, card.expected_error.blocks
+    sentences = [page.say("subtract_exact", unit=unit), page.say("subtract_noise")]
+    error, name = said.noise_scale_decimal, "subtract_width"
     if blocks:
-        name, error = "subtract_cell", blocks[0].standard_error
+        error, name = blocks[0].standard_error, "subtract_cell"
     elif said.noise_sigma2 is not None:
-        name, error = "subtract_width", math.sqrt(_ratio(said.noise_sigma2))
-    else:
-        name, error = "subtract_width", said.noise_scale_decimal or 0.0
-    sentences = (
-        page.say("subtract_exact", unit=unit),
-        page.say("subtract_noise"),
-        page.say(name, unit=unit, error=error, contribution=said.contribution),
-        page.say("subtract_ratio", unit=unit, ratio=error / said.contribution),
-        page.say("subtract_bound"),
-    )
-    return Section(page.say("heading_subtract"), sentences)
+        error = math.sqrt(Fraction(said.noise_sigma2))
+    if error is not None:
+        most = said.contribution
+        sentences.append(page.say(name, unit=unit, error=error, contribution=most))
+        sentences.append(page.say("subtract_ratio", unit=unit, ratio=error / most))
+    sentences.append(page.say("subtract_bound"))
+    return Section(page.say("heading_subtract"), tuple(sentences))
 
 
 def _tell_errors(page: Writer, error: StatedError) -> Section:
@@ -179,9 +190,3 @@ def _write_loss(page: Writer, loss: StatedLoss) -> str:
     if isinstance(loss, ApproximateLoss):
         return page.say("loss_delta", epsilon=loss.epsilon, delta=loss.delta)
     return page.say("loss_epsilon", epsilon=loss.epsilon)
-
-
-def _ratio(text: str) -> float:
-    """Return a stated exact number as a decimal."""
-    upper, _, lower = text.partition("/")
-    return int(upper) / int(lower or "1")

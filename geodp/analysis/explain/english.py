@@ -98,6 +98,18 @@ SENTENCES: Mapping[str, str] = {
     "loss_epsilon": "epsilon {epsilon}",
     "loss_rho": "rho {rho}",
     "loss_delta": "epsilon {epsilon} and delta {delta}",
+    "audit_title": "What a sampled table without its small counts reveals",
+    "audit_rate": "It holds if every record was drawn with the chance {rate:p}, and nobody knows "
+    "which ones.",
+    "audit_threshold": "Counts below {threshold:n} must be left out, and cells be fixed before "
+    "anybody looked at the data.",
+    "audit_measure": "The measures of this are epsilon and delta; here they are {epsilon:n} and "
+    "{delta:n}.",
+    "audit_exact": "Counts have no noise: they are exact counts of the sample.",
+    "audit_drawn": "If somebody knows that one {unit} was drawn, nothing of this holds.",
+    "audit_again": "A second table from the same sample breaks it, also one with noise.",
+    "households_delta": "If one statement is true of all or of none, their epsilons add up, and "
+    "delta grows faster.",
     "heading_words": "Words",
     "word": "{term}: {meaning}.",
 }
@@ -121,6 +133,7 @@ TERMS: Mapping[str, str] = {
     "kept key": "a secret number from which the same noise can be made again",
     "release": "the tables and maps that were published, and their card",
     "report": "what one device sends",
+    "sample": "the records that were drawn by lot",
 }
 
 UNITS: Mapping[str, str] = {}

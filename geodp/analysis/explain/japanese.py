@@ -88,6 +88,18 @@ SENTENCES: Mapping[str, str] = {
     "loss_epsilon": "イプシロン {epsilon}",
     "loss_rho": "ロー {rho}",
     "loss_delta": "イプシロン {epsilon} とデルタ {delta}",
+    "audit_title": "小さい数を除いた標本の表から何が分かるか",
+    "audit_rate": "どの記録も確率 {rate:p} "
+    "で選ばれ、どれが選ばれたかを誰も知らなければ成り立ちます。",
+    "audit_threshold": "{threshold:n} より小さい数は除かれ、"
+    "セルはデータを見る前に決められている必要があります。",
+    "audit_measure": "この近さをイプシロンとデルタで測ります。"
+    "ここでは {epsilon:n} と {delta:n} です。",
+    "audit_exact": "数に雑音はありません。標本の正確な数です。",
+    "audit_drawn": "{unit}が選ばれたことを誰かが知れば、何も成り立ちません。",
+    "audit_again": "同じ標本から作った別の表があると、雑音があっても成り立ちません。",
+    "households_delta": "全員に当てはまるか誰にも当てはまらないとき、"
+    "イプシロンは足され、デルタはさらに増えます。",
     "heading_words": "言葉",
     "word": "{term}：{meaning}。",
 }
@@ -109,6 +121,7 @@ TERMS: Mapping[str, str] = {
     "独立": "一人について知っても他の人について何も分からないこと",
     "世帯": "一緒に住む人々",
     "報告": "一つの端末が送るもの",
+    "標本": "くじで選ばれた記録",
 }
 
 UNITS: Mapping[str, str] = {

@@ -11,10 +11,12 @@ import pytest
 
 import geodp
 from geodp.analysis.explain import english, japanese
+from geodp.analysis.explain.audit import explain_audit
 from geodp.analysis.explain.card import OPEN, RARE, explain
 from geodp.analysis.explain.page import write_number
 from geodp.analysis.explain.sections import HALF, PRIORS, SIZES
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
+from geodp.table.card import Card
 from geodp.table.contribution import SUMS
 from geodp.table.stated import (
     ApproximateLoss,
@@ -67,6 +69,23 @@ def card_of(budget, **more):
 
 
 CARDS = {name: card_of(name) for name in BUDGETS}
+LOCAL = (
+    "taking part, and the number of reports, which is the total: both are public",
+    "further reports of the same device, in this round or another: k reports cost k times epsilon",
+    "how a report came: network addresses and times are no part of it and are not protected by it",
+)
+CARDS["local"] = replace(
+    CARDS["topdown"],
+    guarantee=replace(
+        CARDS["topdown"].guarantee,
+        variant="local epsilon-differential privacy",
+        unit="device",
+        neighbours="replace-one",
+        noise_scale=None,
+        noise_scale_decimal=None,
+        not_protected=(CARDS["topdown"].guarantee.not_protected[0], *LOCAL),
+    ),
+)
 LOSSES = {
     "pure": [PureLoss("pure", text, float(Fraction(text))) for text in ("1/10", "3/10", "2")],
     "concentrated": [
@@ -85,6 +104,20 @@ CARDS |= {
     )
     for name, losses in LOSSES.items()
 }
+AUDIT = {
+    "guarantee": {
+        "threshold": 10,
+        "rate": "1/5",
+        "bound": "exact",
+        "neighbours": "add-remove-one",
+        "epsilon": 1.0252,
+        "delta": 3.443e-6,
+        "words": "what geodp audit says itself",
+    },
+    "confidential": {"k_anonymity": 7},
+}
+"""As ``geodp audit --json`` writes it, as far as it is read."""
+
 every = pytest.mark.parametrize("card", CARDS.values(), ids=list(CARDS))
 languages = pytest.mark.parametrize("language", ["en", "ja"])
 
@@ -164,19 +197,26 @@ def test_both_languages_say_the_same():
         assert fields_of[japanese][name] - {"unit"} == stated - {"unit"}, name
 
 
-@every
+def page_of(source, language):
+    return (explain if isinstance(source, Card) else explain_audit)(source, language)
+
+
+every_page = pytest.mark.parametrize("source", [*CARDS.values(), AUDIT], ids=[*CARDS, "audit"])
+
+
+@every_page
 @languages
-def test_sentences_are_short(card, language):
-    for text in sentences(explain(card, language)):
+def test_sentences_are_short(source, language):
+    for text in sentences(page_of(source, language)):
         for sentence in re.split(r"(?<=[.!?:;])\s+|(?<=。)", text):
             length = len(sentence.split()) if language == "en" else len(sentence)
             assert length <= LONGEST[language], sentence
 
 
-@every
+@every_page
 @languages
-def test_no_word_is_neither_plain_nor_explained(card, language):
-    page = explain(card, language)
+def test_no_word_is_neither_plain_nor_explained(source, language):
+    page = page_of(source, language)
     said = {word for text in sentences(page) for word in words(text, language)}
     said |= {
         word for part in page.sections for column in part.head for word in words(column, language)
@@ -184,7 +224,9 @@ def test_no_word_is_neither_plain_nor_explained(card, language):
     explained = {text.partition(":")[0].partition("：")[0] for text in page.sections[-1].sentences}
     terms = {word for term in explained for word in words(term, language)}
     terms |= {f"{word}s" for word in terms}
-    own = words(f"{card.name} {card.guarantee.unit} geodp", language)
+    own = {"geodp"}
+    if isinstance(source, Card):
+        own |= words(f"{source.name} {source.guarantee.unit}", language)
     unknown = said - terms - own - PLAIN[language]
     assert unknown == set()
 
@@ -244,6 +286,16 @@ def test_a_household_counts_together():
             0
         ].most
     )
+
+
+def test_a_local_release_needs_no_trust_and_hides_places():
+    text = explain(CARDS["local"]).to_text()
+    assert "Every device makes its own noise, so nobody else needs to be trusted." in text
+    assert "Somebody guesses at which of two places one device was" in text
+    assert "Further reports of the same device add to this one." in text
+    assert "the office answers" not in text
+    error = replace(CARDS["local"].expected_error, blocks=None)
+    assert "width" not in explain(replace(CARDS["local"], expected_error=error)).to_text()
 
 
 def test_a_release_that_is_not_private_gets_no_promises():
@@ -323,3 +375,36 @@ def test_another_language_is_refused():
 )
 def test_numbers_have_three_digits(value, text):
     assert write_number(value) == text
+
+
+@languages
+def test_every_number_on_the_page_of_an_audit_is_the_audits(language):
+    page = explain_audit(AUDIT, language)
+    found = AUDIT["guarantee"]
+    other = {**found, "threshold": 37, "rate": "1/3", "epsilon": 1.4, "delta": 5e-6}
+    after = explain_audit({"guarantee": other}, language)
+    pairs = list(zip(numbers(page), numbers(after), strict=True))
+    assert {old for old, new in pairs if old == new} <= QUESTIONS
+    assert page.figures["one_in"] == pytest.approx(1 / (2 * 3.443e-6))
+    assert page.figures["factor"] == pytest.approx(2 * np.exp(1.0252))
+    assert "7" not in numbers(page), "what is confidential is not read"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {"curve": {}},
+        {"guarantee": 3},
+        {"guarantee": {"threshold": 10}},
+        {"guarantee": {**AUDIT["guarantee"], "rate": "1/0"}},
+        {"guarantee": {**AUDIT["guarantee"], "rate": "3/2"}},
+        {"guarantee": {**AUDIT["guarantee"], "epsilon": "1"}},
+        {"guarantee": {**AUDIT["guarantee"], "delta": -1.0}},
+        {"guarantee": {**AUDIT["guarantee"], "threshold": 0}},
+    ],
+)
+def test_what_states_no_guarantee_is_refused(document):
+    with pytest.raises(VerificationError):
+        explain_audit(document)
