@@ -243,8 +243,8 @@ class _Tree:
     def depth(self) -> int:
         """Most measurements on the way to a cell, the total among them."""
         found = np.ones(1, np.int64)
-        for fanout, parts, inside in zip(self.fanouts, self.parts, self.inside[1:], strict=True):
-            found = np.where(inside, np.repeat(found + (parts > 1), fanout), 0)
+        for fanout, parts in zip(self.fanouts, self.parts, strict=True):
+            found = np.repeat(found + (parts > 1), fanout)  # of no cell more than of its siblings
         return int(found.max())
 
     def groups(self) -> Iterator[_Group]:
