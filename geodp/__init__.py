@@ -55,6 +55,7 @@ _HOME = {
 _NAMESPACES = {
     "cluster": "geodp.release.cluster",
     "compare": "geodp.analysis.compare",
+    "explain": "geodp.analysis.explain",
     "planning": "geodp.analysis.plan",
 }
 

@@ -129,11 +129,19 @@ def _scale_bar(ax: Axes, shape: tuple[int, ...], kilometres: float) -> None:
 
 
 def maps_figure(
-    maps: Mapping[str, NDArray[Any]], notes: Sequence[str], label: str, top: float = 10_000
+    maps: Mapping[str, NDArray[Any]],
+    notes: Sequence[str],
+    label: str,
+    *,
+    rows: int = 1,
+    top: float = 10_000,
 ) -> Figure:
-    """Draw several maps side by side on the same colours, each with a note under it."""
-    fig, axes = plt.subplots(1, len(maps), figsize=(10, 3.35))
-    for ax, (title, counts), note in zip(axes, maps.items(), notes, strict=True):
+    """Draw several maps in rows on the same colours up to ``top``, each with a note under it."""
+    cols = -(-len(maps) // rows)
+    height, width = next(iter(maps.values())).shape
+    tall = 10 / cols * height / width * CELL_ASPECT + 0.6
+    fig, axes = plt.subplots(rows, cols, figsize=(10, tall * rows + 0.75), squeeze=False)
+    for ax, (title, counts), note in zip(axes.flat, maps.items(), notes, strict=True):
         colours = draw_map(ax, counts, (1, top), title)
         ax.set_xlabel(note, fontsize=9)
     bar = fig.colorbar(colours, ax=axes, location="bottom", shrink=0.35, aspect=34)
@@ -181,6 +189,20 @@ def error_figure(evaluation: Any) -> Image:
         mpl.rcdefaults()  # the package's own picture, not this notebook's style
         plot_errors(evaluation, file)
     return Image(file.getvalue(), width=1000)
+
+
+def cut_figure(evaluation: Any, top: float) -> Figure:
+    """Draw MAE and RMSE against area on a plain axis from 0 to ``top``; dashed: closed forms."""
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4.3), sharey=True)
+    for ax, measure in zip(axes, ("mae", "rmse"), strict=True):
+        draw_errors(ax, evaluation.areas, evaluation.methods, measure)
+        ax.set(yscale="linear", ylim=(0, top), title=measure.upper())
+        ax.yaxis.set_major_formatter("{x:,.0f}")
+    axes[0].set_ylabel(f"people; cut at {top:,.0f}")
+    handles, names = axes[0].get_legend_handles_labels()
+    handles.append(Line2D([], [], color="#555555", linestyle="--", linewidth=1))
+    fig.legend(handles, [*names, "closed form"], loc="outside lower center", ncols=6)
+    return fig
 
 
 def panels_figure(evaluations: Mapping[str, Any], label: str) -> Figure:

@@ -15,12 +15,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 MOST_JSON = 1 << 26
 """Bytes of a JSON document."""
@@ -83,6 +84,9 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
         No such file, or one that is no Parquet file, that keeps columns in other files, or whose
         numbers of rows contradict each other.
     """
+    import pyarrow as pa  # late, as rasterio
+    import pyarrow.parquet as pq
+
     file = pq.ParquetFile(pa.OSFile(os.fspath(path)), **options)
     footer, rows = file.metadata, 0
     single = [
@@ -113,6 +117,8 @@ def texts_of(column: Any) -> NDArray[Any]:
     MemoryError
         Arrow says this with the text that it had no room for; here nothing is quoted.
     """
+    import pyarrow as pa
+
     column.validate(full=True)
     with contextlib.suppress(pa.ArrowException):
         return np.asarray(column.to_numpy(zero_copy_only=False))

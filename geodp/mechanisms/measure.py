@@ -93,6 +93,41 @@ def add_fractional_noise(
     return np.asarray(whole + steps * 2.0**-digits, np.float64)
 
 
+def measure_deviations(
+    parts: NDArray[np.int64], total: NDArray[np.int64], noise: tuple[NoiseKey, int, Fraction]
+) -> NDArray[np.float64]:
+    """Return by how much parts differ from their mean, with exact discrete Laplace noise.
+
+    Measured is the whole number ``f * part - total``, and f divides it afterwards. It may have
+    more than 63 bits, so quotients and remainders by f are added instead, all whole: the rounding
+    to float64 depends on nothing but the exact noisy value.
+
+    Parameters
+    ----------
+    parts : int64[n, f]
+    total : int64[n]
+        Of the parts.
+    noise : (NoiseKey, int, Fraction)
+        Key and stage, as of :func:`add_noise`, and the scale of the noise of the whole number.
+
+    Returns
+    -------
+    float64[n, f]
+
+    Raises
+    ------
+    TypeError
+        Counts of another type: a fault of the method.
+    """
+    _require_whole(parts)
+    _require_whole(total)
+    count = parts.shape[1]
+    mean, rest = np.divmod(total[:, None], count)
+    noisy = laplace_noise(*noise, parts.size).reshape(parts.shape)
+    more, fraction = np.divmod(noisy - rest, count)
+    return np.asarray(parts - mean + more + fraction / count, np.float64)
+
+
 def _require_whole(counts: NDArray[np.int64]) -> None:
     if counts.dtype != np.int64:
         raise TypeError(f"Noise is added to int64 counts; these are {counts.dtype}.")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from geodp.grid.grid import Grid
 from geodp.table.charged import Amount, Count, Exact
 from geodp.table.plain import Least, Text, read_plain
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
 
 Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
 Size = Annotated[int, Least(1)]

@@ -22,7 +22,16 @@ from geodp.privacy.terms import Terms
 PEOPLE = 1_000_000
 TRIALS, MOST = 200, 5
 METHODS = [
-    *["geometric", "hay", "hay:fanout=3", "privelet", "hb", "matrix", "pyramid"],
+    *[
+        "geometric",
+        "hay",
+        "hay:fanout=3",
+        "privelet",
+        "hb",
+        "matrix",
+        "pyramid",
+        "privelet-nominal",
+    ],
     "barak:order=0,nonnegative=no",
 ]
 NO_FORM = ["agrid", "dawa", "filter", "laplace-nonnegative", "mwem", "ugrid", "uniform"]

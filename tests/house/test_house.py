@@ -61,6 +61,7 @@ FLOORS = {
     "analysis/plan": "analysis/style release mechanisms io accuracy table grid privacy kernels",
     "analysis/compare": "release mechanisms accuracy grid privacy",
     "analysis/evaluate": "analysis/style release mechanisms io accuracy table grid privacy kernels",
+    "analysis/explain": "table privacy",
     "cli": "cli/commands analysis release mechanisms io accuracy table grid privacy kernels",
     "cli/commands": "cli analysis release mechanisms io accuracy table grid privacy kernels",
     "__main__": "cli",
@@ -93,6 +94,7 @@ OUTSIDE = {
 FACES = {
     "__init__",
     "analysis/compare/__init__",
+    "analysis/explain/__init__",
     "analysis/plan/__init__",
     "release/cluster/__init__",
 }
@@ -244,6 +246,7 @@ def test_the_house_is_built_by_its_plan():
         ("mechanisms/base", "from geodp.mechanisms.trees import levels"),
         ("mechanisms/central/hay", "from geodp import release"),
         ("release/publish", "from geodp.analysis.plan.plan import plan"),
+        ("analysis/explain/card", "from geodp.io.verify.card import read_card"),
         ("release/publish", "from geodp.release.cluster.run import Run"),
         ("analysis/plan/plan", "from geodp.analysis.evaluate import evaluate"),
         ("io/write/csv", "from . import tables"),

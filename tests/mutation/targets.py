@@ -181,6 +181,11 @@ TARGETS = (
         ("Privelet.sensitivity", "PriveletAxes.sensitivity"),
     ),
     Target(
+        "geodp.mechanisms.central.nominal",
+        ("tests/mechanisms/central/test_nominal.py", "-k", "losses or cost"),
+        ("PriveletNominal.sensitivity", "_Group.scale", "_Tree.depth"),
+    ),
+    Target(
         "geodp.mechanisms.central.matrix",
         ("tests/mechanisms/central/test_matrix.py",),
         ("Matrix.sensitivity",),

@@ -14,7 +14,7 @@ import pytest
 import geodp
 from geodp.errors import VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.verify.readback import read_card
+from geodp.io.verify.card import read_card
 from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP

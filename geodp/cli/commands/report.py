@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
 def report(release: Path, form: str, about: Path | None, output: Path | None) -> None:
     """Explain a written RELEASE from its public card."""
-    from geodp.io.verify.readback import public_folder, read_card
+    from geodp.io.verify.card import public_folder, read_card
     from geodp.release.report.markdown import markdown
     from geodp.release.report.registry import registry_record
 

@@ -5,7 +5,6 @@ It may be a stranger's: nothing is opened but plain files inside its folder that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -18,7 +17,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 from rasterio.errors import RasterioError
 
-from geodp.errors import GeodpError, VerificationError, printable
+from geodp.errors import GeodpError, VerificationError
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.grid import Grid
@@ -26,16 +25,16 @@ from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice, normalise_crs, parse_codes
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.io.folder.staging import CARD
-from geodp.io.opening import open_parquet, open_raster, read_json, strange_entry, texts_of
+from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
+from geodp.io.verify.card import public_folder, read_card, require
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
 from geodp.io.write.uncertainty import beside_of
 from geodp.privacy.event import Measurement, Spent
 from geodp.privacy.reports import LocalReports
-from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
+from geodp.table.card import Card
 from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
@@ -58,10 +57,6 @@ BROKEN = (
 Arrow's errors hold one that says that memory is short, which is no fault of the files: MemoryError
 goes first.
 """
-
-
-NAME = re.compile(r"\w[\w-]*")
-"""A release's name: a file name, and no path."""
 
 
 def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
@@ -148,45 +143,6 @@ def _align(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     return blocks_of_array(inside) * side
 
 
-def public_folder(path: str | Path) -> Path:
-    """Return the folder of a release's public files; VerificationError where there is none."""
-    for folder in (Path(path, "public"), Path(path)):
-        if (folder / CARD).is_file():
-            return folder
-    raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
-
-
-def read_card(folder: Path) -> Card:
-    """Read the card in a public folder; VerificationError for one unknown to this version."""
-    strange = strange_entry(folder)
-    if strange is not None:
-        raise VerificationError(
-            f"{printable(strange)} is a link or a device; a release has plain files only."
-        )
-    try:
-        plain = read_json(folder / CARD)
-    except (OSError, ValueError) as error:
-        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
-    schema = plain.get("schema") if isinstance(plain, dict) else None
-    if schema not in (SCHEMA, PARTS_SCHEMA):
-        raise VerificationError(
-            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
-        )
-    card = Card.from_json(plain)
-    require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
-    inside = all(_inside(file.name, card) for file in card.files)
-    require(inside, "The card lists a file outside the folder.")
-    return card
-
-
-def _inside(name: str, card: Card) -> bool:
-    """Whether a file is named that lies in the folder, or among its parts."""
-    folder, slash, file = name.rpartition("/")
-    parts = (f"{card.name}.parquet", f"{card.name}.tiles")
-    plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name
-    return plain and (not slash or (card.in_parts and folder in parts))
-
-
 def raster_file(folder: Path, card: Card) -> Path:
     """Return the raster of a release, or what joins its tiles; perhaps there is none."""
     return folder / f"{card.name}.{'vrt' if card.in_parts else 'tif'}"
@@ -239,12 +195,6 @@ def counts_of(rows: Any, card: Card) -> Counts:
         require(bool((count > 0).all()), "Some counts are 0 or negative.")
     require(bool((count != 0).all()), "Some counts are 0.")
     return count
-
-
-def require(ok: bool, sentence: str) -> None:
-    """Raise VerificationError with a sentence where something does not hold."""
-    if not ok:
-        raise VerificationError(sentence)
 
 
 def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.folder.parts import parts_id
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, parse_json
+from geodp.io.verify.card import public_folder, read_card, require
 from geodp.io.verify.readback import (
     BROKEN,
     counts_of,
@@ -32,12 +33,9 @@ from geodp.io.verify.readback import (
     open_map,
     parquet_files,
     parquet_rows,
-    public_folder,
     raster_file,
-    read_card,
     read_release_table,
     read_table,
-    require,
 )
 from geodp.io.verify.tileset import Tileset
 from geodp.io.write import geotiff, pixels, tables

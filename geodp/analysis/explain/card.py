@@ -1,0 +1,186 @@
+"""What a release means, from its public card alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+
+from geodp.analysis.explain.page import Explanation, Section, Writer, write_number
+from geodp.analysis.explain.reach import Reach, reach_of_concentrated, reach_of_pure
+from geodp.analysis.explain.sections import (
+    ReachOf,
+    say_factor,
+    tell_beliefs,
+    tell_guess,
+    tell_households,
+)
+from geodp.errors import VerificationError
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.table.card import Card
+from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
+from geodp.table.stated import StatedError, StatedGuarantee
+
+RARE = 1e-6
+"""The chance that beliefs may move further, where a zero-concentrated guarantee names no delta."""
+
+OPEN = {
+    "the domain, the grid": "open_domain",
+    "other releases about": "open_releases",
+    "groups: ": "open_groups",
+    "whether two releases with": "open_key",
+    "that at least one row": "open_row",
+    "that the contribution allows": "open_sums",
+    "taking part": "open_part",
+    "further reports": "open_reports",
+    "how a report came": "open_network",
+}
+"""How a card begins what is not protected, and the sentence that says it; others are quoted."""
+
+
+def explain(card: Card, language: str = "en") -> Explanation:
+    """Return what a release means, for people.
+
+    Parameters
+    ----------
+    card : Card
+        Of a written release; nothing else is read.
+    language : {"en", "ja"}
+
+    Raises
+    ------
+    UsageError
+        Another language.
+    VerificationError
+        A card with a guarantee that has neither epsilon nor rho.
+    """
+    page, said = Writer(language), card.guarantee
+    title = page.say("title", release_id=card.release_id, name=card.name)
+    if not card.private:
+        sentences = page.say("not_private"), page.say("nothing_holds")
+        open_ = Section(page.say("heading_promise"), sentences)
+        return Explanation(language, title, (open_, page.list_words()), page.figures)
+    reach_of, unit = _reach_of(said), page.unit(said.unit)
+    alone = reach_of(1)
+    kind = "add" if said.neighbours == ADD_REMOVE else "replace"
+    kind = "local" if _is_local(said) else kind
+    sections = (
+        _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
+        tell_beliefs(page, alone, unit),
+        tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
+        tell_households(
+            page, reach_of, "households_epsilon" if said.rho is None else "households_rho"
+        ),
+        _tell_subtraction(page, card, unit),
+        _tell_errors(page, card.expected_error),
+        _tell_open(page, card, unit),
+    )
+    return Explanation(language, title, (*sections, page.list_words()), page.figures)
+
+
+def _is_local(said: StatedGuarantee) -> bool:
+    """Return whether devices made their own noise."""
+    return said.variant.startswith("local ")
+
+
+def _reach_of(said: StatedGuarantee) -> ReachOf:
+    """Return how far beliefs move, by the number of people who are alike."""
+    if said.rho_decimal is not None:
+        return partial(reach_of_concentrated, said.rho_decimal, said.delta_decimal or RARE)
+    if said.epsilon_decimal is None:
+        raise VerificationError("The card states neither epsilon nor rho.")
+    return partial(reach_of_pure, said.epsilon_decimal)
+
+
+def _tell_promise(page: Writer, said: StatedGuarantee, reach: Reach, suppose: str) -> Section:
+    """Return the guarantee, its measure and what it needs."""
+    sentences = [suppose, say_factor(page, reach)]
+    if said.rho is None:
+        sentences.append(page.say("named_epsilon", epsilon=str(said.epsilon)))
+    else:
+        sentences.append(page.say("named_rho", rho=str(said.rho)))
+        if said.epsilon is not None:
+            amounts = {"epsilon": said.epsilon, "delta": str(said.delta)}
+            sentences.append(page.say("named_delta", **amounts))
+    unit = page.unit(said.unit)
+    bound = "bound_enforced" if said.enforced else "bound_vouched"
+    if _is_local(said):
+        sentences.append(page.say("trust_local", unit=unit))
+        bound = "period_local"
+    sentences.append(page.say(bound, unit=unit, contribution=said.contribution))
+    return Section(page.say("heading_promise"), tuple(sentences))
+
+
+def _tell_subtraction(page: Writer, card: Card, unit: str) -> Section:
+    """Return what becomes of the difference of two sums."""
+    said, blocks = card.guarantee, card.expected_error.blocks
+    sentences = [page.say("subtract_exact", unit=unit), page.say("subtract_noise")]
+    error, name = said.noise_scale_decimal, "subtract_width"
+    if blocks:
+        error, name = blocks[0].standard_error, "subtract_cell"
+    elif said.noise_sigma2 is not None:
+        error = math.sqrt(Fraction(said.noise_sigma2))
+    if error is not None:
+        most = said.contribution
+        sentences.append(page.say(name, unit=unit, error=error, contribution=most))
+        sentences.append(page.say("subtract_ratio", unit=unit, ratio=error / most))
+    sentences.append(page.say("subtract_bound"))
+    return Section(page.say("heading_subtract"), tuple(sentences))
+
+
+def _tell_errors(page: Writer, error: StatedError) -> Section:
+    """Return errors of blocks, what lone cells lose, and the smallest useful block."""
+    heading = page.say("heading_errors")
+    if error.blocks is None:
+        return Section(heading, (page.say("errors_unknown"),))
+    sentences = [page.say("errors_table")]
+    if error.holds and "clamped" in error.holds:
+        sentences.append(page.say("errors_clamped"))
+    if (cell := error.isolated_cell) is not None:
+        sentences += [
+            page.say("lone_cell", bias=abs(cell.bias)),
+            page.say("lone_error", rmse=cell.rmse),
+        ]
+    if (block := error.isolated_block) is not None:
+        sentences.append(page.say("lone_block", cells=block.cells, bias=abs(block.bias)))
+    sentences.append(_say_limit(page, error))
+    rows = tuple((write_number(b.cells), write_number(b.standard_error)) for b in error.blocks)
+    head = page.say("column_cells"), page.say("column_error")
+    return Section(heading, tuple(sentences), head, rows)
+
+
+def _say_limit(page: Writer, error: StatedError) -> str:
+    if error.floor is None:
+        return page.say("limit_unknown")
+    if error.floor.cells == 1:
+        return page.say("limit_cell", people=error.floor.people)
+    if error.floor.cells is None:
+        return page.say("limit_none", people=error.floor.people)
+    return page.say("limit", people=error.floor.people, cells=error.floor.cells)
+
+
+def _tell_open(page: Writer, card: Card, unit: str) -> Section:
+    """Return what is not protected, and what was spent."""
+    sentences = [page.say("open_town"), page.say("open_others")]
+    for line in card.guarantee.not_protected:
+        names = [name for begins, name in OPEN.items() if line.startswith(begins)]
+        quoted = {} if names else {"quoted": line}
+        sentences.append(page.say(*(names or ["open_quoted"]), unit=unit, **quoted))
+    sentences.append(_say_spent(page, card.budget))
+    return Section(page.say("heading_open"), tuple(dict.fromkeys(sentences)))
+
+
+def _say_spent(page: Writer, charge: StatedCharge | None) -> str:
+    if charge is None:
+        return page.say("spent_unknown")
+    spent, cap = _write_loss(page, charge.spent), _write_loss(page, charge.cap)
+    return page.say("spent", earlier=charge.earlier_releases, spent=spent, cap=cap)
+
+
+def _write_loss(page: Writer, loss: StatedLoss) -> str:
+    """Return a loss's measures with their exact values."""
+    if isinstance(loss, ConcentratedLoss):
+        return page.say("loss_rho", rho=loss.rho)
+    if isinstance(loss, ApproximateLoss):
+        return page.say("loss_delta", epsilon=loss.epsilon, delta=loss.delta)
+    return page.say("loss_epsilon", epsilon=loss.epsilon)

@@ -1,0 +1,143 @@
+"""The page in English: sentences of at most 25 words, and the terms that they may use.
+
+Figures stand in braces: ``:n`` for a number, ``:p`` for a part in percent, nothing for text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SENTENCES: Mapping[str, str] = {
+    "title": "What release {release_id} of {name} reveals",
+    "not_private": "This release is NOT PRIVATE: anybody can work out its noise and take it off.",
+    "nothing_holds": "So none of the promises of its method holds, and this page ends here.",
+    "heading_promise": "What is promised",
+    "suppose_add": "Suppose one {unit} had not been counted, or one more had.",
+    "suppose_replace": "Suppose one {unit} had been counted in place of another.",
+    "suppose_local": "Suppose one {unit} had been at another place when it sent its report.",
+    "factor": "What anybody sees would be at most {factor:n} times as likely.",
+    "factor_but": "What anybody sees would be at most {factor:n} times as likely, but for one of "
+    "{one_in:n} cases.",
+    "named_epsilon": "The measure of this is epsilon; here it is {epsilon}.",
+    "named_rho": "The measure of this is rho; here it is {rho}.",
+    "named_delta": "The office states it as epsilon and delta: {epsilon} and {delta}.",
+    "bound_enforced": "One {unit} adds at most {contribution:n} to the sum of all counts; geodp "
+    "made sure of it.",
+    "bound_vouched": "It holds if one {unit} adds at most {contribution:n} to the sum of all "
+    "counts; the office answers for that.",
+    "trust_local": "Every {unit} makes its own noise, so nobody else needs to be trusted.",
+    "period_local": "It holds for one report; a {unit} sends at most {contribution:n} in a period.",
+    "heading_beliefs": "What somebody may believe",
+    "beliefs": "Somebody gives a statement about one {unit} a chance, and then reads the release.",
+    "beliefs_table": "The table has how far any release can move that chance.",
+    "beliefs_but": "In one of {one_in:n} cases it may move further.",
+    "beliefs_independent": "This holds if people are independent of one another.",
+    "column_before": "chance before",
+    "column_least": "at least after",
+    "column_most": "at most after",
+    "heading_guess": "The best guess",
+    "guess_add": "Somebody guesses whether one {unit} was counted, and both are equally likely.",
+    "guess_replace": "Somebody guesses which of two was counted, and both are equally likely.",
+    "guess_local": "Somebody guesses at which of two places one {unit} was, and both are equally "
+    "likely.",
+    "guess_right": "The best guess is right in at most {right:p} of all cases; without the "
+    "release, in {half:p}.",
+    "guess_advantage": "So its advantage, right less wrong, is at most {advantage:p}.",
+    "heading_households": "Households",
+    "households": "In a household, people often share what is true of them.",
+    "households_epsilon": "If one statement is true of all or of none, their epsilons add up: f "
+    "people move a chance f times as far.",
+    "households_rho": "If one statement is true of all or of none, rho grows with the square of "
+    "their number.",
+    "column_people": "people",
+    "heading_subtract": "What subtracting sums would do",
+    "subtract_exact": "From exact tables, two sums that differ by one {unit} give that {unit} "
+    "away.",
+    "subtract_noise": "Here all sums have noise, and it stays in whatever is worked out from them.",
+    "subtract_cell": "A single cell has a standard error of {error:n}, and one {unit} changes it "
+    "by at most {contribution:n}.",
+    "subtract_width": "The noise of one measurement has a width of at least {error:n}, and one "
+    "{unit} changes it by at most {contribution:n}.",
+    "subtract_ratio": "So what one {unit} changes is hidden in noise {ratio:n} times as large.",
+    "subtract_bound": "No sum or difference moves a chance further than the tables above say.",
+    "heading_errors": "How far numbers are off",
+    "errors_table": "The table has the standard error of sums over blocks of cells.",
+    "errors_unknown": "It depends on the people themselves, so the card cannot say it.",
+    "errors_clamped": "It holds where the method had no negative count to correct.",
+    "column_cells": "cells",
+    "column_error": "standard error",
+    "lone_cell": "A single cell with many people in an empty region comes out too low, by {bias:n} "
+    "on average.",
+    "lone_error": "Its typical error is {rmse:n}.",
+    "lone_block": "A settlement of {cells:n} cells in an empty region comes out too low, by "
+    "{bias:n} on average.",
+    "limit": "With {people:n} people in all, blocks of fewer than {cells:n} cells say no more than "
+    "zeros would.",
+    "limit_cell": "With {people:n} people in all, even single cells say more than zeros would.",
+    "limit_none": "With {people:n} people in all, even the whole map says no more than zeros "
+    "would.",
+    "limit_unknown": "Nobody guessed the number of all people, so the card names no smallest "
+    "useful block.",
+    "heading_open": "What is not protected",
+    "open_town": "What is true of a whole town is not hidden: to show it is what a release is for.",
+    "open_others": "Other tables about the same people that have no noise are not covered.",
+    "open_domain": "The list of cells and all that the card says are public.",
+    "open_releases": "Other releases about the same people add to this one.",
+    "open_groups": "Groups of people are protected less, as the part on households says.",
+    "open_key": "Two releases with the same kept key and the same input are identical, and anybody "
+    "sees that.",
+    "open_row": "That at least one row of the input counts is known: an empty input is refused.",
+    "open_sums": "That labels which are sums of others fit what one person may add is known.",
+    "open_part": "Taking part and the number of reports are public.",
+    "open_reports": "Further reports of the same {unit} add to this one.",
+    "open_network": "Network addresses and times of reports are not protected.",
+    "open_quoted": "The card adds in its own words: {quoted}",
+    "spent": "With {earlier:n} earlier releases of the same people, {spent} is spent, of at most "
+    "{cap}.",
+    "spent_unknown": "This release was charged to no ledger, so nobody adds up what others spend.",
+    "loss_epsilon": "epsilon {epsilon}",
+    "loss_rho": "rho {rho}",
+    "loss_delta": "epsilon {epsilon} and delta {delta}",
+    "audit_title": "What a sampled table without its small counts reveals",
+    "audit_rate": "It holds if every record was drawn with the chance {rate:p}, and nobody knows "
+    "which ones.",
+    "audit_threshold": "Counts below {threshold:n} must be left out, and cells be fixed before "
+    "anybody looked at the data.",
+    "audit_measure": "The measures of this are epsilon and delta; here they are {epsilon:n} and "
+    "{delta:n}.",
+    "audit_exact": "Counts have no noise: they are exact counts of the sample.",
+    "audit_drawn": "If somebody knows that one {unit} was drawn, nothing of this holds.",
+    "audit_again": "A second table from the same sample breaks it, also one with noise.",
+    "households_delta": "If one statement is true of all or of none, their epsilons add up, and "
+    "delta grows faster.",
+    "heading_words": "Words",
+    "word": "{term}: {meaning}.",
+}
+
+TERMS: Mapping[str, str] = {
+    "card": "the file release.json, which says how a release was made",
+    "cell": "one square of the map, or one group of people in it",
+    "block": "neighbouring cells that lie in one square",
+    "noise": "random numbers that were added to counts before anybody saw them",
+    "measurement": "a count or a difference of counts that noise was added to",
+    "chance": "how likely somebody thinks that something is true",
+    "standard error": "the typical distance of a number from the true one",
+    "epsilon": "how far chances can move at most; a smaller one protects more",
+    "rho": "how far chances can move, measured for noise in the form of a bell; a smaller one "
+    "protects more",
+    "independent": "to know one person tells nothing about another",
+    "household": "people who live together",
+    "delta": "the part of all cases in which epsilon does not hold",
+    "ledger": "the account of all that was spent on one data set",
+    "contribution": "the most that one person adds to the sum of all counts",
+    "kept key": "a secret number from which the same noise can be made again",
+    "release": "the tables and maps that were published, and their card",
+    "report": "what one device sends",
+    "sample": "the records that were drawn by lot",
+}
+
+UNITS: Mapping[str, str] = {}
+"""Words for units of privacy that the card has others for."""
+
+ONE = "{unit}"
+"""How any other unit is said."""

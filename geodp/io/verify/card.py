@@ -1,0 +1,59 @@
+"""The card of a written release, read back; nothing else is, so that it takes no time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from geodp.errors import VerificationError, printable
+from geodp.io.folder.staging import CARD
+from geodp.io.opening import read_json, strange_entry
+from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
+
+NAME = re.compile(r"\w[\w-]*")
+"""A release's name: a file name, and no path."""
+
+
+def public_folder(path: str | Path) -> Path:
+    """Return the folder of a release's public files; VerificationError where there is none."""
+    for folder in (Path(path, "public"), Path(path)):
+        if (folder / CARD).is_file():
+            return folder
+    raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
+
+
+def read_card(folder: Path) -> Card:
+    """Return the card in a public folder; VerificationError for one of another version."""
+    strange = strange_entry(folder)
+    if strange is not None:
+        raise VerificationError(
+            f"{printable(strange)} is a link or a device; a release has plain files only."
+        )
+    try:
+        plain = read_json(folder / CARD)
+    except (OSError, ValueError) as error:
+        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
+    schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema not in (SCHEMA, PARTS_SCHEMA):
+        raise VerificationError(
+            f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
+        )
+    card = Card.from_json(plain)
+    require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
+    inside = all(_inside(file.name, card) for file in card.files)
+    require(inside, "The card lists a file outside the folder.")
+    return card
+
+
+def _inside(name: str, card: Card) -> bool:
+    """Return whether a file is named that lies in the folder, or among its parts."""
+    folder, slash, file = name.rpartition("/")
+    parts = (f"{card.name}.parquet", f"{card.name}.tiles")
+    plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name
+    return plain and (not slash or (card.in_parts and folder in parts))
+
+
+def require(ok: bool, sentence: str) -> None:
+    """Raise VerificationError with a sentence where something does not hold."""
+    if not ok:
+        raise VerificationError(sentence)
