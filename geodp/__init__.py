@@ -51,6 +51,7 @@ _HOME = {
 }
 
 _NAMESPACES = {
+    "audit": "geodp.analysis.audit",
     "cluster": "geodp.release.cluster",
     "planning": "geodp.analysis.plan",
 }
