@@ -18,6 +18,8 @@ NEIGHBOURS = ("add-remove-one", "replace-one")
 
 ORDERS = ("morton", "official")
 
+RECORDS = ("all", "fresh-sample", "same-sample")
+
 _GRID: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--grid",
@@ -110,6 +112,12 @@ neighbours = click.option(
     default="add-remove-one",
     show_default=True,
     help="What stays hidden: whether any one person is there, or who it is.",
+)
+records = click.option(
+    "--records",
+    type=click.Choice(RECORDS),
+    help="What the inputs are, where a table of a secret sample of the data set was charged to the "
+    "ledger (see: geodp audit): all records, a fresh sample, or the same, which is refused.",
 )
 contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."

@@ -52,7 +52,11 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError
 from geodp.privacy.accounts import Account as Account
-from geodp.privacy.accounts import Accounts, require_neighbours, require_short, require_words
+from geodp.privacy.accounts import (
+    Accounts,
+    require_neighbours,
+    require_short,
+)
 from geodp.privacy.accounts import Charge as Charge
 from geodp.privacy.books import Books, charge_of, verify, verify_releases
 from geodp.privacy.hash_chain import (
@@ -66,7 +70,9 @@ from geodp.privacy.hash_chain import (
     verify_file,
 )
 from geodp.privacy.loss import Loss
+from geodp.privacy.names import require_words
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.samples import Records, write_records
 
 
 class Ledger:
@@ -168,6 +174,7 @@ class Ledger:
         contribution: int,
         fingerprint: str,
         details: dict[str, Any] | None = None,
+        records: Records = None,
     ) -> Charge:
         """Charge a release before its noise is drawn; it stays, whatever happens to the run.
 
@@ -182,6 +189,9 @@ class Ledger:
             digest of the table.
         details : dict, optional
             Further public parameters, plain values.
+        records : {"all", "fresh-sample", "same-sample"} or SecretSample, optional
+            What the release is made from; needed as soon as a table of a secret sample is charged
+            to the data set. Of the same sample it is refused, see `geodp.privacy.samples`.
 
         Returns
         -------
@@ -213,6 +223,7 @@ class Ledger:
             "mechanism": mechanism,
             "neighbours": neighbours,
             "contribution": contribution,
+            **write_records(records),
         }
         columns: dict[str, Any] = {"fingerprint": fingerprint, "details": _details(details or {})}
         with self._books("BEGIN IMMEDIATE") as books:
@@ -224,7 +235,7 @@ class Ledger:
                     f"The budget of {account.name} is kept for neighbours {account.neighbours}, "
                     f"and losses for {neighbours} do not add to it; publish with the former."
                 )
-            after = account.charge(loss)
+            after = account.charge(loss, records)
             columns |= {"dataset": account.name, "spent": str(after.spent)}
             columns |= {"releases": after.releases}
             entry = books.enter({"kind": "charge", **terms, **columns}, after)

@@ -45,6 +45,8 @@ TARGETS = (
     Target("geodp.privacy.ledger", LEDGER),
     Target("geodp.privacy.books", LEDGER),
     Target("geodp.privacy.accounts", LEDGER),
+    Target("geodp.privacy.names", LEDGER),
+    Target("geodp.privacy.samples", ("tests/privacy/test_samples.py",)),
     Target(
         "geodp.privacy.hash_chain",
         (

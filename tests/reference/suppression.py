@@ -122,3 +122,40 @@ def penalty(tree, node):
     if not tree.get(node):
         return Fraction(0)
     return Fraction(len(leaves(tree, node)), len(leaves(tree, "*")))
+
+
+def together(law, one, two, epsilon):
+    """The least delta at an epsilon of two releases side by side, of a person and n - 1 others.
+
+    ``law(n)``: chances of (published, centre of the noise) with the person; ``one`` without.
+    ``two``: epsilon of the second release, a whole number with two-sided geometric noise.
+    """
+    r = math.exp(-two)
+    found = Counter()
+    for sign, side in ((1, law), (-math.exp(epsilon), one)):
+        for (published, centre), chance in side.items():
+            for noise in range(-NOISE, NOISE + 1):
+                weight = chance * (1 - r) / (1 + r) * r ** abs(noise)
+                found[published, centre + noise] += sign * weight
+    return sum(max(weight, 0) for weight in found.values())
+
+
+NOISE = 40
+"""Beyond it noise is left out, which makes a divergence smaller."""
+
+
+def beside(k, rate, n, same):
+    """Laws of a sampled table's count and of what a second release counts, with and without one.
+
+    The second release counts a person's records less everybody else's: of the same sample, or of
+    all n records. One record more or less changes it by 1.
+    """
+    others = [float(chance) for chance in binomial(n - 1, rate)]
+    rate = float(rate)
+    more, fewer = Counter(), Counter()
+    for count, chance in enumerate(others):
+        for drawn, share in ((1, rate), (0, 1 - rate)):
+            shown = count + drawn if count + drawn >= k else None
+            more[shown, drawn - count if same else 1 - (n - 1)] += share * chance
+        fewer[count if count >= k else None, -count if same else -(n - 1)] += chance
+    return more, fewer

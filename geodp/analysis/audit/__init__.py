@@ -1,5 +1,6 @@
 """What a conventional table reveals, as ``geodp.audit``."""
 
+from geodp.analysis.audit.charge import charge_threshold
 from geodp.analysis.audit.classes import k_anonymity
 from geodp.analysis.audit.curve import Curve, curve
 from geodp.analysis.audit.instead import Instead, release_instead
@@ -16,6 +17,7 @@ __all__ = [
     "Recoding",
     "Taxonomy",
     "Threshold",
+    "charge_threshold",
     "curve",
     "generalize",
     "k_anonymity",
