@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from geodp.analysis.audit.threshold import Threshold
+from geodp.analysis.audit.threshold import Threshold, show_up
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
@@ -75,10 +75,11 @@ class Instead:
     @property
     def words(self) -> str:
         """Both in one sentence."""
+        spent = show_up(self.threshold.stated[0])
         return (
-            f"A release by {self.method} with epsilon {self.threshold.epsilon:.6g} and delta 0 has "
-            f"a standard error of {self.error:,.1f} in every cell, suppresses none, and is nearer "
-            f"than the sample in cells of {math.ceil(self.even):,} people or more."
+            f"A release by {self.method} with epsilon {spent} and delta 0 has a standard error of "
+            f"{self.error:,.1f} in every cell, suppresses none, and is nearer than the sample in "
+            f"cells of {math.ceil(self.even):,} people or more."
         )
 
     def to_dict(self) -> dict[str, Any]:

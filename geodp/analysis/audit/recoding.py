@@ -17,6 +17,11 @@ from geodp.analysis.audit.taxonomy import Taxonomy
 from geodp.errors import UsageError
 from geodp.table.counts import CountTable
 
+CHOSEN = (
+    "A recoding that was chosen from the data is outside the model: which one it is tells of the "
+    "data, and the choice would need a budget of its own. Fix the areas beforehand."
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 from geodp.errors import UsageError
@@ -65,6 +66,29 @@ class Taxonomy:
             if found.setdefault(str(child), str(parent)) != str(parent):
                 raise UsageError(f"A hierarchy is a tree: {child} lies under two others.")
         return cls(found)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Sequence[Any]]) -> Self:
+        """Make the tree of a table: a value, and what it lies under from the finest level up.
+
+        Where the last column has several nodes, they lie under one root.
+
+        Examples
+        --------
+        >>> rows = [("30", "30s", "adult"), ("31", "30s", "adult"), ("9", "child")]
+        >>> tree = Taxonomy.of_rows(rows)
+        >>> tree.path("31")
+        ('*', 'adult', '30s', '31')
+        """
+        pairs: dict[tuple[str, str], None] = {}
+        tops: dict[str, None] = {}
+        for row in rows:
+            path = [*dict.fromkeys(map(str, row))]
+            pairs |= dict.fromkeys(pairwise(path))
+            tops[path[-1]] = None
+        if len(tops) > 1 or not pairs:
+            pairs |= dict.fromkeys((top, ROOT) for top in tops if top != ROOT)
+        return cls.of([*pairs])
 
     @classmethod
     def of_prefixes(cls, codes: Iterable[Any], lengths: Sequence[int]) -> Self:

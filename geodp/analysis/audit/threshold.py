@@ -29,7 +29,7 @@ from geodp.analysis.audit.binomial import (
     least_epsilon,
 )
 from geodp.analysis.audit.classes import require_k
-from geodp.analysis.audit.recoding import Recoding
+from geodp.analysis.audit.recoding import CHOSEN, Recoding
 from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import ApproximateDP
@@ -102,8 +102,8 @@ class Threshold:
         """The guarantee as one sentence."""
         return (
             f"With every record kept with rate {self.rate} and counts below {self.k} suppressed, "
-            f"the table is ({self.epsilon:.6g}, {self.delta:.6g})-differentially private for "
-            f"neighbours {ADD_REMOVE}, as long as nobody knows who was kept."
+            f"the table is ({show_up(self.stated[0])}, {show_up(self.stated[1])})-differentially "
+            f"private for neighbours {ADD_REMOVE}, as long as nobody knows who was kept."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def sampled_threshold(
     chance = require_delta(delta)
     if chance < (least := share**k):
         raise UsageError(
-            f"With that threshold delta is at least {round_up(least):.6g} = rate**{k}: the chance "
+            f"With that threshold delta is at least {show_up(least)} = rate**{k}: the chance "
             "that all people of a cell of that many are drawn. Choose a larger threshold or delta."
         )
     spent = search_epsilon(k, share, chance, bound)
@@ -249,10 +249,7 @@ def require_bound(bound: str) -> Bound:
 def require_threshold(k: Any) -> int:
     """A threshold; UsageError for anything else, and for a recoding."""
     if isinstance(k, Recoding):
-        raise UsageError(
-            "A recoding that was chosen from the data is outside the model: which one it is tells "
-            "of the data, and the choice would need a budget of its own. Fix the areas beforehand."
-        )
+        raise UsageError(CHOSEN)
     if require_k(k) > MOST_PEOPLE:
         raise UsageError(f"k must be at most {MOST_PEOPLE:,}.")
     return int(k)
@@ -290,3 +287,17 @@ def round_up(value: Fraction) -> float:
     """
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def show_up(value: Fraction | float, digits: int = 6) -> str:
+    """Return an exact number in so many digits, rounded up.
+
+    Examples
+    --------
+    >>> show_up(Fraction(2, 3)), show_up(Fraction(1, 10**7), 3)
+    ('0.666667', '1e-7')
+    """
+    up = Context(prec=digits, rounding=ROUND_CEILING)
+    exact = Fraction(value)
+    found = up.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(up)
+    return f"{found:g}"
