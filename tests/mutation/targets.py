@@ -48,6 +48,10 @@ TARGETS = (
     Target("geodp.privacy.names", LEDGER),
     Target("geodp.privacy.samples", ("tests/privacy/test_samples.py",)),
     Target(
+        "geodp.analysis.audit.binomial",
+        ("tests/analysis/audit/test_threshold.py", "-k", "not plain_search and not without_data"),
+    ),
+    Target(
         "geodp.privacy.hash_chain",
         (
             *(f"tests/privacy/test_hash_chain.py::{name}" for name in CRASHES),

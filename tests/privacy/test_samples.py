@@ -93,7 +93,7 @@ def test_a_sample_that_does_not_fit_is_refused(ledger, tmp_path):
     with pytest.raises(UsageError, match="one person of census, and this table one household"):
         charge_threshold(FOUND, ledger, "census", "a", unit="household")
     for name in ("", "a\u200b", "a" * 201):
-        with pytest.raises(UsageError, match="name of a sample"):
+        with pytest.raises(UsageError, match="name of a sample m"):
             charge_threshold(FOUND, ledger, "census", name)
     assert ledger.check() == before
     ledger.add_dataset("pure", PureDP(Fraction(4)))

@@ -33,6 +33,9 @@ Bound = Literal["exact", "li"]
 GUARD = 256
 """Bits of a term beyond those that its size takes."""
 
+SMALLEST = 1100
+"""Deltas below ``2**-1100``, which no float holds, are stated as that."""
+
 MOST_PEOPLE = 1 << 20
 """Most people of a cell that a walk goes up to."""
 
@@ -156,19 +159,23 @@ def delta_bounds(
     """
     decline = exponent(rate, epsilon)
     size = min(float(decline) * (_inverse(rate, epsilon) * k + 2), k * _bits_of(1 / rate))
-    bits = GUARD + int(1.5 * size) + 64
-    low, high, wait = Fraction(), Fraction(), Decimal(0)
+    bits = GUARD + min(int(1.5 * size) + 64, SMALLEST)
+    certain, least, most = Fraction(), 0, 0
+    wait = surprise(Fraction(1, 1 << SMALLEST))
     for term in walk(rate, epsilon, bits, bound):
         if term.threshold < k:
             continue
-        exact = rate**term.threshold if term.certain else None
-        least = Fraction(term.low, 1 << bits) if exact is None else exact
-        if least > low:
-            low, wait = least, surprise(least)
-        high = max(high, Fraction(term.high, 1 << bits) if exact is None else exact)
-        if low and term.people * decline >= wait:
+        before = certain, least
+        if term.certain:
+            certain = rate**k  # the largest of these is the first
+        else:
+            least, most = max(least, term.low), max(most, term.high)
+        if before != (certain, least):
+            wait = min(wait, surprise(max(certain, Fraction(least, 1 << bits))))
+        if term.people * decline >= wait:
             break
-    return low, high
+    low, high = (max(certain, Fraction(end, 1 << bits)) for end in (least, most))
+    return low, max(high, Fraction(1, 1 << SMALLEST))
 
 
 def exceed(rate: Fraction, epsilon: Fraction, delta: Fraction, bound: Bound) -> Iterator[int]:

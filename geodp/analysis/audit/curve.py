@@ -21,6 +21,9 @@ from geodp.privacy.budget import Budget
 POINTS = 13
 """Of a curve for which none are asked."""
 
+LEAST = Fraction(1, 10**200)
+"""Smaller deltas are not looked for."""
+
 DIGITS = 10**4
 """Their epsilons are multiples of its inverse."""
 
@@ -92,7 +95,8 @@ def curve(k: int, rate: Budget, epsilons: Sequence[Budget] | None = None) -> Cur
     """
     share, k = require_rate(rate), require_threshold(k)
     if epsilons is None:
-        low, high = least_epsilon(share), search_epsilon(k, share, share**k, "li")
+        low = least_epsilon(share)
+        high = search_epsilon(k, share, max(share**k, LEAST), "li")
         steps = (low + (high - low) * Fraction(i, POINTS - 1) for i in range(POINTS))
         chosen = [Fraction(math.ceil(step * DIGITS), DIGITS) for step in steps]
     else:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from geodp.analysis.audit.binomial import Ratio, delta_bounds, exponent, least_epsilon
+from geodp.analysis.audit.binomial import SMALLEST, Ratio, delta_bounds, exponent, least_epsilon
 from geodp.analysis.audit.curve import curve
 from geodp.analysis.audit.instead import release_instead
 from geodp.analysis.audit.recoding import generalize
@@ -46,6 +46,13 @@ def test_deltas_of_the_literature(pair, exact, li):
 def test_nobody_else_is_as_certain_as_all_of_k_people():
     found = sampled_threshold(3, "0.2", epsilon="1.5973")
     assert found.interval == (Fraction(1, 125), Fraction(1, 125))
+
+
+def test_a_delta_that_no_float_holds_is_stated_as_the_least_one():
+    found = sampled_threshold(16_384, "0.01", epsilon=1)
+    assert found.interval == (found.interval[0], Fraction(1, 2**SMALLEST))
+    assert found.interval[0] < found.interval[1]
+    assert found.delta == 5e-324
 
 
 def largest_rate(epsilon):
