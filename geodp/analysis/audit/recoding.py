@@ -163,18 +163,20 @@ class _Descent:
         """Replace a node by its children, if every class keeps its records."""
         tree, rows = self.trees[column], self.rows.pop((column, node))
         child = tree.path[self.classes.code[column, rows], tree.depth[node] + 1]
-        key = self.group[rows] * len(tree.names) + child
-        _, which = np.unique(key, return_inverse=True)
-        records = sum_by(which, self.classes.count[rows])
-        if records.min() < self.k:
+        key = child * self.groups + self.group[rows]
+        order = np.argsort(key, kind="stable")
+        rows, child, key = rows[order], child[order], key[order]
+        first = _starts(key)
+        if np.add.reduceat(self.classes.count[rows], first).min() < self.k:
             return False
         self.at[column, rows] = child
-        self.group[rows] = self.groups + which
-        self.groups += records.size
-        order = np.argsort(child, kind="stable")
-        first = np.flatnonzero(np.diff(child[order], prepend=-1))
-        for part in np.split(rows[order], first[1:]):
-            self.rows[column, int(self.at[column, part[0]])] = part
+        number = np.zeros(rows.size, np.int64)
+        number[first[1:]] = 1
+        self.group[rows] = self.groups + np.cumsum(number)
+        self.groups += first.size
+        starts = _starts(child)
+        for start, stop in zip(starts, [*starts[1:], rows.size], strict=True):
+            self.rows[column, int(child[start])] = rows[start:stop]
         return True
 
     def found(self) -> Recoding:
@@ -190,3 +192,10 @@ class _Descent:
             lost += sum(int(records[n]) * tree.loss[n] for n in np.flatnonzero(records).tolist())
         _, which = np.unique(self.group, return_inverse=True)
         return Recoding(self.k, nodes, sum_by(which, self.classes.count), lost)
+
+
+def _starts(number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where runs of equal numbers begin: int64[runs]."""
+    found = np.ones(number.size, np.bool_)
+    np.not_equal(number[1:], number[:-1], out=found[1:])
+    return np.flatnonzero(found)
