@@ -70,6 +70,8 @@ def test_after_a_sampled_table_a_release_declares_its_records(tmp_path):
     assert done.returncode == 0, done.stderr
     shown = json.loads(geodp("budget", "show", *into, "--json").stdout)["datasets"][0]
     assert shown["spent"]["epsilon"] == "3813/2500"  # 1.0252 + 1/2
+    assert shown["secret_samples"] == ["autumn"]
+    assert "secret     autumn" in geodp("budget", "show", "--ledger", ledger).stdout
     assert geodp("budget", "check", "--ledger", ledger).returncode == 0
     assert geodp("verify", tmp_path / "out").returncode == 0
     done = geodp("publish", *SMALL, "--records", "all", "--output", tmp_path / "two")
