@@ -212,7 +212,7 @@ def _draw(options: dict[str, Any]) -> bytes:
 
 def _look(options: dict[str, Any]) -> dict[str, Any]:
     """What is computed from the table."""
-    from geodp.io.read.records import read_records
+    from geodp.io.read.rows.records import read_records
 
     if options["counts"]:
         from geodp.analysis.audit import realized
@@ -233,7 +233,7 @@ def _look(options: dict[str, Any]) -> dict[str, Any]:
 
 def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
     from geodp.analysis.audit import Taxonomy, generalize
-    from geodp.io.read.records import read_records
+    from geodp.io.read.rows.records import read_records
 
     trees = {}
     for name, file in read_named(options["hierarchy"], "--hierarchy").items():

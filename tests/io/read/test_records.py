@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError, UsageError
-from geodp.io.read.records import read_records
+from geodp.io.read.rows.records import read_records
 
 
 def test_columns_of_text_and_of_parquet(tmp_path):
