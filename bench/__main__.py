@@ -17,6 +17,7 @@ BENCHMARKS = {
     "peers": "geodp and other libraries on one input in one run",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
     "speed": "speed and memory in one run, beside NumPy and others, and how they grow",
+    "local": "reports of devices beside other libraries, in time, memory and error",
     "large": "what one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records",
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
@@ -28,7 +29,7 @@ Where a document shows the figures, ``SAVED`` is the kept file and ``fill_docume
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of geodp.")
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name, what in BENCHMARKS.items():

@@ -27,7 +27,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """The same as a Markdown table; numbers to the right."""
+    """Return the same as a Markdown table; numbers to the right."""
     head = list(rows[0])
     rule = ["---" if isinstance(value, str) else "---:" for value in rows[0].values()]
     lines = [head, rule, *([text(v) for v in row.values()] for row in rows)]
@@ -35,7 +35,7 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def text(value: Any) -> str:
-    """A figure for people: three digits that matter, thousands apart, nothing as a dash."""
+    """Return a figure for people: three digits that matter, thousands apart, nothing as a dash."""
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.table import read_table as read_table
     from geodp.mechanisms import METHODS as METHODS
-    from geodp.privacy.event import Composed as Composed
+    from geodp.privacy.composed import Composed as Composed
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Measurement as Measurement
     from geodp.privacy.key import NoiseKey as NoiseKey
@@ -30,7 +32,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "METHODS": "geodp.mechanisms",
-    "Composed": "geodp.privacy.event",
+    "Composed": "geodp.privacy.composed",
     "CountTable": "geodp.table.counts",
     "Evaluation": "geodp.analysis.evaluate.result",
     "Event": "geodp.privacy.event",
@@ -53,10 +55,44 @@ _HOME = {
 _NAMESPACES = {
     "audit": "geodp.analysis.audit",
     "cluster": "geodp.release.cluster",
+    "compare": "geodp.analysis.compare",
     "planning": "geodp.analysis.plan",
 }
 
-__all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
+__all__ = [*sorted(_HOME), *sorted([*_NAMESPACES, "local"]), "__version__"]
+
+
+_LOCAL = {
+    "ORACLES": "geodp.mechanisms.local",
+    "PROTOCOLS": "geodp.mechanisms",
+    "aggregate": "geodp.release.local.collect",
+    "amplify_by_shuffling": "geodp.privacy.amplification",
+    "blend": "geodp.mechanisms.local.blending",
+    "open_round": "geodp.release.local.opening",
+    "plan": "geodp.analysis.plan.local",
+    "publish": "geodp.release.local.collect",
+    "randomize": "geodp.release.local.collect",
+    "read_round": "geodp.release.local.round",
+}
+"""Names of ``geodp.local``: their modules stand on several floors."""
+
+
+class _Local(ModuleType):
+    """The namespace ``geodp.local``, whose names are imported when they are first used."""
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _LOCAL:
+            raise AttributeError(f"module 'geodp.local' has no attribute {name!r}")
+        value: object = getattr(import_module(_LOCAL[name]), name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted(_LOCAL)
+
+
+local = _Local("geodp.local", "Local collection: counts from devices' own reports.")
+sys.modules["geodp.local"] = local  # so that names can be imported from it
 
 
 def __getattr__(name: str) -> object:

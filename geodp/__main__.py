@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """The command line; Ctrl-C while it is still being imported ends without a traceback."""
+    """Run the command line; Ctrl-C while it is still being imported ends without a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from geodp.cli import main as run

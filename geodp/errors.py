@@ -97,7 +97,7 @@ class PluginWarning(UserWarning):
 
 
 def printable(text: str) -> str:
-    """A text that somebody else chose, without what steers a terminal or turns lines around.
+    """Return a text that somebody else chose, without what steers a terminal or turns lines around.
 
     Control and format characters, lone surrogates and line separators are written as Python
     escapes them.
@@ -123,7 +123,7 @@ def is_name(given: object) -> TypeGuard[str]:
 def add_plugins(
     own: Mapping[str, Any], group: str, listed: str, fits: Callable[[object], bool]
 ) -> dict[str, Any]:
-    """What geodp has and, by the same name, what packages of others list; sorted by names.
+    """Add to what geodp has what packages of others list, by the same name; sorted by names.
 
     An entry point of the group names a module, which lists what it offers as a file of geodp does.
     What cannot be imported, is nothing of the kind or has a name that is taken is left out, and a

@@ -68,7 +68,7 @@ _bar: Bar | None = None
 
 
 def begin(what: str, total: float | None = None) -> None:
-    """A step begins; ``total`` is a public number of pieces, None where there is none."""
+    """Begin a step; ``total`` is a public number of pieces, None where there is none."""
     if _bar is not None:
         _bar.what, _bar.total, _bar.done, _bar.partly = what, total, 0.0, 0.0
         _bar.begun = time.monotonic()
@@ -82,13 +82,13 @@ def advance(pieces: float = 1) -> None:
 
 
 def part(share: float, pieces: float = 1) -> None:
-    """This share, from 0 to 1, of the pieces worked on is done; `advance` counts them."""
+    """Say which share, from 0 to 1, of the pieces worked on is done; `advance` counts them."""
     if _bar is not None:
         _bar.partly = min(max(share, 0.0), 1.0) * pieces
 
 
 def in_words(seconds: float | None) -> str:
-    """An estimate, no more exact than it is.
+    """Return an estimate, no more exact than it is.
 
     >>> in_words(42.3), in_words(400), in_words(None)
     ('about 40 s left', 'about 7 min left', '')
@@ -129,7 +129,7 @@ def show(stream: IO[str]) -> Iterator[Bar]:
 
 @contextmanager
 def unsaid() -> Iterator[None]:
-    """What the block does says nothing: the line stays with the step that it is part of."""
+    """Say nothing of what the block does: the line stays with the step that it is part of."""
     global _bar
     outer, _bar = _bar, None
     try:

@@ -54,7 +54,7 @@ def run(notebook: nbformat.NotebookNode, root: Path) -> nbformat.NotebookNode:
 
 
 def smaller(png: str) -> str:
-    """A picture in 256 colours: a third of the size, and nobody sees it."""
+    """Return a picture in 256 colours: a third of the size, and nobody sees it."""
     file = BytesIO()
     with Image.open(BytesIO(base64.b64decode(png))) as picture:
         dpi = picture.info.get("dpi", (110, 110))
@@ -64,7 +64,7 @@ def smaller(png: str) -> str:
 
 
 def copy_of_project(folder: Path) -> Path:
-    """A folder with what the notebooks read, and nothing else."""
+    """Return a folder with what the notebooks read, and nothing else."""
     root = folder / "project"
     for name in ("data", "notebooks"):
         shutil.copytree(

@@ -75,14 +75,14 @@ def style() -> None:
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Markdown:
-    """A table: the first column to the left, numbers to the right."""
+    """Return a table: the first column to the left, numbers to the right."""
     lines = ["| " + " | ".join(head) + " |", "|:--" + "|--:" * (len(head) - 1) + "|"]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
     return Markdown("\n".join(lines))
 
 
 def coarser(dense: NDArray[Any], side: int) -> NDArray[Any]:
-    """Sums over squares of side x side cells."""
+    """Return sums over squares of side x side cells."""
     rows, cols = dense.shape
     squares = dense.reshape(rows // side, side, cols // side, side)
     return squares.sum(axis=(1, 3))

@@ -68,7 +68,7 @@ PLAIN = "plain floats, which leak"
 
 
 def of_method(spec: str) -> Peer:
-    """A method of geodp."""
+    """Return a method of geodp."""
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
         def run(trial: int) -> Release:
@@ -108,7 +108,7 @@ def _numpy_laplace(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vec
 
 
 def _numpy_topdown(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
-    """The paper's T2 level by level on arrays, in floating point as in the paper."""
+    """Run the paper's T2 level by level on arrays, in floating point as in the paper."""
     vector, scale = table.to_vector().astype(np.float64), float((1 + table.grid.bits) / epsilon)
 
     def run(trial: int) -> Any:
@@ -272,12 +272,12 @@ OTHERS = (
 
 
 def by_name(name: str) -> Peer:
-    """A peer of another library, or a method of geodp."""
+    """Return a peer of another library, or a method of geodp."""
     return {other.name: other for other in OTHERS}.get(name) or of_method(name)
 
 
 def version(package: str) -> str | None:
-    """A package's version, None if it is not installed."""
+    """Return a package's version, None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

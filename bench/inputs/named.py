@@ -35,7 +35,7 @@ DATA = {
 
 @lru_cache(maxsize=4)
 def load(name: str, size: int) -> geodp.CountTable:
-    """A data set with axes of ``size`` cells; raises UsageError where there is none."""
+    """Return a data set with axes of ``size`` cells; raises UsageError where there is none."""
     if size < 2 or size & (size - 1):
         raise UsageError("A size is a power of two of at least 2.")
     if name == "clusters":
@@ -86,7 +86,7 @@ def trips(size: int) -> geodp.CountTable:
 
 
 def shape(name: str, size: int) -> NDArray[np.float64]:
-    """A density over a square: float64[size, size], not negative, of sum 1.
+    """Return a density over a square: float64[size, size], not negative, of sum 1.
 
     ``cities`` is the embedded example; ``streets`` are hotspots along a street grid, empty
     elsewhere, as taxi trips are; ``hotspots`` are three crowds on an even ground.

@@ -19,7 +19,7 @@ TOGETHER = 1 << 22
 
 
 def grid_of(bits: int) -> geodp.Grid:
-    """A map of ``2**bits`` cells, as square as can be."""
+    """Return a map of ``2**bits`` cells, as square as can be."""
     return geodp.Grid.regular((1 << bits // 2, 1 << (bits - bits // 2)))
 
 
@@ -43,7 +43,7 @@ def clustered(bits: int, occupied: int) -> geodp.CountTable:
 
 
 def isolated(bits: int, occupied: int, people: int) -> geodp.CountTable:
-    """Populous cells far from each other: below their parents nearly all nodes hold no data."""
+    """Make populous cells far from each other: below their parents most nodes hold no data."""
     draw, grid = np.random.default_rng(SEED), grid_of(bits)
     step = (1 << bits) // occupied
     key = np.arange(occupied) * step + draw.integers(0, step, occupied)
@@ -82,7 +82,7 @@ def save(table: geodp.CountTable, folder: Path) -> None:
 
 
 def load(folder: Path, bits: int) -> geodp.CountTable:
-    """A kept table: exactly its two arrays are in memory."""
+    """Return a kept table: exactly its two arrays are in memory."""
     return geodp.CountTable(
         grid_of(bits), np.load(folder / "key.npy"), np.load(folder / "count.npy")
     )

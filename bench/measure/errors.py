@@ -45,7 +45,7 @@ def rectangles(shape: tuple[int, int], number: int, seed: int) -> NDArray[np.int
 
 
 def sums(dense: NDArray[np.float64], rectangle: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sums of an array over rectangles, by a summed-area table."""
+    """Return sums of an array over rectangles, by a summed-area table."""
     corner = np.zeros((dense.shape[0] + 1, dense.shape[1] + 1))
     corner[1:, 1:] = dense.cumsum(axis=0).cumsum(axis=1)
     top, bottom, left, right = rectangle

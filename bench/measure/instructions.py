@@ -29,7 +29,7 @@ MORE = 5
 
 
 def measure(sizes: Sizes) -> Rows:
-    """A row for each method; with a sentence instead of figures where there is no valgrind."""
+    """Measure a row for each method; with a sentence instead where there is no valgrind."""
     problem = None if sizes.instructions else "left out of a quick run"
     if platform.machine().lower() not in ("x86_64", "amd64"):
         problem = "the named processor is an x86-64 one"

@@ -67,7 +67,7 @@ class Refinement:
         return pyramid(self.table, Pyramid(), self.event, self.key, parts, threads)
 
     def dense(self) -> Cells:
-        """The same by the dense twin."""
+        """Refine the same by the dense twin."""
         if self.method == "topdown":
             count = topdown_dense(self.table, self.noise)
         else:
@@ -76,7 +76,7 @@ class Refinement:
         return key.astype(np.uint64), count[key], 0
 
     def work(self, released: NDArray[np.uint64]) -> node_counts.Work:
-        """What it takes, from the output's keys."""
+        """Return what it takes, from the output's keys."""
         occupied, grid = self.table.key, self.table.grid
         if self.method == "topdown":
             return node_counts.of_topdown(occupied, released, grid.bits)
@@ -108,7 +108,7 @@ def alone(
     epsilon: Fraction = Fraction(1),
     limit: int = 0,
 ) -> dict[str, Any]:
-    """A refinement of a kept table in a process of its own: seconds, sizes, bytes of memory.
+    """Run a refinement of a kept table in a process of its own: seconds, sizes, memory.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def alone(
 
 
 def child(module: str, task: dict[str, Any], limit: int = 0) -> dict[str, Any]:
-    """What a module's process prints last; it reads its task from standard input."""
+    """Return what a module's process prints last; it reads its task from standard input."""
     done = subprocess.run(
         [sys.executable, "-m", module],
         input=json.dumps({**task, "limit": limit}),
@@ -148,7 +148,7 @@ def child(module: str, task: dict[str, Any], limit: int = 0) -> dict[str, Any]:
 
 
 def answer(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """The other side of :func:`child`."""
+    """Answer on the other side of :func:`child`."""
     task = json.loads(sys.stdin.read())
     if task["limit"]:
         import resource

@@ -29,13 +29,13 @@ MARKS = ("<!-- bench:audit -->", "<!-- /bench:audit -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--rows", type=int, default=45_222, help="of the made-up census extract")
     parser.add_argument("--runs", type=int, default=9)
 
 
 def measure(rows: int = 45_222, runs: int = 9) -> dict[str, Any]:
-    """A row for each question, with what geodp takes and what the other does."""
+    """Measure a row for each question, with what geodp takes and what the other does."""
     found = [
         _row(
             f"smallest k, epsilon {epsilon}, delta {delta}",
@@ -66,21 +66,21 @@ def measure(rows: int = 45_222, runs: int = 9) -> dict[str, Any]:
 def _row(
     what: str, own: Callable[[], Any], other: str, theirs: Callable[[], Any], runs: int
 ) -> dict[str, Any]:
-    """CPU times side by side, in turns."""
+    """Measure CPU times side by side, in turns."""
     times = [(cost_of(own), cost_of(theirs)) for _ in range(runs)]
     least = [1000 * min(column) for column in zip(*times, strict=True)]
     return {"what": what, "geodp": least[0], "other": other, "its": least[1]}
 
 
 def cost_of(call: Callable[[], Any]) -> float:
-    """CPU seconds of a call."""
+    """Measure the CPU seconds of a call."""
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
 def plain(rate: str, epsilon: str, delta: str) -> bool:
-    """Whether the smallest k is what it is: all sums of fractions, for it and the one before."""
+    """Check that the smallest k is what it is: all sums of fractions, for it and the one before."""
     b, most = Fraction(rate), Fraction(delta)
     growth = Fraction(Decimal(epsilon).exp())
     g = float(1 - (1 - b) / growth)
@@ -104,7 +104,7 @@ def _delta(k: int, rate: Fraction, growth: Fraction, g: float, last: int) -> Fra
 
 
 def people(rows: int, seed: int = 7) -> dict[str, Any]:
-    """Made-up records with the columns of the Adult census extract: age, sex, race, status."""
+    """Make up records with the columns of the Adult census extract: age, sex, race, status."""
     draw = np.random.default_rng(seed)
     race = np.array(["White", "Black", "Asian", "Native", "Other"])
     status = np.array(["Married", "Single", "Divorced", "Separated", "Widowed", "Apart", "Forces"])
@@ -117,7 +117,7 @@ def people(rows: int, seed: int = 7) -> dict[str, Any]:
 
 
 def hierarchies() -> dict[str, Taxonomy]:
-    """Trees of the columns' values."""
+    """Return trees of the columns' values."""
     ages = ((age, f"{age // 10}0s", "young" if age < 40 else "old") for age in range(17, 91))
     races = ("White", "Black", "Asian", "Native", "Other")
     wed = [(name, "wed") for name in ("Married", "Apart", "Forces")]
@@ -131,7 +131,7 @@ def hierarchies() -> dict[str, Taxonomy]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """The rows."""
+    """Return the rows as a table."""
     return table(_lines(result))
 
 
@@ -143,7 +143,7 @@ def fill_document() -> dict[str, Any]:
 
 
 def section(result: dict[str, Any]) -> str:
-    """The document's table."""
+    """Return the document's table."""
     settings = result["settings"]
     words = (
         f"CPU milliseconds (`python -m bench audit`); {settings['rows']:,} made-up records of "

@@ -43,7 +43,7 @@ MARKS = ("<!-- bench:coverage -->", "<!-- /bench:coverage -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--methods", type=names, default=["pyramid", "topdown"], metavar="A;B")

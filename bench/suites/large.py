@@ -45,7 +45,7 @@ RECORD = 8
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--scale", type=float, default=1, help="of all sizes; default: 1")
     parser.add_argument(
         "--parts",
@@ -192,12 +192,12 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """What a part of the document stands between."""
+    """Return what a part of the document stands between."""
     return f"<!-- bench:large:{part} -->", f"<!-- /bench:large:{part} -->"
 
 
 def sections(result: dict[str, Any]) -> dict[str, str]:
-    """The document's parts, by name; a run on smaller tables says so."""
+    """Return the document's parts, by name; a run on smaller tables says so."""
     note = ""
     if result["settings"]["scale"] != 1:
         note = f"\n\n**Figures of a run at {result['settings']['scale']:g} of the size.**"

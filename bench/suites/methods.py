@@ -24,7 +24,7 @@ Every method of geodp; seconds are of this machine, compare them within one tabl
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--methods", type=names, metavar="A;B", help="default: all; see below")
     parser.add_argument(
         "--data", type=names, default=["clusters"], help=f"of {', '.join(named.DATA)}; or all"
@@ -43,7 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """A list, by semicolons if there is one or a setting, otherwise by commas."""
+    """Return a list, by semicolons if there is one or a setting, otherwise by commas."""
     return [name.strip() for name in text.split(";" if set(";:") & set(text) else ",")]
 
 
@@ -61,7 +61,7 @@ def measure(
     rounds: int = 5,
     patience: float = 30,
 ) -> dict[str, Any]:
-    """Settings, a row for each data set, size and method, and what was refused."""
+    """Return settings, a row for each data set, size and method, and what was refused."""
     specs = [mechanism(spec).spec for spec in methods or geodp.METHODS]
     sets = data or ["clusters"]
     rows: list[dict[str, Any]] = []
@@ -142,7 +142,7 @@ def _errors(spec: str, source: geodp.CountTable, epsilon: Fraction, trials: int)
 
 
 def show(result: dict[str, Any]) -> str:
-    """A table for each data set and size, and the refusals."""
+    """Return a table for each data set and size, and the refusals."""
     parts = []
     for name, size in dict.fromkeys((row["data"], row["size"]) for row in result["rows"]):
         rows = [row for row in result["rows"] if (row["data"], row["size"]) == (name, size)]

@@ -39,17 +39,17 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure() -> dict[str, Any]:
-    """A row for each law and scale (sigma for the Gaussian)."""
+    """Return a row for each law and scale (sigma for the Gaussian)."""
     return {"rows": [row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]}
 
 
 def show(result: dict[str, Any]) -> str:
-    """The rows."""
+    """Return the rows."""
     return table(result["rows"])
 
 
 def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
-    """A law at one scale, beside floating-point noise."""
+    """Return a law at one scale, beside floating-point noise."""
     start = time.perf_counter()
     law: Law = DiscreteLaplace(scale) if name == "laplace" else DiscreteGaussian(scale**2)
     build = time.perf_counter() - start
@@ -94,7 +94,7 @@ def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
 
 
 def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
-    """The exact draw with words at hand, with full blocks, and with a block for each draw."""
+    """Time the exact draw with words at hand, with full blocks, and with a block for each draw."""
     key = NoiseKey.generate()
     address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
     words = blocks(key, 1, address)

@@ -47,7 +47,7 @@ PACKAGES = ("opendp", "diffprivlib", "scikit-learn", "python-dp", "PyWavelets", 
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--methods", type=names, metavar="A;B", help="of geodp; default: all")
     parser.add_argument("--only", type=names, metavar="A;B", help="of the others; default: all")
     parser.add_argument("--data", default="kanto-example", help=f"of {', '.join(named.DATA)}")
@@ -76,7 +76,7 @@ def measure(
     patience: float = 60,
     readme: bool = False,
 ) -> dict[str, Any]:
-    """Settings, versions, a row for each peer, and who was not measured and why."""
+    """Return settings, versions, a row for each peer, and who was not measured and why."""
     if readme:
         return fill_document()
     source = load(data, size)
@@ -211,7 +211,7 @@ def shares(row: dict[str, Any], settings: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """The README's table: six peers, and what they are compared by."""
+    """Return the README's table: six peers, and what they are compared by."""
     settings = result["settings"]
     rows = {row["peer"]: row for row in result["rows"]}
     lines = [
@@ -233,7 +233,7 @@ def summary(result: dict[str, Any]) -> str:
 
 
 def section(result: dict[str, Any]) -> str:
-    """The page's table, with a sentence on how it was made."""
+    """Return the page's table, with a sentence on how it was made."""
     settings, versions = result["settings"], result["versions"]
     here = result["machine"]
     bits = len(result["rows"][0]["mae"]) - 1

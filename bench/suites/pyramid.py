@@ -43,7 +43,7 @@ PARTS: dict[str, Callable[[Path | None, int], Rows]] = {
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument(
         "--parts",
@@ -88,7 +88,7 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """What a table of the document stands between."""
+    """Return what a table of the document stands between."""
     return f"<!-- bench:pyramid:{part} -->", f"<!-- /bench:pyramid:{part} -->"
 
 
@@ -131,7 +131,7 @@ def _compared(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ratios(rows: Rows) -> Rows:
-    """A line for each table and budget; in brackets where zeros would be nearer to the truth."""
+    """Return a line for each table and budget; in brackets where zeros would be nearer."""
     lines = []
     for row in rows:
         few = [i for i, cells in enumerate(row["areas"]) if cells <= LARGEST_MEASURED]
@@ -158,7 +158,7 @@ def _ratios(rows: Rows) -> Rows:
 
 
 def _large(rows: Rows) -> Rows:
-    """The same, with errors."""
+    """Return the same, with errors."""
     lines = _ratios(rows)
     for line, row in zip(lines, rows, strict=True):
         for i in (0, 4, 8, 12):
@@ -168,7 +168,7 @@ def _large(rows: Rows) -> Rows:
 
 
 def _beside(both: dict[str, float], digits: int) -> str:
-    """The pyramid's figure and the paper's."""
+    """Return the pyramid's figure and the paper's."""
     return f"{both[PYRAMID]:,.{digits}f} / {both[PAPER]:,.{digits}f}"
 
 

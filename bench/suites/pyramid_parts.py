@@ -50,7 +50,7 @@ Rows = list[dict[str, Any]]
 def evaluated(
     table: geodp.CountTable, methods: Sequence[str], trials: int, **budget: str
 ) -> geodp.Evaluation:
-    """The library's own evaluation, with a key that the budget's text makes."""
+    """Return the library's own evaluation, with a key that the budget's text makes."""
     secret = hashlib.sha256(f"bench pyramid {sorted(budget.items())}".encode()).digest()
     return geodp.evaluate(
         table,
@@ -137,7 +137,7 @@ def ratio_of(
 
 
 def sizes(folder: Path | None, trials: int) -> Rows:
-    """The ratio on the Kanto window at every power of two, half nodes included."""
+    """Return the ratio on the Kanto window at every power of two, half nodes included."""
     table = public.load("kanto", folder)
     truth = table.to_vector()
     mae: dict[str, Floats] = {}
@@ -166,7 +166,7 @@ def sizes(folder: Path | None, trials: int) -> Rows:
 
 
 def domains() -> Rows:
-    """The largest closed-form ratio over all sizes of blocks, by size of the domain."""
+    """Return the largest closed-form ratio over all sizes of blocks, by size of the domain."""
     rows = []
     for bits in range(1, 41):
         grid = geodp.Grid.regular((1 << bits,))
@@ -188,7 +188,7 @@ def _every_size(grid: geodp.Grid, spec: str) -> Floats:
 
 
 def dense(side: int) -> geodp.CountTable:
-    """A made-up map with so many people in every cell that nothing is clamped."""
+    """Return a made-up map with so many people in every cell that nothing is clamped."""
     return geodp.CountTable.from_dense(
         np.full((side, side), PEOPLE), geodp.Grid.regular((side, side))
     )
@@ -217,7 +217,7 @@ def _planned(found: geodp.Evaluation, spec: str) -> dict[str, Any]:
 
 
 def gains() -> Rows:
-    """Closed form: what Gaussian noise gains over pure differential privacy, by size."""
+    """Return what Gaussian noise gains over pure differential privacy, by size, in closed form."""
     rows = []
     for bits in (18, 26, 40):
         grid = geodp.Grid.regular((1 << bits // 2,) * 2)
@@ -276,7 +276,7 @@ def dominance(folder: Path | None, trials: int) -> Rows:
 
 
 def random_plan(draw: np.random.Generator, bits: int) -> str:
-    """A pyramid of random levels and shares of at least 2 % each, in hundredths of a percent."""
+    """Draw a pyramid of random levels and shares of at least 2 % each, in 1/100 of a percent."""
     steps: list[int] = []
     while sum(steps) < bits:
         steps.append(int(draw.integers(1, min(6, bits - sum(steps)) + 1)))

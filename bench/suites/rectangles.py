@@ -40,7 +40,7 @@ MARKS = ("<!-- bench:rectangles -->", "<!-- /bench:rectangles -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--methods", type=names, metavar="A;B", help="default: all")
     parser.add_argument("--shapes", type=names, default=list(named.SHAPES))
     parser.add_argument("--scales", type=scales, default=[10_000, 10_000_000], help="people")
@@ -74,7 +74,7 @@ def measure(
     patience: float = 30,
     document: bool = False,
 ) -> dict[str, Any]:
-    """Settings, a row for each shape, scale and method, and what was refused."""
+    """Return settings, a row for each shape, scale and method, and what was refused."""
     if document:
         return fill_document()
     specs = [mechanism(spec).spec for spec in methods or geodp.METHODS]
@@ -172,7 +172,7 @@ def fill_document() -> dict[str, Any]:
 
 
 def section(result: dict[str, Any]) -> str:
-    """The document's table: the least in bold, those that are competitive with a plus."""
+    """Return the document's table: the least in bold, those that are competitive with a plus."""
     settings = result["settings"]
     refused = ", ".join(f"`{spec}`" for spec in result["refused"])
     lines = [
@@ -189,7 +189,7 @@ def section(result: dict[str, Any]) -> str:
 
 
 def _lines(result: dict[str, Any], best: str, competitive: str) -> list[dict[str, Any]]:
-    """A line for each method; the marks of the best surround it if they can."""
+    """Return a line for each method; the marks of the best surround it if they can."""
     columns = list(dict.fromkeys((row["shape"], row["scale"]) for row in result["rows"]))
     found = {(row["method"], row["shape"], row["scale"]): row for row in result["rows"]}
     regret = regrets(result["rows"])

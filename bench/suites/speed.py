@@ -37,7 +37,7 @@ PARTS: dict[str, Callable[[Sizes], Rows]] = {
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """The command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, in seconds; ratios then mean little"
     )
@@ -80,7 +80,7 @@ def measure(
 
 
 def aims(result: dict[str, Any]) -> Rows:
-    """What was aimed at and what was measured; parts that were not measured have no line."""
+    """Return what was aimed at and what was measured; parts that were not measured have no line."""
     rows: Rows = []
 
     def add(figure: str, at: str, value: float, least: float, most: float) -> None:
@@ -146,12 +146,12 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """What a part of a document stands between."""
+    """Return what a part of a document stands between."""
     return f"<!-- bench:speed:{part} -->", f"<!-- /bench:speed:{part} -->"
 
 
 def sections(result: dict[str, Any]) -> dict[str, str]:
-    """The document's parts, by name."""
+    """Return the document's parts, by name."""
     found = {
         part: markdown(lines(result[part])) if result[part] else "Not measured."
         for part, lines in LINES.items()
@@ -175,7 +175,7 @@ def machine_words(result: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """The document's first lines: the aims' table of both methods, and what was missed."""
+    """Return the document's first lines: the aims' table of both methods, and what was missed."""
     if not all(result[part] for part in ("refinement", "baselines", "exponents")):
         return "Not measured."
     by = {

@@ -28,7 +28,7 @@ FITTED = {"output_bits": "m+ log2 n", "visited": "visited"}
 
 
 def measure(sizes: Sizes) -> Rows:
-    """A row for every method and setting; each setting varies one thing."""
+    """Return a row for every method and setting; each setting varies one thing."""
     most, middle = max(sizes.occupied), MIDDLE
     rows = []
     for bits in sizes.bits:

@@ -229,7 +229,7 @@ def _few(bits: int) -> int:
 
 
 def _run(name: str, table: geodp.CountTable) -> Callable[[], Any] | None:
-    """A peer of ``bench peers``, its input ready; None if it is not installed."""
+    """Make a peer of ``bench peers`` ready with its input; None if it is not installed."""
     one = libraries.by_name(name)
     if libraries.version(one.package) is None:
         return None

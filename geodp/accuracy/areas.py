@@ -14,7 +14,7 @@ from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
 
@@ -27,7 +27,7 @@ class Areas:
     ----------
     level : str
         Name of the published areas or of the regions.
-    event : Measurement
+    event : Spent
         What was spent, on all levels together.
     count : int64[n] or float64[n]
         Exactly the sums of their cells.
@@ -41,7 +41,7 @@ class Areas:
     """
 
     level: str
-    event: Measurement
+    event: Spent
     count: Counts = field(repr=False)
     standard_error: NDArray[np.float64] | None = field(repr=False)
     table: ReleasedTable | None = None
@@ -65,7 +65,7 @@ def levels_above(grid: Grid) -> tuple[tuple[str, int], ...]:
 
 
 def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Areas]:
-    """Sums of the areas of every level, the coarsest first.
+    """Return sums of the areas of every level, the coarsest first.
 
     Parameters
     ----------
@@ -93,7 +93,10 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
 
 
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
-    """The areas of a level as cells, with the attributes that come above them; same order."""
+    """Return the areas of a level as cells, with the attributes that come above them.
+
+    Their order is the same.
+    """
     place = grid.places[0]
     if grid.hierarchy is not None:  # cells, all attributes under them together
         return Grid((place,)).with_hierarchy(grid.hierarchy)

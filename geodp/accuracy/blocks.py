@@ -43,7 +43,7 @@ def block_variances(
     grid : Grid
     """
     nodes = accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1)
-    if grid.hierarchy is not None and stride not in nodes:
+    if not grid.order.follows_map and stride not in nodes:
         return None
     uneven = None
     if isinstance(tree, IrregularTree) and isinstance(grid.order, HierarchyOrder):
@@ -114,7 +114,7 @@ def errors_of_blocks(
     """
     radices = grid.order.radices
     cells, inside = [min(stride, grid.size) for stride in _strides(grid)], largest.copy()
-    if tree is not None and grid.hierarchy is not None:
+    if tree is not None and not grid.order.follows_map:
         key = _keys_of_regions(grid)  # labels of attributes are alike
         for digits, stride in enumerate(_strides(grid)):
             block = np.unique(key // np.uint64(stride))
@@ -128,7 +128,9 @@ def errors_of_blocks(
 
 
 def errors_of_every_block(variances: Variances, grid: Grid) -> tuple[BlockError, ...] | None:
-    """The same of methods whose blocks are looked at one by one; None where they have no figures.
+    """Return the same of methods whose blocks are looked at one by one.
+
+    It is None where they have no figures.
 
     Of regions it is the median, as these differ; elsewhere the largest.
     """
@@ -141,7 +143,7 @@ def errors_of_every_block(variances: Variances, grid: Grid) -> tuple[BlockError,
         assert variance is not None  # as of single cells
         middle = largest = float(np.sqrt(variance.max()))
         cells = min(stride, grid.size)
-        if grid.hierarchy is not None:
+        if not grid.order.follows_map:
             cells = int(np.median(cells_of_box(grid, block, stride)))
             middle = float(np.sqrt(np.median(variance)))
         found.append(BlockError(cells, middle, largest))
@@ -156,10 +158,7 @@ def _strides(grid: Grid) -> list[int]:
 
 def _keys_of_regions(grid: Grid) -> NDArray[np.uint64]:
     """Keys of all cells of the regions, with the first label of every attribute."""
-    assert grid.hierarchy is not None
-    index = np.zeros((len(grid.shape), grid.hierarchy.cells), np.int64)
-    index[:2] = grid.hierarchy.cell
-    return grid.order.encode(index)
+    return grid.domain.keys_of_ranks(np.arange(0, grid.size, prod(grid.shape[2:])))
 
 
 def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:
@@ -169,7 +168,10 @@ def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:
 
 
 def cell_errors(variances: Variances, key: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Standard error of cells, wherever they lie in the domain: float64[n]; ``key``: uint64[n]."""
+    """Return standard error of cells, wherever they lie in the domain: float64[n].
+
+    ``key`` is uint64[n].
+    """
     found = np.empty(key.size)
     for start in range(0, key.size, CHUNK):
         part = slice(start, start + CHUNK)

@@ -73,7 +73,7 @@ class Edges:
 
 @lru_cache(maxsize=1024)
 def _side(axes: tuple[int, ...], radices: tuple[int, ...], digit: int, axis: int) -> int:
-    """Indices of an axis that a block of so many digits spans."""
+    """Return indices of an axis that a block of so many digits spans."""
     found = 1
     for a, radix in zip(axes[digit:], radices[digit:], strict=True):
         found *= radix if a == axis else 1

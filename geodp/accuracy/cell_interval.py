@@ -33,7 +33,7 @@ from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
 
 if TYPE_CHECKING:
-    from geodp.mechanisms import Mechanism
+    from geodp.mechanisms.base import Method
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -43,13 +43,13 @@ AT_ONCE = 1 << 18
 
 
 def cell_intervals(
-    method: Mechanism, table: ReleasedTable, error: float | None, tops: Tops | None = None
+    method: Method[Any], table: ReleasedTable, error: float | None, tops: Tops | None = None
 ) -> ClampedIntervals | PlainIntervals:
     """95 % intervals of the cells of a release, as :meth:`geodp.Release.estimate` gives them.
 
     Parameters
     ----------
-    method : Mechanism
+    method : Method
         With a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional
@@ -65,9 +65,9 @@ def cell_intervals(
     return ClampedIntervals(
         tree,
         NodeSums(table, tops),
-        event.rho is not None,
+        event.is_normal,
         grid if grid.size < prod(tree.fanouts) else None,
-        1 if grid.hierarchy is not None or not tree.fanouts else tree.fanouts[-1],
+        1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         method.clamp_losses(grid, event),
     )
@@ -97,7 +97,7 @@ class PlainIntervals:
         table, count = self.table, np.zeros(key.size)
         listed = np.isin(key, table.key)
         count[listed] = table.count[np.searchsorted(table.key, key[listed])]
-        factor = LAPLACE_Z if table.event.rho is None else Z
+        factor = Z if table.event.is_normal else LAPLACE_Z
         error = cell_errors(self.variances, key) if self.error is None else self.error
         margin = round_out(factor * error, count)
         return count - margin, count + margin
@@ -177,7 +177,7 @@ class ClampedIntervals:
         return possible_children(self.grid, node, fanout, stride).astype(np.int64)
 
     def _reach(self, key: Keys) -> Reach:
-        """What :func:`geodp.accuracy.interval.reach` finds for each of some cells as a region."""
+        """Find what :func:`geodp.accuracy.interval.reach` does of some cells, each a region."""
         tree, n = self.tree, key.size
         strong = strength(tree, key[:1], self.gaussian)
         node, whole, stride = key, np.ones(n, np.bool_), 1
@@ -216,7 +216,7 @@ class ClampedIntervals:
         return Reach(count, variance, fourth, lost, got, True, nobody)
 
     def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
-        """What lies around nodes that cover ``stride`` keys each, under their parents."""
+        """Return what lies around nodes that cover ``stride`` keys each, under their parents."""
         own, back = np.unique(node, return_inverse=True)
         above, parents = np.unique(own // np.uint64(fanout), return_inverse=True)
         place = parents[back]

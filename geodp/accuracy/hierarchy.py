@@ -150,7 +150,7 @@ class _Nodes:
         return self.variance[self._at(grid, node, keys)]
 
     def below_of(self, grid: Grid, node: NDArray[np.uint64], keys: int) -> NDArray[np.float64]:
-        """The same of their children's sum."""
+        """Return the same of their children's sum."""
         return self.below[self._at(grid, node, keys)]
 
 

@@ -148,7 +148,7 @@ def round_out(margin: Any, count: Any) -> Any:
 
 
 def strength(tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool) -> float:
-    """Standard deviations that noise alone does not reach in any child around a region.
+    """Return standard deviations that noise alone does not reach in any child around a region.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def reach(
     strong: float,
     grid: Grid | None = None,
 ) -> Reach:
-    """Sums over a region, its outer and its inner approximation.
+    """Return sums over a region, its outer and its inner approximation.
 
     Parameters
     ----------

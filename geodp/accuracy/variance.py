@@ -146,7 +146,7 @@ class TreeVariance:
         return np.array(found)
 
     def _bound(self, radices: Sequence[int]) -> NDArray[np.float64]:
-        """The same where a node may have any of its children."""
+        """Return the same where a node may have any of its children."""
         digits = iter(radices)
         found = [self.variances[0]]
         for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):

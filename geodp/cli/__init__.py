@@ -38,7 +38,7 @@ def geodp() -> None:
 
 
 def _find_commands() -> list[click.Command]:
-    """The commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
+    """Return the commands that the files of :mod:`geodp.cli.commands` list in ``COMMANDS``."""
     names = [info.name for info in pkgutil.iter_modules(commands.__path__)]
     modules = [import_module(f"{commands.__name__}.{name}") for name in names]
     return [command for module in modules for command in module.COMMANDS]
@@ -51,8 +51,11 @@ for _command in _find_commands():
 INTERRUPTED, TERMINATED = 130, 143
 """The exit codes after Ctrl-C and after SIGTERM."""
 
-COLLECT = 100_000
-"""New objects between two searches for garbage; Python's 700 search all imports many times."""
+COLLECT = 500_000
+"""New objects between two searches for garbage: more than all imports and a small release make.
+
+Python's 700 search the imports dozens of times; what is searched for, circles of objects, is rare.
+"""
 
 PATIENCE = 2.0
 """Seconds after Ctrl-C in which another is the same one: temporary files are being removed."""

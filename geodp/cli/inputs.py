@@ -29,7 +29,7 @@ NEEDS: dict[str, str] = {
 
 
 def grid_of(options: Mapping[str, Any]) -> Grid:
-    """The public grid that the options name."""
+    """Make the public grid that the options name."""
     from geodp.grid.grid import Grid
 
     kind, _, rest = str(options["spec"]).partition(":")
@@ -64,7 +64,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
 
 
 def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
-    """The grid with its cells in the order that the options name."""
+    """Return the grid with its cells in the order that the options name."""
     attributes = options["attributes"]
     if attributes is not None and not grid.attributes:
         raise UsageError("--attributes goes with --axis or --attribute only.")
@@ -86,7 +86,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
 
 
 def _system(options: Mapping[str, Any]) -> Any:
-    """The code system, on the datum that --crs names."""
+    """Return the code system, on the datum that --crs names."""
     from geodp.grid.codes import JISMesh, code_system
 
     system = code_system(options["spec"])

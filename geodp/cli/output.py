@@ -30,7 +30,7 @@ def require_free(
 
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
-    """A whole file or the one before; only its owner may read what is confidential."""
+    """Write a whole file or keep the one before; only its owner may read what is confidential."""
     partial = None
     try:
         handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -55,7 +55,7 @@ def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
 
 
 def quote(text: str) -> str:
-    """A text as a word of a shell's command line, with what steers a terminal in octal digits.
+    """Quote a text as a word of a shell's command line; what steers a terminal as octal digits.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def quote(text: str) -> str:
 
 
 def _octal(mark: str) -> str:
-    """The bytes of a character, as every shell that knows ``$'...'`` takes them."""
+    """Return the bytes of a character, as every shell that knows ``$'...'`` takes them."""
     return "".join(f"\\{byte:03o}" for byte in mark.encode("utf-8", "surrogateescape"))
 
 

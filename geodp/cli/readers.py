@@ -79,7 +79,7 @@ def _options_of(reader: type[Reader]) -> dict[str, Option | None]:
 
 
 def _refused_flag(reader: type[Reader], taken: Mapping[str, Option | None]) -> str:
-    """The first flag that a reader asks for and cannot have; empty where there is none."""
+    """Return the first flag that a reader asks for and cannot have; empty where there is none."""
     asking = _flag_of(reader)
     if reader.flag and (asking.name in taken or not _works(asking, False)):
         return asking.flag
@@ -117,7 +117,7 @@ def reader_options() -> list[click.Parameter]:
 
 
 def _option(option: Option, default: Any) -> click.Option:
-    """The option of the command line; a reader that requires it says so when it is made."""
+    """Return the option of the command line; a reader that requires it says so when it is made."""
     repeated = option.many or option.pairs
     more: dict[str, Any] = {}
     if option.type is bool:
@@ -139,14 +139,14 @@ def _option(option: Option, default: Any) -> click.Option:
 
 
 def _flag_of(reader: type[Reader]) -> Option:
-    """The flag that asks for a reader."""
+    """Return the flag that asks for a reader."""
     from geodp.io.read.reader import Option
 
     return Option(reader.flag, f"--{reader.name}", type=bool)
 
 
 def _own(reader: type[Reader]) -> list[Asked]:
-    """What a reader asks for beside what all of them do."""
+    """Return what a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader
 
     common = {asked.option.name for asked in Reader.asks()}
@@ -161,7 +161,7 @@ def _flags(reader: type[Reader]) -> dict[str, str]:
 
 
 def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
-    """The reader that the options and the names of the inputs ask for."""
+    """Choose the reader that the options and the names of the inputs ask for."""
     from geodp.io.read import choose
     from geodp.io.read.reader import Call
 
@@ -199,7 +199,7 @@ def require_known(context: click.Context) -> None:
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
-    """The confidential table of the inputs on a public grid.
+    """Read the confidential table of the inputs on a public grid.
 
     ``key`` goes to readers of geodp's own only.
     """
@@ -215,7 +215,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
 
 
 def _type_of(asked: Asked, value: Any) -> Any:
-    """What a field takes."""
+    """Return what a field takes."""
     option = asked.option
     value = asked.convert(read_named(value, option.flag) if option.pairs else value)
     if asked.required and value is None:

@@ -27,11 +27,14 @@ class Coarsening:
     fine, grid : Grid
     side : int
         Cells of the fine grid on a side of a coarser cell.
+    first : tuple of (int, int)
+        Of each map: rows and columns that its first square has before the map begins.
     """
 
     fine: Grid
     grid: Grid
     side: int
+    first: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, fine: Grid, level: str | int) -> Coarsening:
@@ -64,22 +67,65 @@ class Coarsening:
             raise UsageError("Both maps need the same coarser cells.")
         (side,) = sides
         places = tuple(coarser_lattice(place, side) for place in fine.places)
-        found = cls(fine, Grid(places, fine.attributes), side)
+        first = tuple(_first(place, side) for place in fine.places)
+        found = cls(fine, Grid(places, fine.attributes), side, first)
         if fine.mask is not None:
             return replace(found, grid=found.grid.with_mask(found._mask(fine.mask)))
         return replace(found, grid=_order_like(fine, found.grid))
 
+    @classmethod
+    def by_digits(cls, fine: Grid, digits: int) -> Coarsening:
+        """One map made coarser: squares of cells that share the first digits of their keys.
+
+        Keys of the squares are these digits, in the same order.
+
+        Parameters
+        ----------
+        fine : Grid
+            One map, without attributes and mask.
+        digits : int
+            So many that the cells make a square; in the order of official areas an area.
+
+        Raises
+        ------
+        UsageError
+            Blocks of so many digits are no squares, or the grid is another.
+
+        Examples
+        --------
+        >>> Coarsening.by_digits(Grid.regular((100, 60)), 7).grid.shape
+        (13, 8)
+        """
+        one = len(fine.places) == 1 and len(fine.shape) == 2
+        if not one or fine.mask is not None or fine.hierarchy is not None:
+            raise UsageError("Such blocks are those of one map without a mask and regions.")
+        if not 0 <= digits <= len(fine.order.radices):
+            raise UsageError(f"A key of this grid has {len(fine.order.radices)} digits.")
+        (place,), (rows, cols) = fine.places, fine.order.sides(digits, 2).tolist()
+        if rows != cols:
+            raise UsageError("Blocks of so many digits are no squares; choose another number.")
+        if fine.official_steps() is not None:
+            return cls.of(fine, rows)
+        if fine.order != Grid(fine.places).order:
+            raise UsageError("Blocks are those of Morton order or of official areas.")
+        if place.system is None or rows == 1:
+            coarse = coarser_lattice(place, rows) if rows > 1 else place
+        elif rows in dict(place.system.areas).values() and _first(place, rows) == (0, 0):
+            coarse = coarser_lattice(place, rows)
+        else:  # they are none of the code system's areas
+            coarse = coarser_lattice(replace(place, system=None, row0=0, col0=0), rows)
+        return cls(fine, Grid((coarse,)), rows, ((0, 0),))
+
     def index(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Indices int64[d, n] of the coarser cells that hold cells."""
+        """Return indices int64[d, n] of the coarser cells that hold cells."""
         found = index.copy()
-        for number, place in enumerate(self.fine.places):
-            first = _first(place, self.side)
+        for number, first in enumerate(self.first):
             for axis in (0, 1):
                 found[2 * number + axis] = (index[2 * number + axis] + first[axis]) // self.side
         return found
 
     def _mask(self, mask: Mask) -> Mask:
-        """The coarser cells that hold a cell of the mask."""
+        """Return the coarser cells that hold a cell of the mask."""
         if mask.cells > LARGEST_MASK:
             raise UsageError(f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.")
         under = sum(1 for axis in self.fine.order.axes if axis > 1)
@@ -93,7 +139,7 @@ class Coarsening:
 
 
 def coarser_lattice(place: Lattice, side: int) -> Lattice:
-    """The squares of so many cells a side that hold a cell of a lattice.
+    """Return the squares of so many cells a side that hold a cell of a lattice.
 
     Squares of a code system's cells are those of its published areas of that side.
     """
@@ -116,7 +162,7 @@ def coarser_lattice(place: Lattice, side: int) -> Lattice:
 
 
 def coarser_system(system: CodeSystem, name: str) -> CodeSystem:
-    """The code system of another level, on the same datum."""
+    """Return the code system of another level, on the same datum."""
     found = code_system(name)
     return JISMesh(found.level, system.crs) if isinstance(found, JISMesh) else found
 
@@ -147,7 +193,7 @@ def _side(place: Lattice, level: str | int) -> int:
 
 
 def _order_like(fine: Grid, coarse: Grid) -> Grid:
-    """The coarser grid in the same kind of order."""
+    """Return the coarser grid in the same kind of order."""
     official = fine.official_steps() is not None
     base = coarse.with_official_order() if official else coarse
     if not fine.attributes:

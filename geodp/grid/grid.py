@@ -77,7 +77,7 @@ class Grid:
         crs: Any = None,
         transform: Sequence[float] | None = None,
     ) -> Grid:
-        """A grid of equal cells, with or without a place on the Earth.
+        """Return a grid of equal cells, with or without a place on the Earth.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Grid:
     def mesh(
         cls, system: str | CodeSystem, *, bounds: Sequence[float | Fraction] | None = None
     ) -> Grid:
-        """The cells of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
+        """Return the cells of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Grid:
         return cls((Lattice.of_system(found, bounds),))
 
     def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:
-        """This grid times an attribute; its bits come under the places' in the key."""
+        """Return this grid times an attribute; its bits come under the places' in the key."""
         self._require_morton()
         attributes = (*self.attributes, Attribute(name, tuple(labels)))
         mask = self.mask
@@ -137,11 +137,11 @@ class Grid:
             raise UsageError("Build the grid first and give it its own order last.")
 
     def with_order(self, order: Order) -> Grid:
-        """This grid with another order of its cells."""
+        """Return this grid with another order of its cells."""
         return replace(self, order=order)
 
     def with_official_order(self, attributes: str = "below") -> Grid:
-        """This map with its cells in the order of the code system's published areas.
+        """Return this map with its cells in the order of the code system's published areas.
 
         Every published area is then a run of keys: 80 km, 10 km, 5 km and 1 km meshes of Japan;
         100, 10 and 1 km cells of Europe.
@@ -175,7 +175,7 @@ class Grid:
         return names, sides, place
 
     def with_hierarchy(self, regions: Hierarchy, attributes: str = "below") -> Grid:
-        """This map cut down to the cells of an office's regions, every region a run of keys.
+        """Return this map cut down to the cells of an office's regions, every region a run of keys.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Grid:
         return replace(self, order=HierarchyOrder.of(own, self._attribute_digits, under))
 
     def with_attribute_order(self, attributes: str) -> Grid:
-        """This grid with the digits of its attributes elsewhere in the key.
+        """Return this grid with the digits of its attributes elsewhere in the key.
 
         What comes first is measured over all that comes later: ``"below"`` keeps places first, so
         that every area's count is measured before it is split by sex and age; ``"above"`` measures
@@ -262,7 +262,7 @@ class Grid:
         return [(spatial + i, len(a.labels)) for i, a in enumerate(self.attributes)]
 
     def with_mask(self, mask: Mask) -> Grid:
-        """This grid cut down to a public mask, see :mod:`geodp.grid.mask`."""
+        """Return this grid cut down to a public mask, see :mod:`geodp.grid.mask`."""
         return replace(self, mask=mask)
 
     @cached_property
@@ -338,7 +338,7 @@ class Grid:
         return self.domain.contains_keys(key)
 
     def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-        """What :func:`geodp.kernels.tree.branches` needs.
+        """Return what :func:`geodp.kernels.tree.branches` needs.
 
         Returns
         -------

@@ -73,7 +73,7 @@ class Hierarchy:
     def of_cells(
         cls, cell: ArrayLike, regions: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     ) -> Self:
-        """The table of cells in any order.
+        """Return the table of cells in any order.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Hierarchy:
         return cls(names, tuple(codes), np.array(region)[:, order], at[:, order], source.strip())
 
     def within(self, rows: int, cols: int) -> Hierarchy:
-        """The part on a grid of a size; UsageError where there is none."""
+        """Return the part on a grid of a size; UsageError where there is none."""
         kept = ((self.cell >= 0) & (self.cell < [[rows], [cols]])).all(axis=0)
         if kept.all():
             return self
@@ -298,8 +298,13 @@ class HierarchyOrder(Order):
         """Never: a digit of a place's number belongs to no row or column."""
         return False
 
+    @property
+    def follows_map(self) -> bool:
+        """Never: regions have any form, and unequal numbers of parts."""
+        return False
+
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
-        """The places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
+        """Return the places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
         return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)
 
     @cached_property
@@ -360,7 +365,7 @@ class HierarchyOrder(Order):
 
 
 def _text(code: object) -> str:
-    """A code as text; nothing and NaN are blank."""
+    """Return a code as text; nothing and NaN are blank."""
     return "" if code is None or code != code else str(code).strip()
 
 
@@ -370,7 +375,7 @@ def _linear(cell: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _root(number: int, count: int) -> int:
-    """The smallest radix of which ``count`` digits number so many things."""
+    """Return the smallest radix of which ``count`` digits number so many things."""
     radix: int = max(1, round(number ** (1 / count)) - 1)
     while radix**count < number:
         radix += 1

@@ -60,7 +60,7 @@ class Lattice:
     def of_system(
         cls, system: CodeSystem, bounds: Sequence[float | Fraction] | None = None
     ) -> Lattice:
-        """The cells of a code system inside bounds (west, south, east, north) in its CRS.
+        """Return the cells of a code system inside bounds (west, south, east, north) in its CRS.
 
         Without bounds: its whole public extent. Raises UsageError for bounds that do not run
         along cell edges or leave the extent.
@@ -131,7 +131,7 @@ class Lattice:
         return row - self.row0, col - self.col0
 
     def format(self, row: NDArray[np.int64], col: NDArray[np.int64]) -> NDArray[np.str_]:
-        """Published codes of cells; ``row_col`` where the lattice has no code system."""
+        """Return published codes of cells; ``row_col`` where the lattice has no code system."""
         if self.system is not None:
             return self.system.format(row + self.row0, col + self.col0)
         joined = np.char.add(np.char.add(row.astype(str), "_"), col.astype(str))
@@ -203,7 +203,7 @@ _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
 
 
 def normalise_crs(crs: Any) -> str | None:
-    """A CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
+    """Return a CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
     if crs is None:
         return None
     from pyproj import CRS  # late: it is slow, and grids of code systems do without
@@ -220,7 +220,7 @@ def normalise_crs(crs: Any) -> str | None:
 
 
 def affine_coefficients(transform: Sequence[float]) -> Transform:
-    """The six coefficients of an affine transform (an ``Affine`` has nine)."""
+    """Return the six coefficients of an affine transform (an ``Affine`` has nine)."""
     values = tuple(transform)[:6]
     if len(values) != 6:
         raise UsageError("A transform has six coefficients: a, b, c, d, e, f.")

@@ -18,7 +18,7 @@ Blocks = NDArray[np.int64]
 
 
 def blocks_of_codes(lattice: Lattice, codes: Iterable[str]) -> Blocks:
-    """The cells under published codes of the lattice's system, of its own or a coarser level.
+    """Return the cells under published codes of the lattice's system, its own level or coarser.
 
     Raises CodeError, whose position is the index of the code.
     """
@@ -59,13 +59,13 @@ def _level_of(code: str, system: CodeSystem) -> str:
 
 
 def blocks_of_array(inside: NDArray[np.bool_]) -> Blocks:
-    """The cells where a boolean array [rows, cols] in index order is true."""
+    """Return the cells where a boolean array [rows, cols] in index order is true."""
     row, col = np.nonzero(inside)
     return np.stack([row, col, np.ones_like(row), np.ones_like(col)]).astype(np.int64)
 
 
 def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[str | int]) -> Grid:
-    """The cells of a JIS code system inside primary meshes (80 km), which need not touch.
+    """Return the cells of a JIS code system inside primary meshes (80 km), which need not touch.
 
     Raises UsageError for another code system or a code that is no primary mesh.
 
@@ -99,24 +99,8 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
     return grid.with_mask(mask_of_blocks(grid, blocks, f"primary meshes {names} (JIS X 0410)"))
 
 
-def vouching_of(grid: Grid) -> str:
-    """Return the vouching for a mask or regions, as the card quotes it; empty without either.
-
-    geodp cannot see whether a domain was made from the data, and a refusal where it looks like
-    that would itself tell the data. Naming a public source is the declaration, with every mask.
-    """
-    limited = grid.mask or grid.hierarchy
-    if limited is None:
-        return ""
-    what = "mask" if grid.mask else "table of regions"
-    return (
-        f"; the operator vouches that the {what} is public and was not made from the data, and "
-        f"names as its source: {limited.source}"
-    )
-
-
 def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
-    """A mask of rectangles of cells; parts outside the grid's extent are cut off.
+    """Return a mask of rectangles of cells; parts outside the grid's extent are cut off.
 
     Parameters
     ----------

@@ -141,6 +141,11 @@ class Order:
         """Whether every digit is a bit, as the binary tree of `topdown` needs."""
         return all(radix == 2 for radix in self.radices) and not any(self.offset)
 
+    @property
+    def follows_map(self) -> bool:
+        """Whether blocks of keys are boxes of the map, equally large but for its edges."""
+        return True
+
     def sides(self, digits: int, ndim: int) -> NDArray[np.int64]:
         """Cells on each axis of a block of keys that share their first digits: int64[ndim]."""
         side = np.ones(ndim, np.int64)

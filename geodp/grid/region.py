@@ -51,7 +51,7 @@ class Region:
 
     @classmethod
     def of(cls, grid: Grid, given: Any, labels: Labels | None = None) -> Self:
-        """The cells that a description means.
+        """Return the cells that a description means.
 
         Parameters
         ----------
@@ -240,6 +240,6 @@ def _require_few(cells: int) -> None:
 
 
 def _inside(ends: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Indices from 0 to ``size - 1`` of the cells that an interval, in cells, overlaps."""
+    """Return indices from 0 to ``size - 1`` of the cells that an interval, in cells, overlaps."""
     low, high = np.clip(np.floor(ends), [0, -1], [size, size - 1]).astype(np.int64)
     return np.arange(low, high + 1)

@@ -20,7 +20,7 @@ Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDArray[np.float64]:
-    """The largest value that a quantity can have on each level of the tree.
+    """Return the largest value that a quantity can have on each level of the tree.
 
     The quantity starts at the root and is carried from a node to its children that overlap the
     domain. Nodes that look alike from above (the same axes lie on the extent's upper edge, and

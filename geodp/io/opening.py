@@ -46,7 +46,7 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 @contextmanager
 def open_raster(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """A GeoTIFF open for reading; of what stands beside it, or what it names, nothing is read.
+    """Open a GeoTIFF for reading; of what stands beside it, or what it names, nothing is read.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def open_raster(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile:
-    """A Parquet file open for reading, with its footer checked.
+    """Open a Parquet file for reading, with its footer checked.
 
     Parameters
     ----------
@@ -120,13 +120,13 @@ def texts_of(column: Any) -> NDArray[Any]:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON document in a file; see :func:`parse_json`. OSError where it cannot be read."""
+    """Read the JSON document in a file; see :func:`parse_json`. OSError where it cannot be read."""
     with path.open("rb") as file:
         return parse_json(file.read(MOST_JSON + 1))
 
 
 def parse_json(data: bytes) -> Any:
-    """A JSON document (RFC 8259, UTF-8) that somebody else wrote.
+    """Parse a JSON document (RFC 8259, UTF-8) that somebody else wrote.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def coalesce(
     key : uint64[n]
         Sorted.
     count : int64[n]
-        Not negative; their sum fits int64.
+        The sum of their absolute values fits int64.
     out_key : uint64[n], out_count : int64[n], written
 
     Returns

@@ -15,7 +15,7 @@ from geodp.kernels.jit import kernel
 
 @kernel
 def forward_dense(sums: NDArray[np.int64], detail: NDArray[np.int64]) -> None:
-    """Sums and details of every node, in heap order (root 1, children 2v and 2v + 1).
+    """Write sums and details of every node, in heap order (root 1, children 2v and 2v + 1).
 
     Parameters
     ----------

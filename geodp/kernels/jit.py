@@ -37,7 +37,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inline(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel's part, merged into its callers so that their loops stay vectorisable."""
+    """Merge a kernel's part into its callers, so that their loops stay vectorisable."""
     return _compile(function, nogil=True, forceinline=True)
 
 
@@ -51,7 +51,7 @@ def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 
 
 def _keep(function: Callable[P, R], options: dict[str, Any]) -> Any:
-    """The function with its cache in ``CACHE``; None where that cannot be.
+    """Return the function with its cache in ``CACHE``; None where that cannot be.
 
     Numba reads its setting when a function is decorated. Other packages' functions keep theirs.
     """
@@ -94,7 +94,7 @@ class Cache:
 
     @classmethod
     def found(cls) -> Cache:
-        """The folder of these kernels, made where there is none.
+        """Return the folder of these kernels, made where there is none.
 
         In the folder that ``NUMBA_CACHE_DIR`` names, or in the user's folder for such things.
         """
@@ -135,7 +135,7 @@ def digest_of(sources: list[Path]) -> str:
 
 
 def open_to_others(folder: Path) -> Path | None:
-    """The first place on the way to a folder where others can replace what lies below, if any.
+    """Return the first place on the way to a folder where others can replace things, if any.
 
     A place belongs to this user or to root, and others may not write there, but where the sticky
     bit keeps them from what is not theirs, or where they cannot get to. ``folder`` is resolved.

@@ -68,7 +68,9 @@ def open_children(
 ) -> tuple[
     NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
 ]:
-    """The children with a count: their places, prefixes, first and past their last data, counts.
+    """Return the children with a count.
+
+    They are given as places, prefixes, first and past their last data, and counts.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def insert(key: Keys, value: Values, out_key: Keys, out_value: Values) -> None:
 
 @kernel
 def differing_bits(key: Keys) -> np.uint64:
-    """The bits that are not the same in all keys (uint64[n])."""
+    """Return the bits that are not the same in all keys (uint64[n])."""
     some, every = np.uint64(0), ~np.uint64(0)
     for i in range(key.size):
         some |= key[i]

@@ -83,7 +83,7 @@ class Tree(NamedTuple):
 
 @inline
 def _split(total: int, noisy: int, rounding: int, branch: int) -> int:
-    """The left child's share of ``total``: T2's clamp, and the node's bit for an odd one.
+    """Return the left child's share of ``total``: T2's clamp, and the node's bit for an odd one.
 
     Without branches, for a loop over nodes to be vectorised: a node with one possible child is
     one whose difference is as large as can be.
@@ -103,7 +103,7 @@ def _words(
     word: NDArray[np.uint64],
     rounding: NDArray[np.int64],
 ) -> None:
-    """The words and the rounding bits of a block's nodes."""
+    """Write the words and the rounding bits of a block's nodes."""
     first = np.uint64((1 << depth) - 1)
     prefix, place = nodes[0], nodes[2]
     for n in range(size):
@@ -347,7 +347,7 @@ def refine_dense(
     rounding: NDArray[np.int64],
     branch: NDArray[np.int64],
 ) -> None:
-    """The second pass of T1: clamp every noisy detail to its refined sum.
+    """Run the second pass of T1: clamp every noisy detail to its refined sum.
 
     Parameters
     ----------

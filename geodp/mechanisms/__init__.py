@@ -1,28 +1,32 @@
-"""Mechanisms of central differential privacy: one published method, one file.
+"""Mechanisms of differential privacy: one published method, one file.
 
 Every module of :mod:`geodp.mechanisms.central` whose ``METHODS`` lists methods adds them to
 :data:`METHODS`, and so does every module of somebody else's package that an entry point
 ``geodp.methods`` names; the command line, the conformance tests, the audits and the benchmarks go
-by that table.
+by that table. Protocols on trees, whose reports devices randomise themselves, are the modules of
+:mod:`geodp.mechanisms.local` with ``PROTOCOLS``.
 """
 
 from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
-from geodp.mechanisms import central
-from geodp.mechanisms.base import Mechanism
+from geodp.mechanisms import central, local
+from geodp.mechanisms.base import Mechanism, Method
+from geodp.mechanisms.local.tree import Protocol
 from geodp.privacy.event import Guarantee
 
-__all__ = ["METHODS", "Mechanism", "mechanism"]
+__all__ = ["METHODS", "PROTOCOLS", "Mechanism", "Protocol", "find_method", "mechanism", "protocol"]
 
 
-def _find_methods() -> list[Mechanism]:
-    names = [info.name for info in pkgutil.iter_modules(central.__path__)]
-    modules = [import_module(f"{central.__name__}.{name}") for name in names]
-    return [method for module in modules for method in getattr(module, "METHODS", ())]
+def _find(package: ModuleType, table: str) -> list[Any]:
+    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
+    modules = [import_module(f"{package.__name__}.{name}") for name in names]
+    return [method for module in modules for method in getattr(module, table, ())]
 
 
 def _fits(one: object) -> bool:
@@ -39,16 +43,21 @@ def _fits(one: object) -> bool:
 
 
 METHODS: dict[str, Mechanism] = add_plugins(
-    {method.name: method for method in _find_methods()},
+    {method.name: method for method in _find(central, "METHODS")},
     "geodp.methods",
     "METHODS",
     _fits,
 )
 """Every method by its name, with its default settings."""
 
+PROTOCOLS: dict[str, Protocol] = {one.name: one for one in _find(local, "PROTOCOLS")}
+"""Every protocol of local collection by its name, with its default settings."""
+
 
 def mechanism(chosen: str | Mechanism) -> Mechanism:
-    """A method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``; or itself.
+    """Return a method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``.
+
+    A method is returned itself.
 
     Raises UsageError for an unknown name or setting, and for a method of somebody else's that has
     the name of one of these: cards and ledgers would take it for that.
@@ -68,3 +77,19 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     if name not in METHODS:
         raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
     return METHODS[name].with_settings(settings)
+
+
+def protocol(chosen: str) -> Protocol:
+    """Return a protocol by name, with settings after a colon: ``"haar:weights=2-1-1"``.
+
+    Raises UsageError for an unknown name or setting.
+    """
+    name, _, settings = str(chosen).partition(":")
+    if name not in PROTOCOLS:
+        raise UsageError(f"protocol must be one of: {', '.join(PROTOCOLS)}.")
+    return PROTOCOLS[name].with_settings(settings)
+
+
+def find_method(spec: str) -> Method[Any]:
+    """Return what made a released table, by the name and settings that its event has."""
+    return protocol(spec) if spec.partition(":")[0] in PROTOCOLS else mechanism(spec)

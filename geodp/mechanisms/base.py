@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from geodp.accuracy.blocks import (
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.event import Guarantee, Measurement
-from geodp.privacy.key import NoiseKey
+from geodp.privacy.event import Guarantee, Measurement, Spent
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -57,17 +57,17 @@ class Query:
     what: tuple[Plain, ...]
 
 
-@dataclass(frozen=True)
-class Mechanism(ABC):
-    """A published method: a frozen value, whose fields are its settings.
+E = TypeVar("E", bound=Spent)
 
-    A subclass gives the class attributes, :meth:`release` and what differs from the defaults
-    here. The file that holds it lists an instance in ``METHODS``, and that is all it takes.
+
+@dataclass(frozen=True)
+class Method(ABC, Generic[E]):
+    """What releases, cards and closed forms ask of a method: a frozen value; fields are settings.
 
     Attributes
     ----------
     name : str
-        On the command line and in ``geodp.METHODS``.
+        On the command line and in the table of methods.
     version : int
         Higher whenever what is measured or released of the same table under the same key and
         settings changes, by a default or otherwise: see :mod:`tests.golden`.
@@ -79,13 +79,10 @@ class Mechanism(ABC):
         What it promises.
     postprocessing : tuple of str
         What is done to the noisy values, and the bias that it causes; a sentence each.
-    noise : str
-        The law, in words.
+    noise, noise_format : str
+        The law, in words, and the version of how it is drawn.
     whole, nonnegative : bool
         Whether all released values are whole numbers, or not negative.
-    gaussian : bool
-        Whether it takes Gaussian noise too (``event.law``): it measures whole numbers, each of
-        which one person changes by at most 1, and their number is the sensitivity.
     skips_outside : bool
         Whether nodes of its tree share out among children that overlap the domain only; otherwise
         padding is estimated too, and every node has all of its children.
@@ -97,11 +94,153 @@ class Mechanism(ABC):
     citation: ClassVar[str]
     guarantee: ClassVar[Guarantee]
     postprocessing: ClassVar[tuple[str, ...]] = ()
-    noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
+    noise: ClassVar[str]
+    noise_format: ClassVar[str]
     whole: ClassVar[bool] = False
     nonnegative: ClassVar[bool] = False
-    gaussian: ClassVar[bool] = False
     skips_outside: ClassVar[bool] = False
+
+    @abstractmethod
+    def unsupported(self, grid: Grid) -> str | None:
+        """Why the method cannot take a grid, as one sentence; asked before it allocates."""
+
+    def sensitivity_words(self, grid: Grid, event: E | None = None) -> str:
+        """Why it is that, as one sentence for the release card of an event."""
+        return "a person counted once changes one count by 1"
+
+    def variances(self, grid: Grid, event: E) -> NDArray[np.float64] | None:
+        """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i.
+
+        None where the error depends on the data.
+        """
+        return None
+
+    def tree_variance(self, grid: Grid, event: E) -> TreeVariance | None:
+        """Return the tree whose nodes it estimates, for errors of any cells; None if it is none.
+
+        Its variances hold for nodes with all of their children; at the edges of the domain they
+        are bounds.
+        """
+        return None
+
+    def block_errors(self, grid: Grid, event: E) -> tuple[BlockError, ...] | None:
+        """Errors of blocks whose keys share their first i digits, at index i.
+
+        None where the error depends on the data.
+        """
+        if not grid.order.is_binary and not self.skips_outside:
+            return errors_of_every_block(partial(self.variances_of, grid, event), grid)
+        tree = self.tree_variance(grid, event) if self.skips_outside else None
+        largest = self.variances(grid, event)
+        if largest is None and tree is not None:
+            largest = tree.largest(grid)
+        return None if largest is None else errors_of_blocks(largest, tree, grid)
+
+    def variances_of(
+        self, grid: Grid, event: E, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Closed-form variances of sums over the domain's cells in aligned blocks of keys.
+
+        Parameters
+        ----------
+        grid : Grid
+        event : Measurement
+        stride : int
+            Keys that a block covers: a product of the last radices of the grid's order.
+        block : uint64[n]
+            Block b covers the keys from ``b * stride`` on; each holds a cell of the domain.
+
+        Returns
+        -------
+        float64[n] or None
+            None where the error depends on the data, or is not worked out.
+        """
+        if not self.skips_outside:
+            return None
+        tree = self.tree_variance(grid, event)
+        assert tree is not None
+        return block_variances(tree, block, stride, grid)
+
+    def isolated_cell(self, grid: Grid, event: E) -> dict[str, float] | None:
+        """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""
+        return None
+
+    def isolated_block(self, grid: Grid, event: E) -> dict[str, Any] | None:
+        """Return the same of the sum of a lone settlement of several cells."""
+        return None
+
+    def label_totals(
+        self, grid: Grid, event: E, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Of small labels' totals, see :mod:`geodp.mechanisms.trees.attributes`; None: no such
+        bias."""
+        return None
+
+    def clamp_losses(self, grid: Grid, event: E) -> list[tuple[float, float]] | None:
+        """Return what the clamp takes from the occupied among a node's children, the others empty.
+
+        Mean and standard deviation in counts, for every split of its tree from the root's on,
+        where the node's own error is that of the closed form.
+        """
+        return None
+
+    def list_postprocessing(self) -> tuple[str, ...]:
+        """Return what is done to the noisy values with these settings; a sentence each."""
+        return self.postprocessing
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Nodes, cells or coefficients that the release took, as its output tells."""
+        return 1 << released.grid.bits
+
+    @property
+    def settings(self) -> tuple[tuple[str, Plain], ...]:
+        """Names and values of all settings, those left at their defaults too."""
+        return tuple((f.name, getattr(self, f.name)) for f in fields(self))
+
+    @property
+    def spec(self) -> str:
+        """Name and settings that differ from the default, as :meth:`with_settings` reads them."""
+        default = type(self)()
+        changed = [
+            f"{f.name}={write_setting(getattr(self, f.name))}"
+            for f in fields(self)
+            if getattr(self, f.name) != getattr(default, f.name)
+        ]
+        return ":".join([self.name, *([",".join(changed)] if changed else [])])
+
+    def with_settings(self, text: str) -> Self:
+        """Return this method with settings such as ``"fanout=4,nonnegative=yes"``.
+
+        Raises UsageError for a setting that the method does not have, or a value of a wrong kind.
+        """
+        known = {f.name: getattr(self, f.name) for f in fields(self)}
+        found: dict[str, Any] = {}
+        for part in text.split(",") if text else []:
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals or name not in known or name in found:
+                settings = ", ".join(f"{n}={write_setting(v)}" for n, v in known.items()) or "none"
+                raise UsageError(f"Settings of {self.name}, each once: {settings}.")
+            found[name] = _read(value, known[name], f"{self.name}:{name}")
+        return replace(self, **found)
+
+
+@dataclass(frozen=True)
+class Mechanism(Method[Measurement]):
+    """A published method of central privacy.
+
+    A subclass gives the class attributes, :meth:`release` and what differs from the defaults
+    here. The file that holds it lists an instance in ``METHODS``, and that is all it takes.
+
+    Attributes
+    ----------
+    gaussian : bool
+        Whether it takes Gaussian noise too (``event.law``): it measures whole numbers, each of
+        which one person changes by at most 1, and their number is the sensitivity.
+    """
+
+    noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
+    noise_format: ClassVar[str] = NOISE_FORMAT
+    gaussian: ClassVar[bool] = False
 
     @abstractmethod
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
@@ -154,129 +293,14 @@ class Mechanism(ABC):
         """
         return 1
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card of an event."""
-        return "a person counted once changes one count by 1"
-
-    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i.
-
-        None where the error depends on the data.
-        """
-        return None
-
-    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """The tree whose nodes it estimates, for the error of any set of cells, if it is one.
-
-        Its variances hold for nodes with all of their children; at the edges of the domain they
-        are bounds.
-        """
-        return None
-
-    def block_errors(self, grid: Grid, event: Measurement) -> tuple[BlockError, ...] | None:
-        """Errors of blocks whose keys share their first i digits, at index i.
-
-        None where the error depends on the data.
-        """
-        if not grid.order.is_binary and not self.skips_outside:
-            return errors_of_every_block(partial(self.variances_of, grid, event), grid)
-        tree = self.tree_variance(grid, event) if self.skips_outside else None
-        largest = self.variances(grid, event)
-        if largest is None and tree is not None:
-            largest = tree.largest(grid)
-        return None if largest is None else errors_of_blocks(largest, tree, grid)
-
-    def variances_of(
-        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
-    ) -> NDArray[np.float64] | None:
-        """Closed-form variances of sums over the domain's cells in aligned blocks of keys.
-
-        Parameters
-        ----------
-        grid : Grid
-        event : Measurement
-        stride : int
-            Keys that a block covers: a product of the last radices of the grid's order.
-        block : uint64[n]
-            Block b covers the keys from ``b * stride`` on; each holds a cell of the domain.
-
-        Returns
-        -------
-        float64[n] or None
-            None where the error depends on the data, or is not worked out.
-        """
-        if not self.skips_outside:
-            return None
-        tree = self.tree_variance(grid, event)
-        assert tree is not None
-        return block_variances(tree, block, stride, grid)
-
-    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float] | None:
-        """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""
-        return None
-
-    def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
-        """The same of the sum of a lone settlement of several cells."""
-        return None
-
-    def label_totals(
-        self, grid: Grid, event: Measurement, people: float | None
-    ) -> list[dict[str, Any]] | None:
-        """Of small labels' totals, see :mod:`geodp.mechanisms.trees.attributes`; None: no such
-        bias."""
-        return None
-
-    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]] | None:
-        """What the clamp takes from the occupied among a node's children, the others empty.
-
-        Mean and standard deviation in counts, for every split of its tree from the root's on,
-        where the node's own error is that of the closed form.
-        """
-        return None
-
-    def visited(self, released: ReleasedTable) -> int:
-        """Nodes, cells or coefficients that the release took, as its output tells."""
-        return 1 << released.grid.bits
-
-    @property
-    def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """Names and values of all settings, those left at their defaults too."""
-        return tuple((f.name, getattr(self, f.name)) for f in fields(self))
-
-    @property
-    def spec(self) -> str:
-        """Name and settings that differ from the default, as :meth:`with_settings` reads them."""
-        default = type(self)()
-        changed = [
-            f"{f.name}={write_setting(getattr(self, f.name))}"
-            for f in fields(self)
-            if getattr(self, f.name) != getattr(default, f.name)
-        ]
-        return ":".join([self.name, *([",".join(changed)] if changed else [])])
-
-    def with_settings(self, text: str) -> Self:
-        """This method with settings such as ``"fanout=4,nonnegative=yes"``.
-
-        Raises UsageError for a setting that the method does not have, or a value of a wrong kind.
-        """
-        known = {f.name: getattr(self, f.name) for f in fields(self)}
-        found: dict[str, Any] = {}
-        for part in text.split(",") if text else []:
-            name, equals, value = (piece.strip() for piece in part.partition("="))
-            if not equals or name not in known or name in found:
-                settings = ", ".join(f"{n}={write_setting(v)}" for n, v in known.items()) or "none"
-                raise UsageError(f"Settings of {self.name}, each once: {settings}.")
-            found[name] = _read(value, known[name], f"{self.name}:{name}")
-        return replace(self, **found)
-
 
 def write_setting(value: Any) -> str:
-    """A setting's value as :meth:`Mechanism.with_settings` reads it."""
+    """Write a setting's value as :meth:`Mechanism.with_settings` reads it."""
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _read(text: str, default: Any, name: str) -> Any:
-    """A setting's value, of the default's type."""
+    """Read a setting's value, of the default's type."""
     try:
         if isinstance(default, bool):
             return {"yes": True, "no": False}[text]

@@ -26,7 +26,7 @@ def laplace_noise(key: NoiseKey, stage: int, scale: Fraction, n: int) -> NDArray
 
 
 def stage_query(stage: int, scale: Fraction, *what: Plain) -> Query:
-    """The query of a stage whose integers get :func:`add_noise`."""
+    """Return the query of a stage whose integers get :func:`add_noise`."""
     return Query(Stream.STAGE + stage, (LAPLACE, scale), what)
 
 
@@ -99,7 +99,7 @@ def _require_whole(counts: NDArray[np.int64]) -> None:
 
 
 def release_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
-    """A release of values of all ``2**bits`` keys; those outside the domain are dropped."""
+    """Return a release of values of all ``2**bits`` keys; those outside the domain are dropped."""
     key = np.flatnonzero(values).astype(np.uint64)
     if grid.size < values.size:
         key = key[grid.domain.contains_keys(key)]
@@ -107,5 +107,5 @@ def release_vector(values: Counts, grid: Grid, event: Measurement) -> ReleasedTa
 
 
 def release_dense(values: Counts, grid: Grid, event: Measurement) -> ReleasedTable:
-    """A release of an array of the grid's box; cells outside the domain are dropped."""
+    """Return a release of an array of the grid's box; cells outside the domain are dropped."""
     return release_vector(grid.domain.to_vector(values), grid, event)

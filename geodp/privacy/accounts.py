@@ -15,8 +15,10 @@ from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.privacy.hash_chain import VERSION, canonical
 from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder, within
 from geodp.privacy.names import canonical_name, skeleton
-from geodp.privacy.neighbours import NEIGHBOURS, canonical_unit
+from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
 from geodp.privacy.samples import Records, follow_samples, read_records, write_records
+
+CENTRAL, LOCAL = "central", "local"
 
 LONGEST = 4096
 """Most bits of a loss: Python would not write a much longer fraction as text."""
@@ -89,6 +91,8 @@ class Account:
     cap, spent : Loss
     releases : int
         Number of charges.
+    model : {"central", "local"}
+        Whether an office adds the noise to what it holds, or every device to its own reports.
     samples : tuple of str
         Secret samples of which a table was charged.
     """
@@ -99,16 +103,27 @@ class Account:
     cap: Loss
     spent: Loss
     releases: int = 0
+    model: str = CENTRAL
     samples: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, name: str, cap: Loss, unit: str, neighbours: str) -> Account:
-        """A checked account of which nothing is spent; UsageError for what makes no sense."""
+    def open(
+        cls, name: str, cap: Loss, unit: str, neighbours: str, model: str = CENTRAL
+    ) -> Account:
+        """Open a checked account of which nothing is spent; UsageError for what makes no sense."""
         require_neighbours(neighbours)
+        if model not in (CENTRAL, LOCAL):
+            raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.")
+        if model == LOCAL and neighbours != REPLACE:
+            raise UsageError(
+                "Reports of devices hide where a device is, not that it takes part: their data "
+                f"set needs neighbours {REPLACE}."
+            )
         if not all(amount > 0 for amount in cap.amounts) or getattr(cap, "delta", 0) >= 1:
             raise UsageError("A cap must be above 0, and its delta below 1.")
         require_short(cap)
-        return cls(canonical_name(name), canonical_unit(unit), neighbours, cap, no_loss(cap))
+        names = canonical_name(name), canonical_unit(unit)
+        return cls(*names, neighbours, cap, no_loss(cap), 0, model)
 
     @property
     def remaining(self) -> Loss:
@@ -146,12 +161,13 @@ class Account:
         """All of it as one canonical JSON text."""
         plain = {name: str(getattr(self, name)) for name in ("name", "unit", "neighbours")}
         amounts = {"cap": str(self.cap), "spent": str(self.spent)}
-        own = {"samples": self.samples} if self.samples else {}
+        own: dict[str, Any] = {} if self.model == CENTRAL else {"model": self.model}
+        own |= {"samples": self.samples} if self.samples else {}
         return canonical({**plain, **amounts, "releases": self.releases, **own})
 
     @classmethod
     def read(cls, text: str) -> Account:
-        """What :meth:`text` wrote."""
+        """Read what :meth:`text` wrote."""
         plain = json.loads(text)
         amounts = {name: parse(plain[name]) for name in ("cap", "spent")}
         return cls(**{**plain, **amounts, "samples": tuple(plain.get("samples", ()))})
@@ -181,7 +197,7 @@ class Accounts:
         return _join(self._hashes.values())
 
     def find(self, name: str) -> Account:
-        """The account of a name, exactly; UsageError where there is none."""
+        """Return the account of a name, exactly; UsageError where there is none."""
         name = canonical_name(name)
         if name in self._accounts:
             return self._accounts[name]
@@ -221,7 +237,8 @@ class Accounts:
             if content["kind"] == "dataset":
                 name, unit, neighbours = (content[n] for n in ("name", "unit", "neighbours"))
                 self.require_new(name)
-                new = Account.open(name, parse(content["cap"]), unit, neighbours)
+                model = content.get("model", CENTRAL)
+                new = Account.open(name, parse(content["cap"]), unit, neighbours, model)
                 self.put(new)
                 agree = (new.name, new.unit) == (name, unit)
             elif content["kind"] == "charge":
@@ -249,7 +266,7 @@ class Accounts:
             )
 
     def _near(self, name: str) -> Account | None:
-        """An account whose name could be taken for this one."""
+        """Return an account whose name could be taken for this one."""
         seen = skeleton(name)
         return next((a for a in self if skeleton(a.name) == seen), None)
 

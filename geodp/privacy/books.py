@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from geodp.errors import VerificationError
+from geodp.errors import UsageError, VerificationError
 from geodp.privacy.accounts import Account, Accounts, Charge, digest
-from geodp.privacy.hash_chain import RESTORE, Entry, Head, append, find, follow, recent
+from geodp.privacy.hash_chain import RESTORE, Entry, Head, append, canonical, find, follow, recent
 from geodp.privacy.loss import parse
 
 _RELEASES = "The ledger's list of releases is not that of its chain."
@@ -24,7 +24,7 @@ class Books:
 
     @classmethod
     def read(cls, db: sqlite3.Connection, seen: Head | None) -> Books:
-        """Verified: the accounts have the digest that the last entry holds."""
+        """Return verified books: the accounts have the digest that the last entry holds."""
         entry = recent(db, seen)
         rows = states(db)
         texts = [text for _, text in rows]
@@ -47,7 +47,7 @@ class Books:
         return entry
 
     def known(self, dataset: str, fingerprint: str) -> Entry | None:
-        """The verified entry of a fingerprint that was charged before."""
+        """Return the verified entry of a fingerprint that was charged before."""
         where = "WHERE dataset = ? AND fingerprint = ?"
         (place,) = self.db.execute(
             f"SELECT max(sequence) FROM release {where}", [dataset, fingerprint]
@@ -83,12 +83,12 @@ def verify_releases(db: sqlite3.Connection, entries: list[Entry]) -> None:
 
 
 def states(db: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Number and text of every account, as they stand in the file."""
+    """Return number and text of every account, as they stand in the file."""
     return db.execute("SELECT number, state FROM account ORDER BY number").fetchall()
 
 
 def charge_of(entry: Entry, account: Account) -> Charge:
-    """What an entry says of a charge to an account."""
+    """Return what an entry says of a charge to an account."""
     said = entry.content
     names = ("at", "dataset", "neighbours", "mechanism", "contribution", "fingerprint", "details")
     return Charge(
@@ -102,3 +102,24 @@ def charge_of(entry: Entry, account: Account) -> Charge:
         earlier=said["releases"] - 1,
         **{name: said[name] for name in names},
     )
+
+
+def replay_of(charge: Charge, row: dict[str, Any]) -> Charge:
+    """Return the earlier charge of a fingerprint, which must have been for the same release."""
+    same = ("loss", "mechanism", "neighbours", "contribution")
+    if any(str(getattr(charge, name)) != str(row[name]) for name in same):
+        raise UsageError(
+            "This fingerprint was charged with another loss, mechanism, neighbours or "
+            "contribution; a fingerprint must change with every parameter."
+        )
+    return replace(charge, replay=True)
+
+
+def write_details(details: dict[str, Any]) -> str:
+    """Return further parameters as text; UsageError for what JSON cannot hold."""
+    try:
+        text = canonical(details)
+        text.encode()
+    except (TypeError, ValueError):
+        raise UsageError("details must be plain values that JSON can hold.") from None
+    return text

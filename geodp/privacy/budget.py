@@ -27,7 +27,7 @@ Budget = str | int | float | Decimal | Rational
 
 
 def rational(value: Budget, name: str = "epsilon") -> Fraction:
-    """A positive budget, read exactly.
+    """Read a positive budget exactly.
 
     A string is a decimal or a ratio; a float is the decimal that it prints as, so ``0.1`` is
     1/10 and not the binary number next to it.

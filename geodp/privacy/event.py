@@ -4,8 +4,9 @@ Who reads what
 --------------
 The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``, of any
 event. A mechanism reads the :class:`Measurement` that it made of its :class:`Terms`, and no terms
-any more; so do closed forms, cards and readers of releases. New kinds of events are new classes
-here, each with its own ``loss`` and its own words; nobody asks an event which kind it is.
+any more. Closed forms, cards and files of a released table read a :class:`Spent`, whatever made
+the table. New kinds of events are new classes, each with its own ``loss`` and its own words; nobody
+asks an event which kind it is.
 
 What may never change
 ---------------------
@@ -24,8 +25,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -36,7 +36,6 @@ from geodp.privacy.loss import (
     Loss,
     PureDP,
     ZeroConcentratedDP,
-    compose,
 )
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.noise.gaussian import DiscreteGaussian
@@ -92,8 +91,62 @@ class Event(ABC):
         """Plain values for a card."""
 
 
+class Spent(Event):
+    """What a released table was made with, as cards, files and closed forms read it.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name of a method, and settings.
+    epsilon, rho, delta : Fraction or None
+        Exact parameters of the budget.
+    contribution : int
+        How often one unit may be counted.
+    key_origin : str
+        Where the coins came from.
+    """
+
+    __slots__ = ()
+    mechanism: str
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction | None
+    contribution: int
+    key_origin: str
+
+    @property
+    @abstractmethod
+    def variant(self) -> str:
+        """The notion of privacy, in words."""
+
+    @property
+    @abstractmethod
+    def spends(self) -> str:
+        """The budget's exact parameters, as text."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The guarantee as one sentence."""
+
+    @property
+    @abstractmethod
+    def is_private(self) -> bool:
+        """Whether the noise comes from a key that nobody could know beforehand."""
+
+    @property
+    @abstractmethod
+    def is_normal(self) -> bool:
+        """Whether errors of estimates have a normal law's tails; otherwise Laplace's, longer."""
+
+    @property
+    @abstractmethod
+    def not_protected(self) -> tuple[str, ...]:
+        """What the guarantee does not hold for, beside what is public by construction."""
+
+
 @dataclass(frozen=True, slots=True)
-class Measurement(Event):
+class Measurement(Spent):
     """One use of a mechanism on confidential data.
 
     Attributes
@@ -215,7 +268,7 @@ class Measurement(Event):
         return self.sensitivity * factor / (2 * self.rho)
 
     def law(self, share: Fraction = Fraction(1)) -> Law:
-        """The noise of measurements that have a share of the budget."""
+        """Return the noise of measurements that have a share of the budget."""
         if self.rho is None:
             return DiscreteLaplace.of_scale(self.scale / share)
         return DiscreteGaussian.of_sigma2(self.sigma2 / share)
@@ -237,6 +290,25 @@ class Measurement(Event):
     def is_private(self) -> bool:
         """Whether the noise comes from a key that nobody could know beforehand."""
         return self.key_origin in ("entropy", "file")
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return self.rho is not None
+
+    @property
+    def not_protected(self) -> tuple[str, ...]:
+        """Other releases, groups, and that a kept key repeats itself."""
+        k = "k times epsilon" if self.rho is None else "k squared times rho"
+        kept = (
+            "whether two releases with the same kept key and parameters come from exactly the same "
+            "input: they are then identical, so use a new key for every new state of the data",
+        )
+        return (
+            "other releases about the same people: their budgets add to this one",
+            f"groups: k people together are protected with {k}",
+            *(() if self.key_origin == "entropy" else kept),
+        )
 
     @property
     def words(self) -> str:
@@ -296,59 +368,3 @@ class Measurement(Event):
 
 def _text(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Composed(Event):
-    """Several events about the same people, each chosen perhaps in the light of the others.
-
-    Attributes
-    ----------
-    events : tuple of Event
-        At least one, all of one unit and one neighbouring relation: other losses do not add up.
-    neighbours, unit : str
-        Theirs.
-
-    Raises
-    ------
-    UsageError
-        No event, or events whose losses do not add up.
-
-    Examples
-    --------
-    >>> tables = [
-    ...     Measurement.of("pyramid", Terms.of(epsilon=epsilon, contribution=1), 1)
-    ...     for epsilon in ("1/2", "1/3")
-    ... ]
-    >>> Composed(tables).loss
-    PureDP(epsilon=Fraction(5, 6))
-    """
-
-    events: Sequence[Event]
-    neighbours: str = field(init=False)
-    unit: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        events = tuple(self.events)
-        if len({(one.neighbours, one.unit) for one in events}) != 1:
-            raise UsageError(
-                "Losses add up for events of one unit and one neighbouring relation; give at "
-                "least one."
-            )
-        object.__setattr__(self, "events", events)
-        object.__setattr__(self, "neighbours", events[0].neighbours)
-        object.__setattr__(self, "unit", events[0].unit)
-
-    @property
-    def loss(self) -> Loss:
-        """The exact sum, by :func:`geodp.privacy.loss.compose`, as a ledger adds up charges."""
-        return compose(one.loss for one in self.events)
-
-    def describe(self) -> dict[str, Any]:
-        """The sum, and what each event says."""
-        return {
-            "loss": self.loss.describe(),
-            "neighbours": self.neighbours,
-            "unit": self.unit,
-            "events": [one.describe() for one in self.events],
-        }

@@ -80,7 +80,7 @@ class Head:
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a plain value: keys sorted, no spaces."""
+    """Return the one JSON text of a plain value: keys sorted, no spaces."""
     return json.dumps(
         value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
     )
@@ -128,7 +128,7 @@ class Chain:
             raise VerificationError(f"The ledger's file is damaged; {RESTORE}.") from None
 
     def _begin(self, begin: str, new: bool) -> sqlite3.Connection:
-        """A connection inside a transaction, after waiting for others if need be."""
+        """Open a connection inside a transaction, after waiting for others if need be."""
         deadline = time.monotonic() + PATIENCE
         mode = "rwc" if new else "rw"
         while True:
@@ -227,7 +227,7 @@ class Entry:
 
 
 def texts(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str, str]]:
-    """Number, text and stated hash of every entry after a number, as they stand in the file."""
+    """Return number, text and stated hash of all entries after a number, as the file has them."""
     yield from db.execute(
         "SELECT sequence, content, hash FROM entry WHERE sequence > ? ORDER BY sequence", [after]
     )
@@ -251,7 +251,7 @@ def follow(db: sqlite3.Connection, after: Head = ROOT) -> Iterator[Entry]:
 
 
 def recent(db: sqlite3.Connection, seen: Head | None) -> Entry:
-    """The last entry, verified with the one that it follows, or with all since one seen before."""
+    """Return the last entry, verified with the one before, or with all since one seen before."""
     (last,) = db.execute("SELECT max(sequence) FROM entry").fetchone()
     if not isinstance(last, int):
         raise VerificationError(f"The ledger has lost its entries; {RESTORE}.")
@@ -266,7 +266,7 @@ def recent(db: sqlite3.Connection, seen: Head | None) -> Entry:
 
 
 def find(db: sqlite3.Connection, sequence: int) -> Entry | None:
-    """An entry, verified with its links to the one before and the one after, if it is there."""
+    """Return an entry, if it is there, verified with its links to those before and after."""
     following = follow(db, _before(db, sequence))
     found = next(following, None)
     next(following, None)
@@ -274,7 +274,7 @@ def find(db: sqlite3.Connection, sequence: int) -> Entry | None:
 
 
 def _before(db: sqlite3.Connection, sequence: int) -> Head:
-    """The place before an entry, as the file states it."""
+    """Return the place before an entry, as the file states it."""
     return ROOT if sequence <= 0 else Head("", sequence - 1, str(_state(db, sequence - 1)))
 
 
@@ -305,7 +305,7 @@ def _hash(text: str) -> str:
 
 
 def _intact(text: object, stated: object) -> dict[str, Any]:
-    """What an entry's text says if it has its hash; nothing otherwise."""
+    """Return what an entry's text says if it has its hash; nothing otherwise."""
     if isinstance(text, str) and _hash(text) == stated:
         with suppress(ValueError, RecursionError):
             content = json.loads(text)
@@ -320,7 +320,7 @@ def _code(error: sqlite3.Error) -> int | None:
 
 
 def _sentence(path: Path, error: sqlite3.Error) -> GeodpError:
-    """What a database error means for the person who meets it."""
+    """Return what a database error means for the person who meets it."""
     nothing = "nothing was charged, so publish nothing"
     code = sqlite3.SQLITE_NOTADB if path.is_dir() else _code(error)
     match code:

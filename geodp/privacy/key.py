@@ -36,6 +36,8 @@ class Stream(enum.IntEnum):
     TOPDOWN_DETAIL = 2
     CONTINUOUS = 3
     SAMPLE = 4
+    LOCAL_ROUNDING = 1 << 8
+    """And the numbers that follow: levels of trees that devices report about."""
     PYRAMID = 1 << 12
     """And the numbers that follow: its levels."""
     STAGE = 1 << 16
@@ -77,12 +79,12 @@ class NoiseKey:
 
     @classmethod
     def generate(cls) -> NoiseKey:
-        """A fresh key from the operating system's entropy."""
+        """Draw a fresh key from the operating system's entropy."""
         return cls(secrets.token_bytes(32), _origin="entropy")
 
     @classmethod
     def from_file(cls, path: str | Path) -> NoiseKey:
-        """A kept key: a text file with 64 hexadecimal digits, which only its owner can use.
+        """Return a kept key: a text file with 64 hexadecimal digits, which only its owner can use.
 
         Raises
         ------
@@ -101,7 +103,7 @@ class NoiseKey:
         return self._origin
 
     def derive(self, digest: bytes) -> NoiseKey:
-        """The key of one release: HKDF-SHA256 (RFC 5869) of this key and a digest.
+        """Derive the key of one release: HKDF-SHA256 (RFC 5869) of this key and a digest.
 
         With a digest of the input and of every parameter, the same input gives the same
         release again, and different inputs never share noise.
@@ -130,7 +132,7 @@ class NoiseKey:
         return hmac.digest(extracted, label + digest + b"\x01", "sha256")
 
     def words(self) -> NDArray[np.uint32]:
-        """The key as ChaCha20 takes it: uint32[8], a copy that the caller overwrites."""
+        """Return the key as ChaCha20 takes it: uint32[8], a copy that the caller overwrites."""
         return np.frombuffer(self._hold(), dtype="<u4").astype(np.uint32)
 
     def forget(self) -> None:
@@ -177,7 +179,7 @@ def lines(
 
 @contextmanager
 def expose(key: NoiseKey) -> Iterator[NDArray[np.uint32]]:
-    """A key's words for a kernel, overwritten afterwards."""
+    """Lend a key's words to a kernel, and overwrite them afterwards."""
     words = key.words()
     try:
         yield words

@@ -46,19 +46,27 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, VerificationError
-from geodp.privacy.accounts import Account as Account
 from geodp.privacy.accounts import (
+    CENTRAL,
+    LOCAL,
     Accounts,
     require_neighbours,
     require_short,
 )
+from geodp.privacy.accounts import Account as Account
 from geodp.privacy.accounts import Charge as Charge
-from geodp.privacy.books import Books, charge_of, verify, verify_releases
+from geodp.privacy.books import (
+    Books,
+    charge_of,
+    replay_of,
+    verify,
+    verify_releases,
+    write_details,
+)
 from geodp.privacy.hash_chain import (
     ROOT,
     VERSION,
@@ -71,8 +79,10 @@ from geodp.privacy.hash_chain import (
 )
 from geodp.privacy.loss import Loss
 from geodp.privacy.names import require_words
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.samples import Records, write_records
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.privacy.samples import Records, read_records, write_records
+
+_WHOSE = {CENTRAL: "releases of what an office holds", LOCAL: "devices' own reports"}
 
 
 class Ledger:
@@ -111,14 +121,14 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path) -> Ledger:
-        """The ledger at ``path``."""
+        """Open the ledger at ``path``."""
         chain = Chain(path)
         with chain.transaction("BEGIN"):
             return cls(chain)  # or an error, where the file is no ledger
 
     @classmethod
     def create(cls, path: str | Path) -> Ledger:
-        """A new ledger; an existing file is refused unless it is empty."""
+        """Create a ledger; an existing file is refused unless it is empty."""
         ledger = cls(Chain(path))
         with ledger._chain.transaction("BEGIN IMMEDIATE", new=True) as db:
             books = Books(db, ROOT, Accounts())
@@ -128,7 +138,10 @@ class Ledger:
 
     @contextmanager
     def _books(self, begin: str) -> Iterator[Books]:
-        """A transaction on verified books, whose head this object remembers when it is on disk."""
+        """Open verified books in a transaction.
+
+        This object remembers their head when it is on disk.
+        """
         seen = self._seen  # before the transaction: others may go on at once
         with self._chain.transaction(begin) as db:
             books = Books.read(db, seen)
@@ -141,7 +154,13 @@ class Ledger:
             self._seen = head
 
     def add_dataset(
-        self, name: str, cap: Loss, *, unit: str = "person", neighbours: str = ADD_REMOVE
+        self,
+        name: str,
+        cap: Loss,
+        *,
+        unit: str = "person",
+        neighbours: str = ADD_REMOVE,
+        model: str = CENTRAL,
     ) -> Account:
         """Enter a data set and the cap of all its releases, which is never changed afterwards.
 
@@ -156,11 +175,15 @@ class Ledger:
         unit : str
             Whom the guarantee protects, as a noun: person, household, person-day ...
         neighbours : {"add-remove-one", "replace-one"}
+        model : {"central", "local"}
+            Local: only rounds of devices' own reports are charged to it, by :meth:`charge_round`;
+            central: only releases of what an office holds. Their losses mean different things.
         """
-        new = Account.open(name, cap, unit, neighbours)
+        new = Account.open(name, cap, unit, neighbours, model)
         with self._books("BEGIN IMMEDIATE") as books:
             books.accounts.require_new(new.name)
             terms = {"cap": str(cap), "unit": new.unit, "neighbours": neighbours}
+            terms |= {} if model == CENTRAL else {"model": model}
             books.enter({"kind": "dataset", "name": new.name, **terms}, new)
         return new
 
@@ -209,33 +232,72 @@ class Ledger:
         VerificationError
             The end of the chain or the accounts are not what geodp wrote; nothing was charged.
         """
-        require_words(mechanism, "The mechanism")
         require_neighbours(neighbours)
         if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
             raise UsageError("contribution must be a whole number of at least 1.")
+        terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": contribution}
+        terms |= write_records(records)
+        return self._charge(CENTRAL, dataset, loss, terms, fingerprint, details or {})
+
+    def charge_round(
+        self, dataset: str, loss: Loss, *, mechanism: str, fingerprint: str, details: dict[str, Any]
+    ) -> Charge:
+        """Charge a round of local collection before its first report is asked for.
+
+        Parameters
+        ----------
+        dataset : str
+            Entered for devices' own reports: its model is local.
+        loss : Loss
+            Of one report.
+        mechanism : str
+        fingerprint : str
+            The round's random id.
+        details : dict
+            Public parameters, plain values.
+
+        Raises
+        ------
+        BudgetError, UsageError, OutputError, VerificationError
+            As :meth:`charge`.
+        """
+        terms = {"mechanism": mechanism, "neighbours": REPLACE, "contribution": 1}
+        return self._charge(LOCAL, dataset, loss, terms, fingerprint, details)
+
+    def _charge(
+        self,
+        model: str,
+        dataset: str,
+        loss: Loss,
+        terms: dict[str, Any],
+        fingerprint: str,
+        details: dict[str, Any],
+    ) -> Charge:
+        """Charge what is of a model, under checked terms."""
+        require_words(terms["mechanism"], "The mechanism")
         if not re.fullmatch("[0-9a-f]{16,128}", fingerprint):
             raise UsageError("A fingerprint has 16 to 128 hexadecimal digits, in lower case.")
         if not any(loss.amounts):
             raise UsageError("A charge must be above 0.")
         require_short(loss)
-        terms: dict[str, Any] = {
-            "loss": str(loss),
-            "mechanism": mechanism,
-            "neighbours": neighbours,
-            "contribution": contribution,
-            **write_records(records),
-        }
-        columns: dict[str, Any] = {"fingerprint": fingerprint, "details": _details(details or {})}
+        terms = {"loss": str(loss), **terms}
+        columns: dict[str, Any] = {"fingerprint": fingerprint, "details": write_details(details)}
         with self._books("BEGIN IMMEDIATE") as books:
             account = books.accounts.find(dataset)
             if (known := books.known(account.name, fingerprint)) is not None:
-                return _replay(charge_of(known, account), terms)
-            if neighbours != account.neighbours:
+                return replay_of(charge_of(known, account), terms)
+            if model != account.model:
+                raise UsageError(
+                    f"The budget of {account.name} is kept for {_WHOSE[account.model]}, and losses "
+                    f"of {_WHOSE[model]} do not add to it; charge them to another data set."
+                )
+            if terms["neighbours"] != account.neighbours:
                 raise UsageError(
                     f"The budget of {account.name} is kept for neighbours {account.neighbours}, "
-                    f"and losses for {neighbours} do not add to it; publish with the former."
+                    f"and losses for {terms['neighbours']} do not add to it; publish with the "
+                    "former."
                 )
-            after = account.charge(loss, records)
+            after = account.charge(loss, read_records(terms))
             columns |= {"dataset": account.name, "spent": str(after.spent)}
             columns |= {"releases": after.releases}
             entry = books.enter({"kind": "charge", **terms, **columns}, after)
@@ -244,7 +306,7 @@ class Ledger:
         return charge_of(entry, after)
 
     def account(self, dataset: str) -> Account:
-        """A data set and what it has spent."""
+        """Return a data set and what it has spent."""
         with self._books("BEGIN") as books:
             return books.accounts.find(dataset)
 
@@ -254,7 +316,10 @@ class Ledger:
             return tuple(books.accounts)
 
     def charges(self, dataset: str | None = None) -> tuple[Charge, ...]:
-        """The charges of one data set or of all, in order; reads and verifies the whole chain."""
+        """Return the charges of one data set or of all, in order.
+
+        The whole chain is read and verified.
+        """
         with self._books("BEGIN") as books:
             wanted = {a.name: a for a in books.accounts}
             if dataset is not None:
@@ -269,11 +334,11 @@ class Ledger:
         )
 
     def spent(self, dataset: str) -> Loss:
-        """The loss of all releases of a data set."""
+        """Return the loss of all releases of a data set."""
         return self.account(dataset).spent
 
     def remaining(self, dataset: str) -> Loss:
-        """What its cap leaves."""
+        """Return what its cap leaves."""
         return self.account(dataset).remaining
 
     def check(self, head: str | None = None) -> Head:
@@ -317,23 +382,3 @@ class Ledger:
         except (TypeError, ValueError):
             raise VerificationError("An entry of the ledger is no JSON text any more.") from None
         return iter(lines)
-
-
-def _replay(charge: Charge, row: dict[str, Any]) -> Charge:
-    """The earlier charge of a fingerprint, which must have been for the same release."""
-    same = ("loss", "mechanism", "neighbours", "contribution")
-    if any(str(getattr(charge, name)) != str(row[name]) for name in same):
-        raise UsageError(
-            "This fingerprint was charged with another loss, mechanism, neighbours or "
-            "contribution; a fingerprint must change with every parameter."
-        )
-    return replace(charge, replay=True)
-
-
-def _details(details: dict[str, Any]) -> str:
-    try:
-        text = canonical(details)
-        text.encode()
-    except (TypeError, ValueError):
-        raise UsageError("details must be plain values that JSON can hold.") from None
-    return text

@@ -149,7 +149,7 @@ def to_zero_concentrated(loss: PureDP | ZeroConcentratedDP) -> ZeroConcentratedD
 
 
 def compose(losses: Iterable[Loss]) -> Loss:
-    """The loss of several releases about the same people, chosen one after another.
+    """Return the loss of several releases about the same people, chosen one after another.
 
     Like kinds add up. A pure loss among zero-concentrated ones counts as epsilon^2 / 2 of rho,
     among approximate ones as delta = 0. Zero-concentrated and approximate losses are not mixed:
@@ -190,7 +190,9 @@ def compose(losses: Iterable[Loss]) -> Loss:
 
 
 def parallel(losses: Iterable[Loss], *, neighbours: str = ADD_REMOVE) -> Loss:
-    """The loss of several releases about disjoint groups of people: the largest of like kinds.
+    """Return the loss of several releases about disjoint groups of people.
+
+    It is the largest of losses of like kinds.
 
     Only where neighbouring tables differ by one person more or less. Replacing a person can take
     one from one group and put one in another, which changes the size of two groups at once, so
@@ -214,7 +216,7 @@ def within(loss: Loss, cap: Loss) -> bool:
 
 
 def remainder(cap: Loss, spent: Loss) -> Loss:
-    """What a cap leaves after a loss of the same kind that is within it."""
+    """Return what a cap leaves after a loss of the same kind that is within it."""
     pairs = zip(cap.amounts, spent.amounts, strict=True)
     return _like(cap, (most - amount for most, amount in pairs))
 
@@ -229,7 +231,7 @@ def _like(loss: Loss, amounts: Iterable[Fraction]) -> Loss:
 
 
 def to_approximate(loss: ZeroConcentratedDP, delta: Fraction) -> ApproximateDP:
-    """The approximate guarantee of a zero-concentrated one, which it remembers."""
+    """Return the approximate guarantee of a zero-concentrated one, which it remembers."""
     return ApproximateDP(epsilon_for(loss.rho, delta), delta, loss)
 
 
@@ -245,7 +247,7 @@ _SLACK = Decimal("1e-40")  # far above the rounding of a dozen operations with 6
 
 
 def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
-    """The u at which ``slope`` turns from negative to positive, to 12 digits and exact in 20."""
+    """Find the u where ``slope`` turns from negative to positive, to 12 digits and exact in 20."""
     low, high = Decimal("1e-30"), Decimal("1e30")
     while high / low > 1 + Decimal("1e-12"):
         middle = (low * high).sqrt()
@@ -267,7 +269,9 @@ def _check(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
-    """The least epsilon such that rho-zCDP implies (epsilon, delta)-DP, rounded up to 15 digits.
+    """Return the least epsilon such that rho-zCDP implies (epsilon, delta)-DP.
+
+    It is rounded up to 15 digits.
 
     Examples
     --------
@@ -292,7 +296,9 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho such that rho-zCDP implies (epsilon, delta)-DP, rounded down to 12 digits.
+    """Return the largest rho such that rho-zCDP implies (epsilon, delta)-DP.
+
+    It is rounded down to 12 digits.
 
     ``epsilon_for(rho_for(epsilon, delta), delta)`` is never above epsilon.
     """
@@ -318,7 +324,9 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_for(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """The least delta such that rho-zCDP implies (epsilon, delta)-DP, rounded up to 15 digits.
+    """Return the least delta such that rho-zCDP implies (epsilon, delta)-DP.
+
+    It is rounded up to 15 digits.
 
     It is never stated below 1e-300.
     """

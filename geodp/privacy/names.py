@@ -20,7 +20,7 @@ def require_words(text: str, what: str) -> None:
 
 
 def canonical_name(name: str, whose: str = "data set") -> str:
-    """The one form of the name of a data set or sample: composed (NFC), blanks single and inside.
+    """Return the one form of a name: composed (NFC), blanks single and inside only.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def canonical_name(name: str, whose: str = "data set") -> str:
 
 
 def skeleton(name: str) -> str:
-    """What two names have in common that differ in case, width, blanks or dashes alone.
+    """Return what two names have in common that differ in case, width, blanks or dashes alone.
 
     Examples
     --------

@@ -13,7 +13,7 @@ NEIGHBOURS = (ADD_REMOVE, REPLACE)
 
 
 def canonical_unit(text: str) -> str:
-    """The one form of a unit of privacy: a noun, without the number.
+    """Return the one form of a unit of privacy: a noun, without the number.
 
     Composed characters (NFC), single blanks, no "one" before it. UsageError for what is no short
     line of printable characters.

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
 from geodp.accuracy.resolution import resolution_limit
-from geodp.grid.mask import vouching_of
 from geodp.mechanisms.trees.attributes import describe
-from geodp.privacy.key import NOISE_FORMAT
 from geodp.table.card import SCHEMA, Card
+from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
 from geodp.table.stated import (
     Software,
     StatedBlock,
-    StatedCharge,
     StatedDomain,
     StatedError,
     StatedFloor,
@@ -46,25 +44,22 @@ def card_of(release: Release) -> Card:
         domain=StatedDomain.of(release.grid),
         mechanism=_mechanism(release),
         expected_error=_error(release),
-        post_processing=tuple(release.method.postprocessing),
+        post_processing=release.method.list_postprocessing(),
     )
 
 
 def _guarantee(release: Release) -> StatedGuarantee:
     """Return what is promised, by the method and by what was spent."""
     method, event = release.method, release.event
-    k = "k times epsilon" if event.rho is None else "k squared times rho"
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition + vouching_of(release.grid),
+        "precondition": method.guarantee.precondition + release.grid.domain.vouching,
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [
             "the domain, the grid and every value of this card: public by construction",
-            "other releases about the same people: their budgets add to this one",
-            f"groups: k people together are protected with {k}",
-            *_key_words(release),
+            *event.not_protected,
             *release.public_facts,
         ],
     }
@@ -86,7 +81,7 @@ def _mechanism(release: Release) -> StatedMechanism:
         noise=method.noise
         if release.event.rho is None
         else "discrete Gaussian on integers, sampled exactly",
-        noise_format=NOISE_FORMAT,
+        noise_format=method.noise_format,
         values=f"{kind}, {sign}",
         whole=method.whole,
         nonnegative=method.nonnegative,
@@ -153,15 +148,6 @@ def _floor(release: Release) -> StatedFloor | None:
     )
 
 
-def _key_words(release: Release) -> list[str]:
-    if release.event.key_origin == "entropy":
-        return []
-    return [
-        "whether two releases with the same kept key and parameters come from exactly the same "
-        "input: they are then identical, so use a new key for every new state of the data"
-    ]
-
-
 def _plain(setting: Any) -> bool | int | str:
-    """A setting as JSON has it; a fraction as text, which is exact."""
+    """Return a setting as JSON has it; a fraction as text, which is exact."""
     return setting if isinstance(setting, bool | int) else str(setting)

@@ -63,7 +63,7 @@ def digest_stream(
     keys: Iterable[NDArray[np.uint64]],
     counts: Iterable[NDArray[np.int64]],
 ) -> bytes:
-    """The same of a table that comes in pieces: all keys in order, and then all counts."""
+    """Return the same of a table that comes in pieces: all keys in order, and then all counts."""
     return digest(
         LABEL,
         encode(tuple(components(grid, method, event).items())),
@@ -73,7 +73,7 @@ def digest_stream(
 
 
 def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, Plain]:
-    """What is in the digest beside the table, by name."""
+    """Return what is in the digest beside the table, by name."""
     order, whose = grid.order, (type(method).__module__, type(method).__qualname__)
     own = whose[0].startswith("geodp.")  # its name is nobody else's
     return {
@@ -128,7 +128,7 @@ def encode(value: Plain) -> bytes:
 
 
 def release_key(key: NoiseKey | None, identity: Callable[[], bytes]) -> tuple[NoiseKey, str]:
-    """The key of one release, which the caller forgets, and its fingerprint in a ledger.
+    """Return the key of one release, which the caller forgets, and its fingerprint in a ledger.
 
     ``identity``: the digest of all that the release depends on, asked for where a key is kept.
     """

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Measurement, Spent
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
@@ -139,14 +140,16 @@ class Prepared:
     ----------
     table : CountTable
     method : Mechanism
+    spent : Measurement
     outline : Release
-        Of nobody: event, card and closed forms are those of the release, but for its charge.
+        Of nobody: card and closed forms are those of the release, but for its charge.
     key, ledger, dataset, records
         As for :func:`publish`.
     """
 
     table: CountTable = field(repr=False)
     method: Mechanism
+    spent: Measurement
     outline: Release
     key: NoiseKey | None
     ledger: Ledger | None
@@ -155,15 +158,14 @@ class Prepared:
 
     def release(self) -> Release:
         """Charge, and draw."""
-        spent = self.outline.event
         own, fingerprint = release_key(
-            self.key, lambda: release_digest(self.table, self.method, spent)
+            self.key, lambda: release_digest(self.table, self.method, self.spent)
         )
         try:
             charge = charge_event(
-                self.ledger, self.dataset, spent, fingerprint, records=self.records
+                self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
-            drawn = self.method.release(self.table, spent, own)
+            drawn = self.method.release(self.table, self.spent, own)
             return replace(self.outline, table=drawn, charge=charge)
         finally:
             own.forget()
@@ -189,13 +191,13 @@ def prepare(
         *require_no_sums(table.grid, spent, WholeTable(table)),
     )
     nobody = outline(table.grid, method, spent, terms.people, facts)
-    return Prepared(table, method, nobody, key, ledger, dataset, records)
+    return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
 
 
 def outline(
     grid: Grid,
-    method: Mechanism,
-    spent: Measurement,
+    method: Method[Any],
+    spent: Spent,
     people: float | None,
     public_facts: tuple[str, ...] = (),
 ) -> Release:

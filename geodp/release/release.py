@@ -23,11 +23,13 @@ from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
-from geodp.mechanisms import METHODS, Mechanism, mechanism
-from geodp.privacy.event import Measurement
+from geodp.mechanisms import METHODS, PROTOCOLS, find_method
+from geodp.mechanisms.base import Method
+from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.table.card import Card
+from geodp.table.charged import StatedCharge
 from geodp.table.released import ReleasedTable
 
 
@@ -38,21 +40,21 @@ class Release:
     Attributes
     ----------
     table : ReleasedTable
-    charge : Charge, optional
+    charge : Charge or StatedCharge, optional
         What was charged to a ledger for it.
     people : float, optional
         A public guess of the sum of all counts.
     public_facts : tuple of str
         What a refusal would have told, so that the card says it is not protected.
-    own : Mechanism, optional
-        The method. Default: that of ``METHODS`` which the event names.
+    own : Method, optional
+        Default: that of ``METHODS`` or ``PROTOCOLS`` which the event names.
     """
 
     table: ReleasedTable
-    charge: Charge | None = None
+    charge: Charge | StatedCharge | None = None
     people: float | None = None
     public_facts: tuple[str, ...] = ()
-    own: Mechanism | None = None
+    own: Method[Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -64,17 +66,17 @@ class Release:
         return self.table.grid
 
     @property
-    def event(self) -> Measurement:
+    def event(self) -> Spent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
 
     @cached_property
-    def method(self) -> Mechanism:
-        """The mechanism, with its settings."""
-        return self.own or mechanism(self.event.mechanism)
+    def method(self) -> Method[Any]:
+        """The method, with its settings."""
+        return self.own or find_method(self.event.mechanism)
 
     def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
-        """The released sum over a region, its standard error and a 95 % interval.
+        """Return the released sum over a region, its standard error and a 95 % interval.
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
         errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
@@ -105,7 +107,7 @@ class Release:
             middle = float(count)
             margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
             return Estimate(count, error, float(middle - margin), float(middle + margin), False)
-        strong = strength(tree, cells.key, self.event.rho is not None)
+        strong = strength(tree, cells.key, self.event.is_normal)
         found = reach(tree, self.table, cells.key, strong, grid)
         alone = losses = None
         if found.clamped:
@@ -182,7 +184,7 @@ class Release:
         return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
 
     def expected_error(self) -> list[dict[str, Any]]:
-        """Standard error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
+        """Return error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
 
         In an order of official areas, of blocks that share digits. Empty for a method whose error
         depends on the data.
@@ -217,7 +219,7 @@ class Release:
         return self._region_error(Region(self.grid, pixel.keys))
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
-        """Standard error of every released cell, one number where all have the same."""
+        """Return standard error of every released cell, one number where all have the same."""
         if self.block_errors is None:
             return None
         if self._alike is not None:
@@ -234,7 +236,7 @@ class Release:
         return self.block_errors[-1].standard_error if same else None
 
     def errors(self, tops: Tops | None = None) -> Errors | None:
-        """What files say of the errors of cells; None where these depend on the data.
+        """Return what files say of the errors of cells; None where these depend on the data.
 
         ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, where the table is a part of a
         release.
@@ -266,7 +268,7 @@ class Release:
         return card_of(self)
 
     def areas(self) -> Iterator[Areas]:
-        """Sums of every level of official areas or regions, with errors; see
+        """Return sums of every level of official areas or regions, with errors; see
         :mod:`geodp.accuracy.areas`."""
         return areas_of(self.table, self._variances)
 
@@ -307,7 +309,7 @@ class Release:
             return self.write_into(place, restricted or {})
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """The same into a folder that was staged before the charge."""
+        """Write the same into a folder that was staged before the charge."""
         released = Released(self.table, self.card(), self.errors(), self.areas)
         return place.write(released, restricted)
 
@@ -317,7 +319,7 @@ def intervals_of(table: ReleasedTable) -> Intervals | None:
 
     None of a method that is not known here. Raises UsageError where the error depends on the data.
     """
-    if table.event.mechanism.partition(":")[0] not in METHODS:
+    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
         return None
     found = Release(table).intervals()
     if found is None:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from geodp.table.charged import StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
 from geodp.table.stated import (
     Digest,
     Software,
-    StatedCharge,
     StatedDomain,
     StatedError,
     StatedGuarantee,

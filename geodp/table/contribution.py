@@ -84,7 +84,7 @@ def truncate(
 
 
 def agree_on_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:
-    """The contribution bound of a release, and whether the records enforce it.
+    """Return the contribution bound of a release, and whether the records enforce it.
 
     Raises UsageError for a claim below the table's own bound or below what totals beside their
     parts make it, or none where nothing bounds it. Grid and names decide, never a count.

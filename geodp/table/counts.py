@@ -65,7 +65,7 @@ class Cells:
             object.__setattr__(self, name, view)
 
     def to_dense(self) -> Any:
-        """The counts as an array of the grid's shape, in index order: of the counts' type.
+        """Return the counts as an array of the grid's shape, in index order: of the counts' type.
 
         Index (0, 0) is the lower left cell on a grid of mesh codes.
 
@@ -78,7 +78,7 @@ class Cells:
         return dense
 
     def to_vector(self) -> Any:
-        """The counts of all ``2**bits`` keys, in key order; 0 outside the domain.
+        """Return the counts of all ``2**bits`` keys, in key order; 0 outside the domain.
 
         Raises UsageError for more than 2**28 keys.
         """
@@ -148,7 +148,7 @@ class CountTable(Cells):
         enforced: bool = False,
         reading: Reading | None = None,
     ) -> Self:
-        """A table in canonical form whose keys the caller has looked up in the domain already."""
+        """Make a table in canonical form, of keys that the caller has looked up in the domain."""
         table = object.__new__(cls)
         for name, value in (
             *(("grid", grid), ("key", key), ("count", count)),
@@ -169,7 +169,7 @@ class CountTable(Cells):
         enforced: bool = False,
         reading: Reading | None = None,
     ) -> Self:
-        """A table from keys in any order; the counts of equal keys are summed.
+        """Return a table from keys in any order; the counts of equal keys are summed.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class CountTable(Cells):
 
     @classmethod
     def from_dense(cls, array: ArrayLike, grid: Grid) -> Self:
-        """A table from an array of the grid's shape, in index order.
+        """Return a table from an array of the grid's shape, in index order.
 
         Index (0, 0) is the lower left cell on a grid of mesh codes, so an array whose first row
         lies in the north must be flipped; on other grids the transform says where it is. A masked
@@ -278,7 +278,7 @@ def coalesce(
 
 
 def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
-    """Counts as int64, checked; raises CodeError with the first bad one's position."""
+    """Return counts as int64, checked; raises CodeError with the first bad one's position."""
     return _whole(values, MOST_PEOPLE, WHOLE).astype(np.int64)
 
 

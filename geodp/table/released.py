@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.counts import Cells, Counts
 
 
@@ -19,12 +19,12 @@ class ReleasedTable(Cells):
     ----------
     count : int64[m] or float64[m]
         Finite and not 0; read-only.
-    event : Measurement
+    event : Spent
         What was spent on it, and under which guarantee.
     """
 
     count: Counts = field(repr=False)
-    event: Measurement
+    event: Spent
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from geodp.grid.grid import Grid
+from geodp.table.charged import Amount, Count, Exact
 from geodp.table.plain import Least, Text, read_plain
 
-Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
-"""An exact number; an exponent could ask for more digits than memory holds."""
-
 Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
-Count = Annotated[int, Least(0)]
 Size = Annotated[int, Least(1)]
-Amount = Annotated[float, Least(0)]
 Plain = bool | int | str
 
 
@@ -65,9 +61,17 @@ class StatedGuarantee:
     l1_sensitivity : int
     noise_scale, noise_sigma2 : str or None
         Width of the noise of a stage that has the whole budget: Laplace or Gaussian.
-    key_origin : {"entropy", "file", "fixed"}
+    key_origin : {"entropy", "file", "fixed", "device"}
     noise_key : str
         The same in words.
+    model : {"local"}, optional
+        Devices randomised their own reports; otherwise an office added the noise.
+    period : str, optional
+        Of local reports: how long a device waits until its next one.
+    reports : int, optional
+        How many there were.
+    further_charge : str, optional
+        What a release from the same reports costs.
     """
 
     in_words: str
@@ -93,8 +97,12 @@ class StatedGuarantee:
     noise_scale: Exact | None
     noise_scale_decimal: Amount | None
     noise_sigma2: Exact | None
-    key_origin: Literal["entropy", "file", "fixed"]
+    key_origin: Literal["entropy", "file", "fixed", "device"]
     noise_key: str
+    model: Literal["local"] | None = None
+    period: str | None = None
+    reports: Count | None = None
+    further_charge: str | None = None
 
     def decimals(self) -> dict[str, float]:
         """Return the parameters of the budget that there are, as decimals."""
@@ -104,65 +112,6 @@ class StatedGuarantee:
             "rho": self.rho_decimal,
         }
         return {name: amount for name, amount in found.items() if amount is not None}
-
-
-@dataclass(frozen=True)
-class PureLoss:
-    """A privacy loss of pure differential privacy."""
-
-    variant: Literal["pure"]
-    epsilon: Exact
-    epsilon_decimal: Amount
-
-
-@dataclass(frozen=True)
-class ConcentratedLoss:
-    """A privacy loss of zero-concentrated differential privacy."""
-
-    variant: Literal["zero-concentrated"]
-    rho: Exact
-    rho_decimal: Amount
-
-
-@dataclass(frozen=True)
-class ApproximateLoss:
-    """A privacy loss of approximate differential privacy, and what it was converted from."""
-
-    variant: Literal["approximate"]
-    epsilon: Exact
-    epsilon_decimal: Amount
-    delta: Exact
-    delta_decimal: Amount
-    converted_from: ConcentratedLoss | None = None
-
-
-StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
-
-
-@dataclass(frozen=True)
-class StatedCharge:
-    """What was charged to a ledger, before the noise was drawn.
-
-    Attributes
-    ----------
-    ledger, dataset, unit, neighbours : str
-    loss : StatedLoss
-        Of this release; ``spent``: with it; ``cap``: the most that may be spent.
-    earlier_releases : int
-    sequence : int
-        Number of the ledger's entry; ``head``: its hash.
-    """
-
-    ledger: str
-    dataset: str
-    unit: str
-    neighbours: str
-    loss: StatedLoss
-    spent: StatedLoss
-    cap: StatedLoss
-    earlier_releases: Count
-    sequence: Count
-    head: str
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,7 @@ def remainder(cells: Cells, relation: Relation) -> Remainder:
 
 
 def _net(key: NDArray[np.uint64], count: NDArray[np.int64]) -> Remainder:
-    """Sums of counts of equal keys, but for those that are 0."""
+    """Return sums of counts of equal keys, but for those that are 0."""
     cell, at = np.unique(key, return_inverse=True)
     left = np.zeros(cell.size, np.int64)
     np.add.at(left, at, count)

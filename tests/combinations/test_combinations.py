@@ -14,7 +14,7 @@ from tests.combinations.forms import FORMS
 EVERY = len(METHODS) * len(FORMS)
 """Draws in which every method meets every form once."""
 
-PARTS = 6
+PARTS = 9
 QUICK = (0,)
 
 

@@ -39,6 +39,41 @@ def test_indices_keys_and_arrays_agree_on_what_is_a_cell(grid):
 
 
 @every_form
+def test_what_limits_a_domain_is_vouched_for_with_its_source_and_digest(grid):
+    said, domain = grid.describe(), grid.domain
+    limits = said["mask"] or ("regions" in said["order"] and said["order"]["regions"])
+    if not limits:
+        assert domain.is_box
+        assert (domain.source, domain.digest, domain.kind, domain.vouching) == ("",) * 4
+        return
+    assert not domain.is_box
+    assert (domain.source, domain.digest) == (limits["source"], limits["sha256"])
+    assert domain.kind == ("mask" if said["mask"] else "table of regions")
+    assert domain.kind in domain.vouching
+    assert domain.vouching.endswith(f": {limits['source']}")
+
+
+@every_form
+def test_an_order_that_follows_the_map_has_boxes_of_cells_as_blocks(grid):
+    order, every = grid.order, np.indices(grid.shape).reshape(len(grid.shape), -1)
+    boxes = True
+    for digits in range(len(order.radices) + 1):
+        blocks = {}
+        for index in every.T[grid.contains(every)].tolist():
+            key = int(order.encode(np.array(index)[:, None])[0])
+            blocks.setdefault(key // prod(order.radices[digits:]), []).append(index)
+        for cells in blocks.values():
+            low, high = np.min(cells, axis=0), np.max(cells, axis=0)
+            full = [
+                one
+                for one in product(*map(range, low, high + 1))
+                if grid.contains(np.array(one)[:, None])[0]
+            ]
+            boxes &= len(full) == len(cells)
+    assert boxes or not order.follows_map
+
+
+@every_form
 def test_blocks_of_any_digits_hold_a_cell_or_none(grid):
     radices = grid.order.radices
     for digits in range(len(radices) + 1):

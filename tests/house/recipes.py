@@ -1,13 +1,16 @@
 """The examples of CONTRIBUTING, and copies of the project into which they are dropped."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import geodp
+from tests.command import Done
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,8 +24,15 @@ def example(heading):
 
 
 def copy_with(copy, file, heading):
-    """A copy of the project in an empty folder, with the example's file and no other change."""
-    shutil.copytree(Path(geodp.__file__).parent, copy / "geodp")
+    """A copy of the project in an empty folder, with the example's file and no other change.
+
+    Its kernels are loaded from where they were copied: Numba keeps machine code by a file's place,
+    and would compile those of the copy anew.
+    """
+    package = Path(geodp.__file__).parent
+    shutil.copytree(package, copy / "geodp")
+    with (copy / "geodp" / "kernels" / "__init__.py").open("a", encoding="utf-8") as face:
+        face.write(f"__path__ = [{str(package / 'kernels')!r}]\n")
     for folder in ("tests", "bench"):
         if (ROOT / folder).exists():  # the wheel is tested without the benchmarks
             leave = shutil.ignore_patterns("__pycache__", "results")
@@ -34,23 +44,53 @@ def copy_with(copy, file, heading):
     return copy
 
 
-def run_any(project, *words):
-    """Run a module in a folder whose geodp comes before any that is installed.
+SERVE = """
+import json, sys
+from tests.command import geodp
+for line in sys.stdin:
+    print(json.dumps(geodp(*json.loads(line))), flush=True)
+"""
+"""Runs the commands of a copy of the project, one after another, and says how each has ended."""
 
-    Its kernels are those of the project, and what is compiled of them is kept by their digest.
-    """
-    return subprocess.run(
-        [sys.executable, "-m", *map(str, words)],
+
+@cache
+def _server(project):
+    """One process for all commands of a copy: it ends with this one, as its input does."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SERVE],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(project)},
-        capture_output=True,
+        env=_environment(project),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
     )
+
+
+def _environment(project):
+    """Where a folder's geodp comes before any that is installed."""
+    return {**os.environ, "PYTHONPATH": str(project), "PYTHONUTF8": "1"}
+
+
+def run_any(project, *words):
+    """Run a command of geodp in a copy of the project: its exit code, and what it printed."""
+    server = _server(project)
+    server.stdin.write(json.dumps([*map(str, words)]) + "\n")
+    server.stdin.flush()
+    return Done(*json.loads(server.stdout.readline()))
 
 
 def run(project, *words):
     """The same, where all must go well: what it printed."""
     done = run_any(project, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def run_module(project, *words):
+    """Run a module in a process of its own in a copy of the project: what it printed."""
+    command = [sys.executable, "-m", *map(str, words)]
+    done = subprocess.run(
+        command, cwd=project, env=_environment(project), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -25,7 +25,7 @@ def test_the_paths_that_are_named_are_there(name):
     assert [path for path in found if not [*ROOT.glob(path)]] == []
 
 
-PLACEHOLDERS = {"NAME", "test_NAME", "toy", "json_lines", "jsonl", "cells"}
+PLACEHOLDERS = {"NAME", "test_NAME", "toy", "subset", "json_lines", "jsonl", "cells"}
 
 
 def paths_in_backticks(text):

@@ -29,12 +29,24 @@ FLOORS = {
     "mechanisms/central": (
         "mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
     ),
+    "mechanisms/local": "privacy kernels",
+    **dict.fromkeys(
+        (
+            "mechanisms/local/tree",
+            "mechanisms/local/haar",
+            "mechanisms/local/counts",
+            "mechanisms/local/clamping",
+        ),
+        "mechanisms/local mechanisms/trees mechanisms/base accuracy table grid privacy kernels",
+    ),
     "mechanisms": (
-        "mechanisms/central mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
+        "mechanisms/central mechanisms/local mechanisms/trees mechanisms/base accuracy table grid "
+        "privacy kernels"
     ),
     "io": "",
     "io/opening": "",
     "io/crs": "grid",
+    "io/local": "io/folder io/opening",
     "io/read": "io/read/rows accuracy table grid privacy kernels",
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
     "io/read/rows": "io/opening io/crs accuracy table grid privacy kernels",
@@ -48,6 +60,7 @@ FLOORS = {
     "analysis/style": "",
     "analysis/plan": "analysis/style release mechanisms io accuracy table grid privacy kernels",
     "analysis/audit": "analysis/style mechanisms accuracy table grid privacy kernels",
+    "analysis/compare": "release mechanisms accuracy grid privacy",
     "analysis/evaluate": "analysis/style release mechanisms io accuracy table grid privacy kernels",
     "cli": "cli/commands analysis release mechanisms io accuracy table grid privacy kernels",
     "cli/commands": "cli analysis release mechanisms io accuracy table grid privacy kernels",
@@ -79,8 +92,11 @@ OUTSIDE = {
 }
 
 FACES = {
-    *("__init__", "analysis/audit/__init__"),
-    *("analysis/plan/__init__", "release/cluster/__init__"),
+    "__init__",
+    "analysis/audit/__init__",
+    "analysis/compare/__init__",
+    "analysis/plan/__init__",
+    "release/cluster/__init__",
 }
 """Files that do nothing but offer names of other files."""
 

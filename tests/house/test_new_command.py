@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run, run_any
+from tests.house.recipes import copy_with, example, run, run_any, run_module
 
 LINES = 20
 """A complete command is not longer than this, blank lines apart."""
@@ -19,7 +19,7 @@ def project(tmp_path_factory):
     table = ("--x", "x", "--y", "y", "--anchor", "index", "--value", "n", "--contribution", "1")
     grid = ("--grid", "regular:2x2", "--method", "laplace-nonnegative")
     words = ("people.csv", *grid, *table, "--epsilon", "1", "--output", "out")
-    run(copy, "geodp", "publish", *words)
+    run(copy, "publish", *words)
     return copy
 
 
@@ -28,22 +28,24 @@ def test_the_example_is_short():
 
 
 def test_it_stands_in_the_list_in_its_order(project):
-    before = [line.split() for line in run(project, "geodp", "--help").splitlines()]
+    before = [line.split() for line in run(project, "--help").splitlines()]
     names = [line[0] for line in before[before.index(["Commands:"]) + 1 :] if line]
     assert names == sorted(names)
     assert {"budget", "cells", "publish", "warmup"} <= {*names}
 
 
 def test_it_counts_the_cells_of_a_release(project):
-    found = json.loads(run(project, "geodp", "cells", "out", "--json"))
+    found = json.loads(run(project, "cells", "out", "--json"))
     assert found["domain"] == 4
     assert 2 <= found["not_zero"] <= 4
-    assert run(project, "geodp", "cells", "out").startswith("4 cells, ")
-    done = run_any(project, "geodp", "cells", "nowhere")
+    assert run(project, "cells", "out").startswith("4 cells, ")
+    done = run_any(project, "cells", "nowhere")
     assert done.returncode == 3
     assert done.stderr.startswith("Error: ")
 
 
 def test_the_house_takes_it_and_the_help_stays_quick(project):
     words = ("tests/house/test_house.py", "tests/cli/test_process.py", "-q")
-    run(project, "pytest", *words, "-p", "no:cacheprovider", "-k", "its_plan or imports_little")
+    run_module(
+        project, "pytest", *words, "-p", "no:cacheprovider", "-k", "its_plan or imports_little"
+    )

@@ -27,7 +27,7 @@ def test_the_example_is_short():
 def test_a_release_has_it_and_is_verified(project):
     table = ("--x", "x", "--y", "y", "--anchor", "index", "--value", "n", "--method", "laplace")
     call = ("people.csv", "--grid", "regular:8x8", *table, "--contribution", "1", "--epsilon", "1")
-    run(project, "geodp", "publish", *call, "--output", "out")
+    run(project, "publish", *call, "--output", "out")
     public = project / "out" / "public"
     card = json.loads((public / "release.json").read_text(encoding="utf-8"))
     assert card["files"][-1]["name"] == "population.jsonl"
@@ -35,9 +35,9 @@ def test_a_release_has_it_and_is_verified(project):
     rows = [json.loads(line) for line in (public / "population.jsonl").open(encoding="utf-8")]
     assert len(rows) == len((public / "population.csv").read_text().splitlines()) - 1
     assert {*rows[0]} == {"cell", "population"}
-    run(project, "geodp", "verify", "out")
+    run(project, "verify", "out")
     with (public / "population.jsonl").open("a", encoding="utf-8") as file:
         file.write("{}\n")
-    done = run_any(project, "geodp", "verify", "out")
+    done = run_any(project, "verify", "out")
     assert done.returncode == 3
     assert "population.jsonl was changed" in done.stdout + done.stderr

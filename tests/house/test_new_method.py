@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run
+from tests.house.recipes import copy_with, example, run, run_module
 
 LINES = 68
 """A complete method is not longer than this, blank lines apart."""
@@ -44,11 +44,11 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def asks(project):
+def asked(project):
     """Names of the tests of the new method that passed, by file, all run by one process."""
     files = [f"{name.replace('.', '/')}.py" for name in ASKED]
     more = ("-q", "-p", "no:cacheprovider", "--junitxml", "asked.xml")
-    run(project, "pytest", *files, "-k", "toy", *more)
+    run_module(project, "pytest", *files, "-k", "toy", *more)
     found = dict.fromkeys(ASKED, 0)
     for case in ElementTree.parse(project / "asked.xml").iter("testcase"):
         (name,) = (name for name in ASKED if case.get("classname").startswith(name))
@@ -63,18 +63,18 @@ def test_it_passes_what_every_method_is_asked(asked, name):
 
 
 def test_the_command_line_knows_it(project, people):
-    assert re.search(r"^toy\b.*\n.*share=1/10", run(project, "geodp", "methods"), re.MULTILINE)
-    publish = ("geodp", "publish", *people, "--method", "toy:share=1/4", "--output", "out")
+    assert re.search(r"^toy\b.*\n.*share=1/10", run(project, "methods"), re.MULTILINE)
+    publish = ("publish", *people, "--method", "toy:share=1/4", "--output", "out")
     run(project, *publish)
     card = json.loads((project / "out" / "public" / "release.json").read_text(encoding="utf-8"))
     assert card["guarantee"]["mechanism"] == "toy:share=1/4"
     assert card["mechanism"]["citation"] == "The example of CONTRIBUTING.md."
-    run(project, "geodp", "verify", "out")
+    run(project, "verify", "out")
 
 
 def test_it_is_evaluated_beside_the_others(project, people):
     words = ("--methods", "toy,laplace", "--trials", "2", "--json")
-    found = run(project, "geodp", "evaluate", *people, *words)
+    found = run(project, "evaluate", *people, *words)
     assert json.loads(found)
     assert '"toy"' in found
 
@@ -84,5 +84,5 @@ def test_it_is_measured_beside_the_others(project):
     if not (project / "bench").exists():
         pytest.skip("the benchmarks are no part of what is tested here")
     words = ("--size", "16", "--trials", "1", "--rounds", "1", "--json", "figures.json")
-    assert "toy" in run(project, "bench", "methods", "--methods", "toy", *words)
+    assert "toy" in run_module(project, "bench", "methods", "--methods", "toy", *words)
     assert '"toy"' in (project / "figures.json").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run, run_any
+from tests.house.recipes import copy_with, example, run, run_any, run_module
 
 LINES = 64
 """A complete reader is not longer than this, blank lines apart."""
@@ -31,7 +31,7 @@ def project(tmp_path_factory):
 
 def publish(project, file, *words):
     more = ("--count-name", "people", "--epsilon", "1", "--contribution", "1")
-    return run_any(project, "geodp", "publish", file, *GRID, *more, *words)
+    return run_any(project, "publish", file, *GRID, *more, *words)
 
 
 def test_the_example_is_short():
@@ -39,17 +39,16 @@ def test_the_example_is_short():
 
 
 def test_the_house_and_the_readers_tests_take_it(project):
-    words = ("pytest", "-q", "-p", "no:cacheprovider", "tests/house/test_house.py")
-    run(project, *words, "-k", "built_by_its_plan")
-    words = (*words[:-1], "tests/io/read/test_table_of_readers.py", "tests/cli/test_process.py")
-    output = run(project, *words, "-k", "frozen_value or spell or fields or imports_little")
-    assert " passed" in output
+    files = ("house/test_house", "io/read/test_table_of_readers", "cli/test_process")
+    asked = "built_by_its_plan or frozen_value or spell or fields or imports_little"
+    words = ("-q", "-p", "no:cacheprovider", *(f"tests/{file}.py" for file in files))
+    assert " passed" in run_module(project, "pytest", *words, "-k", asked)
 
 
 def test_the_command_line_has_its_options(project):
     for command in ("publish", "evaluate"):
         assert "Name of the count (JSON lines). [default: count]" in " ".join(
-            run(project, "geodp", command, "--help").split()
+            run(project, command, "--help").split()
         )
     done = publish(project, "a.csv", "--output", "o")
     assert done.returncode == 2
@@ -67,7 +66,7 @@ def test_its_files_are_published(project):
     assert done.returncode == 0, done.stderr
     kept = json.loads((project / "out" / "restricted" / "run.json").read_text(encoding="utf-8"))
     assert (kept["people"], kept["occupied_cells"]) == (7, 2)
-    run(project, "geodp", "verify", "out")
+    run(project, "verify", "out")
     done = publish(project, "again.jsonl", "--duplicates", "sum", "--output", "summed")
     assert done.returncode == 0, done.stderr
     kept = json.loads((project / "summed" / "restricted" / "run.json").read_text(encoding="utf-8"))

@@ -20,13 +20,17 @@ import geodp
 from geodp.kernels import (
     coo,
     haar,
+    hashing,
     jit,
     multiplicative_weights,
     noise,
+    oracles,
+    projective,
     pyramid,
     rectangles,
     topdown,
 )
+from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
 from geodp.privacy.key import NoiseKey
@@ -61,6 +65,9 @@ NOISY = {
 
 RAW = (pyramid.measure, topdown._add_details, haar.forward_dense, coo.coalesce)
 """Kernels that true counts are given to."""
+
+LOCAL = (oracles.answer, oracles.project, projective.respond, hashing.mark, hashing.turn)
+"""Kernels that draw the reports of devices."""
 
 
 def own_noise(source):
@@ -129,7 +136,7 @@ def inferred(compiled):
 
 @pytest.fixture(scope="module")
 def compiled():
-    """Every kernel that a release calls, with true counts and without."""
+    """Every kernel that a release or a local oracle calls, with true counts and without."""
     grid = geodp.Grid.regular((4, 4))
     table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)
     for method in ("pyramid", "topdown"):
@@ -137,6 +144,11 @@ def compiled():
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
     made = Noise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
     refinement.refine_dense(table, made)
+    for kind in ORACLES.values():
+        oracle = kind(cells=9, epsilon=1)
+        state = oracle.aggregate(oracle.randomize([0, 8, 3]))
+        oracle.estimate(state)
+        oracle.estimate(state, [3])
     # What is compiled into another kernel has types of its own only when it is called.
     looked_up, node = refinement.Tree(table, made.detail)._looked_up, np.zeros((3, 1), np.int64)
     data = np.array([[0], [0], [table.key.size]])
@@ -145,7 +157,7 @@ def compiled():
 
 
 def test_kernels_have_no_floating_point_that_numba_infers(compiled):
-    assert set(RAW) <= set(compiled)
+    assert {*RAW, *LOCAL} <= set(compiled)
     for one in compiled:
         if one.py_func.__module__.startswith("geodp.kernels") and one not in NOISY:
             assert not inferred(one), one.py_func.__name__

@@ -58,6 +58,11 @@ TARGETS = (
             *LEDGER,
         ),
     ),
+    Target(
+        "geodp.privacy.amplification",
+        ("tests/privacy/test_amplification.py",),
+        ("amplify_by_shuffling", "_Cut.of"),
+    ),
     Target("geodp.privacy.loss", ("tests/privacy/test_loss.py", "-k", "not agreement")),
     Target(
         "geodp.privacy.neighbours",
@@ -86,9 +91,9 @@ TARGETS = (
             "Measurement.law",
             "Measurement.width",
             "Measurement.is_private",
-            "Composed",
         ),
     ),
+    Target("geodp.privacy.composed", ("tests/privacy/test_event.py",)),
     Target("geodp.privacy.budget", ("tests/privacy/test_budget.py",)),
     Target(
         "geodp.privacy.terms",
@@ -197,6 +202,19 @@ TARGETS = (
             "tests/privacy/noise/test_noise.py",
             "-k",
             "not interpreted and not thresholds",
+        ),
+    ),
+    # What a device tells.
+    Target(
+        "geodp.privacy.noise.coins",
+        ("tests/privacy/noise/test_coins.py",),
+        (
+            "Chance.of",
+            "Chance.digits",
+            "Chance.floor",
+            "Coins.ahead",
+            "Coins.flip",
+            "Coins.below",
         ),
     ),
     Target(

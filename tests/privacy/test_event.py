@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.privacy.event import CONCENTRATED, PURE, Composed, Measurement
+from geodp.privacy.composed import Composed
+from geodp.privacy.event import CONCENTRATED, PURE, Measurement
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.reports import LocalReports
 from geodp.privacy.terms import Terms
 
 
@@ -174,3 +176,18 @@ def test_a_ledger_spends_what_is_composed(tmp_path):
 def test_losses_that_do_not_add_up_are_not_composed(some):
     with pytest.raises(UsageError, match="Losses add up"):
         Composed(some)
+
+
+def test_reports_of_devices_cost_their_epsilon_once():
+    event = LocalReports("haar", F(1, 2), "phone", "week", 4000)
+    assert event.loss == PureDP(event.epsilon)
+    assert (event.neighbours, event.contribution, event.is_private) == ("replace-one", 1, True)
+    assert event.words == (
+        "Whatever a phone sends is at most exp(1/2) = 1.649 times as likely for any other place "
+        "that the phone could have been at, with one report a week; no one needs to be trusted but "
+        "the phone."
+    )
+    said = event.describe()
+    assert (said["model"], said["reports"], said["period"]) == ("local", 4000, "week")
+    assert any("taking part" in words for words in event.not_protected)
+    assert Composed([event, event]).loss == PureDP(2 * event.epsilon)

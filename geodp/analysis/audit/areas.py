@@ -64,7 +64,7 @@ def areas_above(
 def _regions(
     regions: Hierarchy, index: NDArray[np.int64], levels: Sequence[str | int] | None
 ) -> list[Level]:
-    """Levels of an office's regions."""
+    """Return levels of an office's regions."""
     wanted = [*regions.levels] if levels is None else [*levels]
     if not {*wanted} <= {*regions.levels}:
         raise UsageError(f"Areas of this map are its regions: {', '.join(regions.levels)}.")
@@ -85,7 +85,7 @@ def _regions(
 def _squares(
     grid: Grid, index: NDArray[np.int64], levels: Sequence[str | int] | None
 ) -> list[Level]:
-    """Published areas of a code system, or squares of cells."""
+    """Return published areas of a code system, or squares of cells."""
     place = grid.places[0]
     if levels is None:
         if place.system is None:

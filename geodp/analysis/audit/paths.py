@@ -39,7 +39,7 @@ class Paths:
 
     @classmethod
     def of(cls, name: str, values: Sequence[Any], tree: Taxonomy) -> Self:
-        """Number the nodes above the values of a column; InputError for one that is no leaf."""
+        """Make the nodes above the values of a column; InputError for one that is no leaf."""
         number = {tree.root: 0}
         below: list[list[int]] = [[]]
         depth = [0]
@@ -64,7 +64,7 @@ class Paths:
     def of_levels(
         cls, levels: Sequence[tuple[NDArray[np.int64], Sequence[str], Sequence[Fraction]]]
     ) -> Self:
-        """Number areas that nest.
+        """Make nodes of areas that nest.
 
         Parameters
         ----------

@@ -153,7 +153,7 @@ class _Descent:
         return self.found()
 
     def step(self, column: int, node: int) -> tuple[Fraction, int, int]:
-        """What the replacement of a node adds to the sum of penalties, and which it is."""
+        """Return what the replacement of a node adds to the sum of penalties, and which it is."""
         tree, records = self.trees[column], self.records[column]
         below = tree.below[node]
         after = sum((int(records[child]) * tree.loss[child] for child in below), Fraction())
@@ -180,7 +180,7 @@ class _Descent:
         return True
 
     def found(self) -> Recoding:
-        """What stands for what now, and what it costs."""
+        """Return what stands for what now, and what it costs."""
         nodes, lost = {}, Fraction()
         for column, (name, values) in enumerate(self.classes.values.items()):
             tree, code = self.trees[column], self.classes.code[column]
@@ -195,7 +195,7 @@ class _Descent:
 
 
 def _starts(number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where runs of equal numbers begin: int64[runs]."""
+    """Return where runs of equal numbers begin: int64[runs]."""
     found = np.ones(number.size, np.bool_)
     np.not_equal(number[1:], number[:-1], out=found[1:])
     return np.flatnonzero(found)

@@ -187,7 +187,7 @@ def sampled_threshold(
 
 
 def search_epsilon(k: int, rate: Fraction, delta: Fraction, bound: Bound) -> Fraction:
-    """The least multiple of ``STEP`` that has at most a delta."""
+    """Return the least multiple of ``STEP`` that has at most a delta."""
 
     def has(step: int) -> bool:
         return not any(t >= k for t in exceed(rate, step * STEP, delta, bound))
@@ -247,7 +247,7 @@ def require_bound(bound: str) -> Bound:
 
 
 def require_threshold(k: Any) -> int:
-    """A threshold; UsageError for anything else, and for a recoding."""
+    """Return a threshold; UsageError for anything else, and for a recoding."""
     if isinstance(k, Recoding):
         raise UsageError(CHOSEN)
     if require_k(k) > MOST_PEOPLE:

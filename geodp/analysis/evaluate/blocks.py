@@ -48,7 +48,7 @@ def shifts_of(grid: Grid) -> tuple[int, ...]:
 
 
 def coarser(key: Keys, values: NDArray[Any], shift: int) -> tuple[Keys, NDArray[Any]]:
-    """Sums over blocks of ``2**shift`` keys.
+    """Sum over blocks of ``2**shift`` keys.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Truth:
     def beside(
         self, released: ReleasedTable
     ) -> tuple[Keys, NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
-        """The true and the released values side by side.
+        """Return the true and the released values side by side.
 
         Returns
         -------

@@ -128,7 +128,7 @@ def _line(
 
 
 def _label(figure: Any, axes: Any, evaluation: Evaluation) -> None:
-    """The methods' names beside the ends of their lines, moved apart where they would touch."""
+    """Write the methods' names beside the ends of their lines, apart where they would touch."""
     figure.canvas.draw()  # so that limits are known
     low, high = axes.get_ylim()
     span = math.log(high / low)

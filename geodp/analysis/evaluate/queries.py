@@ -48,7 +48,7 @@ class Rectangles:
         return cls(corners.min(axis=2), corners.max(axis=2))
 
     def sums(self, grid: Grid, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums of cells over every rectangle: float64[r].
+        """Return sums of cells over every rectangle: float64[r].
 
         By prefix sums where the grid has at most 2**26 cells, else cell by cell.
 
@@ -168,7 +168,7 @@ class Polygons:
         return np.bincount(self.polygon, minlength=len(self.names))
 
     def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
-        """Sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
+        """Return sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
         if key is None:
             key = np.flatnonzero(value).astype(np.uint64)
             value = value[key.astype(np.int64)]

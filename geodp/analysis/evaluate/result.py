@@ -194,7 +194,7 @@ def _standard_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _exact(amount: Fraction) -> str:
-    """A budget as a ratio and a decimal."""
+    """Return a budget as a ratio and a decimal."""
     if amount.denominator == 1:
         return str(amount)
     decimal = f"{float(amount):.6g}"

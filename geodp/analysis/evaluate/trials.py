@@ -97,14 +97,14 @@ class Bench:
 def _time(
     method: Mechanism, table: CountTable, event: Measurement, key: NoiseKey
 ) -> tuple[Any, float]:
-    """A release, and the seconds that it took."""
+    """Return a release, and the seconds that it took."""
     started = time.perf_counter()
     released = method.release(table, event, key)
     return released, time.perf_counter() - started
 
 
 def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
-    """The key of one trial: derived for this use, table, method and number alone.
+    """Return the key of one trial: derived for this use, table, method and number alone.
 
     No trial shares noise with another, nor with a release that is published with the same
     kept key.

@@ -64,7 +64,7 @@ class Planned:
 
 
 def nodes_of(grid: Grid) -> dict[str, int]:
-    """Published areas or regions that are runs of keys, and how many first digits these share."""
+    """Return areas or regions that are runs of keys, and how many first digits these share."""
     order, ndim = grid.order, len(grid.shape)
     steps = grid.official_steps()
     if steps is not None:

@@ -27,7 +27,7 @@ class Comparison:
     refused: dict[str, str]
 
     def table(self) -> dict[int, dict[str, float]]:
-        """Standard errors by cells of a block and method."""
+        """Return standard errors by cells of a block and method."""
         found: dict[int, dict[str, float]] = {}
         for one in self.plans:
             for block in one.blocks:

@@ -92,7 +92,7 @@ def _frame(axes: Any, sizes: list[int]) -> None:
 
 
 def _fold(name: str) -> str:
-    """A method's name in lines of some width, broken after commas, colons and hyphens.
+    """Return a method's name in lines of some width, broken after commas, colons and hyphens.
 
     Examples
     --------

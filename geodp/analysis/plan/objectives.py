@@ -56,7 +56,7 @@ def optimise(
     chain: str = "",
     **given: Unpack[PlanGiven],
 ) -> Plan:
-    """A pyramid with the least weighted sum of variances, or nearest to target margins.
+    """Return a pyramid with the least weighted sum of variances, or nearest to target margins.
 
     Every level gets at least 2 % of the budget (see :mod:`geodp.analysis.plan.shares`), and the
     errors that are weighed are those of nodes that have all of their children.
@@ -104,7 +104,7 @@ def dominate(
     chain: str = "",
     **given: Unpack[PlanGiven],
 ) -> Dominance:
-    """A pyramid whose planned errors of aligned blocks exceed those of a method at no size.
+    """Return a pyramid whose planned errors of aligned blocks exceed those of a method at no size.
 
     Or nearly so, see :attr:`Dominance.largest`. Of areas that are no aligned blocks the ratio can
     be larger, and so it can where counts are clamped.
@@ -159,7 +159,7 @@ def dominate(
 
 
 def _choose(request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool) -> Plan:
-    """The pyramid with the best shares: on its own chain, or on the best of those tried."""
+    """Return the pyramid with the best shares: on its own chain, or on the best of those tried."""
     radices = request.grid.order.radices
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))

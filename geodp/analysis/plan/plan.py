@@ -18,7 +18,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.analysis.plan.areas import Planned, nodes_of
 from geodp.analysis.plan.settings import Settings, digest_of
 from geodp.errors import UsageError
-from geodp.grid.axes import Mask
+from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism, mechanism
@@ -118,7 +118,9 @@ class Plan:
         return tuple(found)
 
     def _at_places(self, side: int, most: int) -> list[float]:
-        """Standard errors of published areas within the extent, at some places; empty: none is.
+        """Return standard errors of published areas within the extent, at some places.
+
+        The list is empty where none lies there.
 
         With a mask: of what it holds of areas that it holds a cell of.
         """
@@ -129,8 +131,8 @@ class Plan:
             for size, at in zip((place.rows, place.cols), first, strict=True)
         )
         random = np.random.default_rng(0)
-        if grid.mask is not None:
-            row, col = grid.decode(_keys_of_mask(grid.mask, random))[:2]
+        if not grid.domain.is_box:
+            row, col = grid.decode(_some_cells(grid.domain, random))[:2]
             row, col = (row - first[0]) // side, (col - first[1]) // side
             whole = (row >= 0) & (row < down) & (col >= 0) & (col < right)
             number = random.permutation(np.unique(row[whole] * right + col[whole]))[:most]
@@ -170,7 +172,7 @@ class Plan:
         return resolution_limit(self._errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
-        """The smallest block or area whose 95 % margin is at most so many % of a population."""
+        """Find the smallest block or area whose 95 % margin is within so many % of a population."""
         if not (isfinite(population) and isfinite(percent) and min(population, percent) > 0):
             raise UsageError("A population and a percentage are numbers above 0.")
         most = population * percent / 100 / Z
@@ -287,7 +289,7 @@ class Plan:
         }
 
     def toml(self) -> str:
-        """The text of a file that ``geodp publish --plan`` takes."""
+        """Return the text of a file that ``geodp publish --plan`` takes."""
         lines = [
             f"{area.title}: standard error {area.standard_error:,.1f}, "
             f"95 % margin {area.margin_95:,.1f}"
@@ -297,14 +299,11 @@ class Plan:
         return self.settings.toml([*self.warnings, *self.notes, *lines])
 
 
-def _keys_of_mask(mask: Mask, random: np.random.Generator) -> NDArray[np.uint64]:
-    """Keys of a mask's cells, or of some where they are many: uint64[n]."""
-    length = mask.ranges[:, 1] - mask.ranges[:, 0]
-    before = np.cumsum(length) - length
-    total = int(length.sum())
+def _some_cells(domain: Domain, random: np.random.Generator) -> NDArray[np.uint64]:
+    """Return keys of a domain's cells, or of some where they are many: uint64[n]."""
+    total = domain.cells
     number = np.arange(total) if total <= FEW_KEYS else random.integers(total, size=FEW_KEYS)
-    which = np.searchsorted(before, number, side="right") - 1
-    return np.asarray(mask.ranges[which, 0] + (number.astype(np.uint64) - before[which]))
+    return domain.keys_of_ranks(number)
 
 
 class PlanGiven(TermsGiven, total=False):

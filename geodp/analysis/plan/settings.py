@@ -68,7 +68,7 @@ class Settings:
             )
 
     def toml(self, comments: Sequence[str] = ()) -> str:
-        """The file's text."""
+        """Return the file's text."""
         lines = ["# A plan of geodp, for: geodp publish INPUTS --plan FILE ...", "#"]
         lines += [f"# {text}" for text in comments] + ["", f"format = {FORMAT}"]
         # A printable text is the same in JSON and TOML, and terms refuse others.

@@ -194,7 +194,7 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
 def best_ratio(
     bits: int, targets: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
 ) -> Shares:
-    """The chain, with its shares, that has the least largest ratio of those tried."""
+    """Return the chain, with its shares, that has the least largest ratio of those tried."""
     find = partial(least_ratio, targets=targets, gaussian=gaussian, radices=radices)
     quick = _try_all(bits, partial(find, orders=(8,)), radices)
     return min([find(shares.steps) for shares in quick[:5]] + quick[:1], key=lambda s: s.value)
@@ -203,7 +203,7 @@ def best_ratio(
 def best_sum(
     bits: int, weights: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
 ) -> Shares:
-    """The chain, with its shares, that has the least weighted sum of those tried."""
+    """Return the chain, with its shares, that has the least weighted sum of those tried."""
     find = partial(least_sum, weights=weights, gaussian=gaussian, radices=radices)
     return _try_all(bits, find, radices)[0]
 
@@ -315,7 +315,7 @@ def _round(
 
 
 def _least(levels: int) -> tuple[float, float]:
-    """The least share of a level, and what is left of the budget when all have it."""
+    """Return the least share of a level, and what is left of the budget when all have it."""
     least = min(LEAST, PARTS // (2 * levels)) / PARTS
     return least, 1 - levels * least
 

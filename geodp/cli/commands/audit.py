@@ -162,7 +162,7 @@ def _require_sense(context: click.Context) -> None:
 
 
 def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None:
-    """What the options ask for of a sampled table, if they do; the document is told."""
+    """Find what the options ask for of a sampled table, if they do; the document is told."""
     if options["rate"] is None:
         return None
     from geodp.analysis.audit import curve, sampled_threshold, smallest_k
@@ -211,7 +211,7 @@ def _draw(options: dict[str, Any]) -> bytes:
 
 
 def _look(options: dict[str, Any]) -> dict[str, Any]:
-    """What is computed from the table."""
+    """Return what is computed from the table."""
     from geodp.io.read.rows.records import read_records
 
     if options["counts"]:
@@ -247,7 +247,7 @@ def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
 
 
 def _say(document: dict[str, Any]) -> str:
-    """Sentences and tables for people."""
+    """Return sentences and tables for people."""
     lines = []
     if "smallest_k" in document:
         found = document["smallest_k"]

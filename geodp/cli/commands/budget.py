@@ -38,27 +38,37 @@ def budget() -> None:
 @click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
 @click.option("--rho", help="Cap of zero-concentrated differential privacy.")
 @click.option("--unit", default="person", show_default=True, help="Whom it protects.")
-@click.option("--neighbours", default="add-remove-one", show_default=True)
+@click.option(
+    "--neighbours",
+    help="add-remove-one or replace-one.  [default: replace-one for local, else add-remove-one]",
+)
+@click.option(
+    "--model",
+    type=click.Choice(["central", "local"]),
+    default="central",
+    show_default=True,
+    help="local: for rounds of devices' own reports (geodp local), and nothing else.",
+)
 @_json
 def init(
     file: Path,
     dataset: str,
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
     unit: str,
-    neighbours: str,
+    neighbours: str | None,
+    model: str,
     as_json: bool,
+    **amounts: str | None,
 ) -> None:
     """Enter a data set and its cap, which never changes; makes the ledger if there is none."""
     from geodp.privacy.ledger import Ledger
 
-    cap = _cap(epsilon, delta, rho)
+    cap = _cap(**amounts)
     try:
         ledger = Ledger.create(file)
     except UsageError:  # the file exists
         ledger = Ledger.open(file)
-    account = ledger.add_dataset(dataset, cap, unit=unit, neighbours=neighbours)
+    relation = neighbours or ("replace-one" if model == "local" else "add-remove-one")
+    account = ledger.add_dataset(dataset, cap, unit=unit, neighbours=relation, model=model)
     if as_json:
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
@@ -155,6 +165,7 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
         "dataset": account.name,
         "unit": account.unit,
         "neighbours": account.neighbours,
+        "model": account.model,
         "cap": account.cap.describe(),
         "spent": account.spent.describe(),
         "remaining": account.remaining.describe(),

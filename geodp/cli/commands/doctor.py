@@ -102,14 +102,14 @@ def find_kernels() -> Iterator[Finding]:
 
 
 def find_noise() -> Iterator[Finding]:
-    """The version of the map from key and node to noise."""
+    """Find the version of the map from key and node to noise."""
     from geodp.privacy.key import NOISE_FORMAT
 
     yield Finding("noise format", NOISE_FORMAT)
 
 
 def find_threads() -> Iterator[Finding]:
-    """What a release works on side by side."""
+    """Find what a release works on side by side."""
     from geodp.mechanisms.trees.parallel import processors
 
     yield Finding("threads", str(processors(0)))

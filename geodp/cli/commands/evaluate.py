@@ -165,7 +165,7 @@ def split_specs(given: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr where a person looks on."""
+    """Show a bar on stderr where a person looks on."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -143,7 +143,7 @@ COMMANDS = (plan,)
 
 
 def _check_objective(context: click.Context) -> str | None:
-    """The wish that is given, if one is; UsageError for options that do not go together."""
+    """Return the wish that is given, if one is; UsageError for options that do not go together."""
     options = context.params
     names = {option.name: option.opts[-1] for option in context.command.params}
     grid = str(options["spec"]).partition(":")[0]

@@ -235,7 +235,7 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(options: dict[str, Any], start: _Start) -> CountTable:
-    """The confidential table on the grid that is published."""
+    """Return the confidential table on the grid that is published."""
     from geodp.table.coarsen import coarsen
 
     table = read(options, start.grid, start.key)
@@ -269,8 +269,9 @@ def _write(
 def _release(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """The release, kept at once where it was charged, and what is said of it to the operator."""
+    """Draw the release, kept at once where it was charged; return what the operator is told too."""
     from geodp.io.folder.kept import Kept
+    from geodp.privacy.ledger import Charge
 
     table = prepared.table
     run = {
@@ -282,7 +283,7 @@ def _release(
     with hold_stops():
         release = prepared.release()
         run["released_people"] = release.table.total
-        if release.charge is not None:
+        if isinstance(release.charge, Charge):
             fingerprint = release.charge.fingerprint
             kept = Kept(release.table, fingerprint, _call(options), release.public_facts, run)
             place.keep(kept)
@@ -292,12 +293,12 @@ def _release(
 def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """The same of an interrupted run; its charge is recognised, and nothing is drawn."""
+    """Return the same of an interrupted run; its charge is recognised, and nothing is drawn."""
     from geodp.release.publish import charge_event
     from geodp.release.release import Release
 
     kept = place.kept(_call(options))
-    charge = charge_event(start.ledger, options["dataset"], kept.table.event, kept.fingerprint)
+    charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
     return Release(kept.table, charge, people, kept.public_facts), dict(kept.run)
 
@@ -322,12 +323,12 @@ def _tell_if_kept(output: Path) -> Iterator[None]:
 
 
 def _call(options: dict[str, Any]) -> dict[str, str]:
-    """What a run is asked for, as text; not how and where it is carried out."""
+    """Return what a run is asked for, as text; not how and where it is carried out."""
     return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
 def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
-    """The last words of a run."""
+    """Return the last words of a run."""
     if options["as_json"]:
         event = release.event
         document = {
@@ -346,7 +347,7 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
 
 
 def _warnings(release: Release) -> list[str]:
-    """What must be known of it before it is published."""
+    """Return what must be known of it before it is published."""
     from geodp.mechanisms.trees.attributes import warnings_of
 
     return [*warnings_of(release.method, release.grid, release.event, release.people)]
@@ -366,7 +367,7 @@ def _say_once() -> Callable[[str], None]:
 
 
 def _read_plan_options(context: click.Context) -> Settings:
-    """What --plan settles; UsageError for options that would settle it otherwise."""
+    """Read what --plan settles; UsageError for options that would settle it otherwise."""
     from geodp.analysis.plan import read_plan
 
     found = read_plan(context.params["plan"])

@@ -59,7 +59,7 @@ COMMANDS = (report,)
 
 
 def _about(path: Path) -> ReleaseMetadata:
-    """What the office says in a TOML file."""
+    """Return what the office says in a TOML file."""
     import tomllib
 
     from geodp.release.report.metadata import ReleaseMetadata

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,6 +56,11 @@ class Kept:
     public_facts: tuple[str, ...]
     run: Mapping[str, Any]
 
+    @property
+    def event(self) -> Measurement:
+        """What was spent: only an office's own releases are kept."""
+        return cast(Measurement, self.table.event)
+
 
 def reserve(folder: Path, cells: int) -> None:
     """Take the space for a table of so many cells in a staged folder, before the charge.
@@ -76,7 +81,7 @@ def keep(folder: Path, kept: Kept) -> None:
         "call": dict(kept.call),
         "public_facts": kept.public_facts,
         "run": dict(kept.run),
-        "event": asdict(kept.table.event),
+        "event": asdict(kept.event),
     }
     text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
     with _draft(folder).open("r+b") as file:
@@ -93,7 +98,7 @@ def keep(folder: Path, kept: Kept) -> None:
 
 
 def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
-    """The kept table of a staged folder, for the call that it was made by.
+    """Read the kept table of a staged folder, for the call that it was made by.
 
     Raises
     ------
@@ -128,12 +133,12 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
 
 
 def _making(grid: Grid) -> dict[str, str]:
-    """What must be the same when a run goes on."""
+    """Return what must be the same when a run goes on."""
     return {"grid": digest(grid.identity).hex(), "geodp": f"{__version__}, {NOISE_FORMAT}"}
 
 
 def _event(values: dict[str, Any]) -> Measurement:
-    """An event from its fields, with the exact amounts as text."""
+    """Return an event from its fields, with the exact amounts as text."""
     amounts = ("epsilon", "rho", "delta")
     exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts}
     return Measurement(**{**values, **exact})

@@ -31,7 +31,7 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def foreign(release: Path) -> str | None:
-    """The first thing in a release's folder that its checksums do not answer for, in words.
+    """Return the first thing in a release's folder that its checksums do not answer for, in words.
 
     None where all of it is what was written. A file that is listed and no longer there is no
     loss.
@@ -46,7 +46,7 @@ def foreign(release: Path) -> str | None:
 
 
 def _foreign(folder: Path) -> str | None:
-    """The same of one of the two folders."""
+    """Return the same of one of the two folders."""
     try:
         listed = read_sums(folder)
     except (OSError, ValueError):

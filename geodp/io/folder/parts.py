@@ -25,7 +25,7 @@ from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, describe_release, write_parquet
 from geodp.io.write.uncertainty import Errors, beside_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
 from geodp.table.released import ReleasedTable
 
@@ -43,8 +43,8 @@ def part_path(public: Path, name: str, number: int) -> Path:
     return public / f"{name}.parquet" / f"part-{number:05d}.parquet"
 
 
-def about(event: Measurement, name: str) -> dict[str, Any]:
-    """What every part says of its release; its identity is known when all parts are."""
+def about(event: Spent, name: str) -> dict[str, Any]:
+    """Return what every part says of its release; its identity is known when all parts are."""
     said = describe_release(event, PARTS_SCHEMA, name, "")
     del said["release_id"]
     return said
@@ -163,7 +163,7 @@ class PartsFolder:
 def write_parts(
     path: str | Path, grid: Grid, *, name: str, overwrite: bool
 ) -> Iterator[PartsFolder]:
-    """A folder for parts, which takes the place of ``path`` when the block ends well.
+    """Make a folder for parts, which takes the place of ``path`` when the block ends well.
 
     Raises
     ------

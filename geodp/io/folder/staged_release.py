@@ -83,7 +83,7 @@ class StagedRelease:
             keep(self.folder, kept)
 
     def kept(self, call: Mapping[str, str]) -> Kept:
-        """What an interrupted run for the same call has kept."""
+        """Return what an interrupted run for the same call has kept."""
         return read_kept(self.folder, self.grid, call)
 
     def write(
@@ -108,7 +108,7 @@ class StagedRelease:
 def stage_release(
     grid: Grid, path: str | Path, *, name: str, overwrite: bool, resume: bool = False
 ) -> Iterator[StagedRelease]:
-    """A :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
+    """Yield a :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
 
     Parameters are those of :func:`write_publication`; ``resume``: go on in the folder of an
     interrupted run. Raises what `stage` and `check_publication` do.

@@ -31,7 +31,7 @@ KEPT = Path("restricted", "released.npz")
 
 @contextmanager
 def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
-    """A hidden folder beside ``target`` that takes its place when the block ends well.
+    """Yield a hidden folder beside ``target`` that takes its place when the block ends well.
 
     Leaving the block by any exception, interrupts included, removes the folder wholly, but for a
     charged table that is kept in it (:mod:`geodp.io.folder.kept`). A release that is replaced stays
@@ -99,7 +99,10 @@ def _make_parents(folder: Path) -> list[Path]:
 
 
 def _begin(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
-    """The locked folder to fill: a new one that has been tried, or that of an interrupted run."""
+    """Return the locked folder to fill.
+
+    It is a new one that has been tried, or that of an interrupted run.
+    """
     if resume:
         partial = find_interrupted(final)
         if partial is None:
@@ -136,7 +139,7 @@ def _try(folder: Path) -> None:
 
 
 def find_interrupted(target: str | Path) -> Path | None:
-    """The folder beside a target in which a charged table waits; None where there is none.
+    """Return the folder beside a target in which a charged table waits; None where there is none.
 
     Runs that are alive are left out. Raises UsageError where there are several.
     """

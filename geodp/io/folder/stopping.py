@@ -49,7 +49,7 @@ def begin() -> Stop:
 
 
 def complete_with_commit() -> None:
-    """The process is there for one result: with its commit, nothing is left that could stop."""
+    """Say that the process is there for one result: with its commit, nothing is left to stop."""
     _stop.commit_completes = True
 
 
@@ -64,7 +64,7 @@ def ask(end: BaseException) -> None:
 
 @contextmanager
 def hold_stops() -> Iterator[None]:
-    """A stop waits until the block has ended; one that was asked for before is raised first."""
+    """Hold a stop back until the block has ended; one that was asked for before is raised first."""
     _raise_stop()
     _stop.holds += 1
     try:

@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Mapping[str, type[Reader]]:
 
 
 def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> type[Reader]:
-    """The reader that a call is meant for, by its options and the names of its files.
+    """Choose the reader that a call is meant for, by its options and the names of its files.
 
     ``readers``: among which; default: all. Raises UsageError where none is, or several as surely
     as each other.
@@ -63,7 +63,7 @@ def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> typ
 
 
 def _claim(reader: type[Reader], call: Call) -> Claim:
-    """What a reader claims; one of others is asked for by its flag alone, and its faults are no
+    """Return what a reader claims; others' are asked for by their flag alone, and faults are no
     claim."""
     if reader in own().values():
         return reader.claim(call)

@@ -54,7 +54,7 @@ class Mesh(Reader):
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
-        """What is on meshes usually is one of these files."""
+        """Claim what is on meshes, as it usually is one of these files."""
         return Claim.GRID if call.grid.startswith("jis:") else Claim.NONE
 
     def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:

@@ -224,7 +224,7 @@ class Reader(ABC):
 
     @classmethod
     def asks(cls) -> Iterator[Asked]:
-        """The fields that the command line asks for, in their order."""
+        """Return the fields that the command line asks for, in their order."""
         missing = dataclasses.MISSING
         for one in dataclasses.fields(cls):
             if "option" in one.metadata:
@@ -244,4 +244,4 @@ class Reader(ABC):
 
     @abstractmethod
     def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
-        """The confidential table of files on the grid."""
+        """Return the confidential table of files on the grid."""

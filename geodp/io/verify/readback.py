@@ -33,12 +33,13 @@ from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
 from geodp.io.write.uncertainty import beside_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Measurement, Spent
+from geodp.privacy.reports import LocalReports
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedDomain, StatedHierarchy, StatedPlace
+from geodp.table.stated import StatedDomain, StatedGuarantee, StatedHierarchy, StatedPlace
 
 BROKEN = (
     GeodpError,
@@ -64,7 +65,7 @@ NAME = re.compile(r"\w[\w-]*")
 
 
 def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
-    """The released table and the card of a written release.
+    """Read the released table and the card of a written release.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
 
 
 def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
-    """The released table; ``masked``: on the domain of the raster's mask, if there is one."""
+    """Read the released table; ``masked``: on the domain of the raster's mask, if there is one."""
     try:
         grid, event = order_grid_of(folder, card), _event(card)
         if masked and (mask := _mask(folder, card)) is not None:
@@ -98,7 +99,7 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         rows = parquet_rows(folder, card)
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
-        if has_regions(card) and grid.hierarchy is None:  # nothing tells their order
+        if has_regions(card) and grid.domain.is_box:  # nothing tells their order
             rank = np.argsort(key)
             key, count = key[rank], count[rank]
     except MemoryError:
@@ -111,7 +112,10 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
 
 
 def _mask(folder: Path, card: Card) -> Mask | None:
-    """The mask that the raster's empty cells tell; None without a mask or without a raster."""
+    """Return the mask that the raster's empty cells tell.
+
+    It is None without a mask or without a raster.
+    """
     stated = card.domain.mask
     if stated is None or not raster_file(folder, card).is_file():
         return None
@@ -131,7 +135,10 @@ def _mask(folder: Path, card: Card) -> Mask | None:
 
 
 def _align(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The true cells as squares, int64[4, n]: the largest that all of them can be made of."""
+    """Return the true cells as squares, int64[4, n].
+
+    They are the largest that all of them can be made of.
+    """
     side = 1
     while not any(size % 2 for size in inside.shape):
         quarters = [inside[row::2, col::2] for row in (0, 1) for col in (0, 1)]
@@ -142,7 +149,7 @@ def _align(inside: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def public_folder(path: str | Path) -> Path:
-    """The folder of a release's public files; VerificationError where there is none."""
+    """Return the folder of a release's public files; VerificationError where there is none."""
     for folder in (Path(path, "public"), Path(path)):
         if (folder / CARD).is_file():
             return folder
@@ -150,7 +157,7 @@ def public_folder(path: str | Path) -> Path:
 
 
 def read_card(folder: Path) -> Card:
-    """The card in a public folder; VerificationError for one that this version cannot read."""
+    """Read the card in a public folder; VerificationError for one unknown to this version."""
     strange = strange_entry(folder)
     if strange is not None:
         raise VerificationError(
@@ -181,13 +188,13 @@ def _inside(name: str, card: Card) -> bool:
 
 
 def raster_file(folder: Path, card: Card) -> Path:
-    """The raster of a release, or what joins its tiles; perhaps there is none."""
+    """Return the raster of a release, or what joins its tiles; perhaps there is none."""
     return folder / f"{card.name}.{'vrt' if card.in_parts else 'tif'}"
 
 
 @contextmanager
 def open_map(folder: Path, card: Card) -> Iterator[Any]:
-    """The raster of a release, open for reading: a dataset of rasterio, or a `Tileset`."""
+    """Open the raster of a release for reading: a dataset of rasterio, or a `Tileset`."""
     path = raster_file(folder, card)
     if card.in_parts:
         yield read_tileset(path, card.listed)
@@ -197,7 +204,7 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
 
 
 def parquet_files(folder: Path, card: Card) -> list[Path]:
-    """The Parquet file of a release, or its parts in key order."""
+    """Return the Parquet file of a release, or its parts in key order."""
     whole = folder / f"{card.name}.parquet"
     if not card.in_parts:
         return [whole]
@@ -208,7 +215,7 @@ def parquet_files(folder: Path, card: Card) -> list[Path]:
 
 
 def parquet_rows(folder: Path, card: Card) -> Any:
-    """The table of the Parquet file or its parts, without geometry."""
+    """Return the table of the Parquet file or its parts, without geometry."""
     columns = list(tables.column_names(grid_of(card.domain), card.name, beside_of(card)))
     files = parquet_files(folder, card)
     rows = [open_parquet(path).read(columns=columns) for path in files]
@@ -217,7 +224,7 @@ def parquet_rows(folder: Path, card: Card) -> Any:
 
 
 def counts_of(rows: Any, card: Card) -> Counts:
-    """The counts int64[n] or float64[n] of an Arrow table.
+    """Return the counts int64[n] or float64[n] of an Arrow table.
 
     Raises VerificationError for counts that the card's method cannot have released.
     """
@@ -262,7 +269,7 @@ def has_regions(card: Card) -> bool:
 
 
 def order_grid_of(folder: Path, card: Card) -> Grid:
-    """The grid of a card with the regions of their table, if it is in the folder.
+    """Return the grid of a card with the regions of their table, if it is in the folder.
 
     Raises VerificationError where the table is not the card's.
     """
@@ -277,7 +284,7 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
 
 
 def grid_of(domain: StatedDomain) -> Grid:
-    """The grid of a card, without its mask and, in the order of regions, without these."""
+    """Return the grid of a card, without its mask and, in the order of regions, without these."""
     places = tuple(_lattice(place) for place in domain.places)
     attributes = tuple(Attribute(one.attribute, one.labels) for one in domain.attributes)
     sizes = list(domain.axes.values())
@@ -298,9 +305,28 @@ def _lattice(place: StatedPlace) -> Lattice:
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def _event(card: Card) -> Measurement:
+def _event(card: Card) -> Spent:
     said = card.guarantee
-    event = Measurement(
+    event = _reports(said) if said.model == "local" else _measurement(said)
+    stated = {**write_plain(said), "mechanism": card.mechanism.spec}
+    if any(stated.get(name) != value for name, value in event.describe().items()):
+        raise VerificationError("The card's guarantee contradicts itself.")
+    return event
+
+
+def _reports(said: StatedGuarantee) -> LocalReports:
+    require(None not in (said.epsilon, said.period, said.reports), "The card lacks its reports.")
+    return LocalReports(
+        said.mechanism,
+        Fraction(said.epsilon or 0),
+        said.unit,
+        said.period or "",
+        said.reports or 0,
+    )
+
+
+def _measurement(said: StatedGuarantee) -> Measurement:
+    return Measurement(
         said.mechanism,
         _exact(said.epsilon),
         said.neighbours,
@@ -312,10 +338,6 @@ def _event(card: Card) -> Measurement:
         _exact(said.rho),
         _exact(said.delta),
     )
-    stated = {**write_plain(said), "mechanism": card.mechanism.spec}
-    if any(stated.get(name) != value for name, value in event.describe().items()):
-        raise VerificationError("The card's guarantee contradicts itself.")
-    return event
 
 
 def _exact(text: str | None) -> Fraction | None:

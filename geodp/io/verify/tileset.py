@@ -86,7 +86,7 @@ class Tileset:
 
 
 def read_tileset(path: Path, listed: Collection[str]) -> Tileset:
-    """What a VRT of :func:`geodp.io.write.tiles.write_vrt` says.
+    """Read what a VRT of :func:`geodp.io.write.tiles.write_vrt` says.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _number(part: Xml.Element, name: str) -> int:
 
 
 def _require_plain(part: Xml.Element, tag: str, attributes: Collection[str]) -> None:
-    """An element of this name, with these attributes and no others."""
+    """Require an element of this name, with these attributes and no others."""
     _require(part.tag == tag and {*part.attrib} == {*attributes})
 
 

@@ -162,6 +162,9 @@ def _ask_counts(folder: Path, card: Card) -> str:
     count = counts_of(parquet_rows(folder, card), card)
     whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
     cells = "cells above 0" if nonnegative else "cells that are not 0"
+    reports = card.guarantee.reports
+    same = reports is None or int(count.sum()) == reports
+    require(same, "The counts do not add up to the number of reports.")
     total = f"{int(count.sum()):,}" if whole else f"{float(count.sum()):,.1f}"
     return f"{count.size:,} {cells}, {total} in all, {'whole' if whole else 'real'} numbers"
 
@@ -169,7 +172,7 @@ def _ask_counts(folder: Path, card: Card) -> str:
 def _ask_cells(folder: Path, card: Card) -> str:
     table = read_table(folder, card, masked=False)
     again, stated = StatedDomain.of(table.grid), card.domain
-    unknown = has_regions(card) and table.grid.hierarchy is None
+    unknown = has_regions(card) and table.grid.domain.is_box
     if unknown:
         again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
     elif stated.mask is not None:
@@ -196,7 +199,7 @@ def _ask_standard_error(folder: Path, card: Card) -> str:
 
 
 def _usual(card: Card) -> float | None:
-    """Standard error of a cell that does not lie at an edge."""
+    """Return standard error of a cell that does not lie at an edge."""
     blocks = card.expected_error.blocks
     return None if blocks is None else float(blocks[0].standard_error)
 

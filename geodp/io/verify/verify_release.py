@@ -60,7 +60,7 @@ def plain_files(folder: str) -> list[str]:
 
 
 def read_card(folder: str) -> dict[str, Any]:
-    """The card, parsed strictly: JSON that readers take differently is refused."""
+    """Read the card strictly: JSON that readers take differently is refused."""
     with open(os.path.join(folder, CARD), "rb") as file:
         data = file.read(MOST_JSON + 1)
     require(len(data) <= MOST_JSON, "The card is too large.")
@@ -83,7 +83,7 @@ def read_card(folder: str) -> dict[str, Any]:
 
 
 def number(text: str) -> float:
-    """A finite number of a sensible length."""
+    """Read a finite number of a sensible length."""
     require(len(text) <= 40 and math.isfinite(float(text)), "A number of the card is none.")
     return int(text) if re.fullmatch("-?[0-9]+", text) else float(text)
 
@@ -128,7 +128,7 @@ def sha256(path: str) -> Any:
 
 
 def ask_identity(folder: str, card: dict[str, Any]) -> str:
-    """The release id is the digest of table and card."""
+    """Require that the release id is the digest of table and card."""
     given = json.dumps({key: card[key] for key in card if key not in OWN}, sort_keys=True)
     if card["schema"] == PARTS:
         digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
@@ -140,7 +140,7 @@ def ask_identity(folder: str, card: dict[str, Any]) -> str:
 
 
 def ask_card(folder: str, card: dict[str, Any]) -> str:
-    """What the card says of privacy and domain does not contradict itself."""
+    """Require that what the card says of privacy and domain does not contradict itself."""
     said, domain = card["guarantee"], card["domain"]
     for name in ("epsilon", "rho", "delta"):
         text, decimal = said[name], said[name + "_decimal"]
@@ -166,7 +166,7 @@ def ask_card(folder: str, card: dict[str, Any]) -> str:
 
 
 def ask_counts(folder: str, card: dict[str, Any]) -> str:
-    """The CSV holds counts as the card says, of cells inside the extent, once, in key order."""
+    """Require counts as the card says, of cells inside the extent, once, in key order."""
     if card["schema"] == PARTS:
         return "not read: the tables of a release in parts are Parquet"
     name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
@@ -207,7 +207,7 @@ def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str
 
 
 def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
-    """A count as the card says counts are; a Fraction, so that sums are exact."""
+    """Return a count as the card says counts are; a Fraction, so that sums are exact."""
     pattern = r"-?[0-9]{1,20}" if whole else r"-?[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?"
     require(re.fullmatch(pattern, text) is not None, "A count is no number of the card's kind.")
     value = Fraction(text)
@@ -216,7 +216,7 @@ def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
 
 
 def decoder(domain: dict[str, Any]) -> Callable[[dict[str, str]], tuple[int, ...]]:
-    """A function from a row to the indices of its cell."""
+    """Return a function from a row to the indices of its cell."""
     places, axes = domain["places"], list(domain["axes"])
     attributes = domain["attributes"]
     columns = ["origin", "destination"] if len(places) == 2 else ["code"]
@@ -269,7 +269,7 @@ def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
 
 
 def encoder(domain: dict[str, Any]) -> Callable[[tuple[int, ...]], int] | None:
-    """A function from indices to the cell's key; None in the order of an office's regions."""
+    """Return a function from indices to the cell's key; None in the order of regions."""
     order, sizes = domain["order"], list(domain["axes"].values())
     if isinstance(order, dict):
         return None
@@ -338,7 +338,7 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
 
 
 def area_of(row: dict[str, str], column: str, level: str) -> str:
-    """What an area's table says of a cell in one of its columns."""
+    """Return what an area's table says of a cell in one of its columns."""
     if column != "code":
         return row[column]
     family, _, size = level.partition(":")

@@ -124,7 +124,7 @@ def area_rows(areas: Areas, name: str) -> Any:
 
 
 def _word(level: str) -> str:
-    """A level as a part of a file name."""
+    """Return a level as a part of a file name."""
     return re.sub(r"[^\w-]+", "_", level.partition(":")[2] or level)
 
 

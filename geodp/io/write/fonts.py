@@ -90,7 +90,7 @@ def _has(family: str, letter: str) -> bool:
 
 
 def _fonts(family: str) -> Iterator[Any]:
-    """What Matplotlib draws a family with; nothing draws where it cannot be read."""
+    """Return what Matplotlib draws a family with; nothing draws where it cannot be read."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     for weight in WEIGHTS:

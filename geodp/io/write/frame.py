@@ -168,7 +168,7 @@ class Pixel:
             index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
             key = np.sort(grid.encode(index[:, grid.contains(index)]))
             return cls(int(key.size), key)
-        if grid.hierarchy is not None or any(order.offset):
+        if not order.follows_map or any(order.offset):
             return cls(cells, None)  # blocks of the map are no runs of keys
         wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
         for digits in range(len(order.radices)):
@@ -181,7 +181,7 @@ class Pixel:
 
 
 def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
-    """A cell whose block of the map holds the most cells of the domain: int64[d]."""
+    """Return a cell whose block of the map holds the most cells of the domain: int64[d]."""
     most = 1 if grid.domain.is_box else SEEN
     parts = np.arange(1, 2 * most, 2) * grid.size // (2 * most)
     nearest = np.argsort(np.abs(parts - grid.size // 2), kind="stable")
@@ -199,7 +199,7 @@ def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
 
 
 def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[dict[str, Any]]:
-    """What a pixel of the map of each place sums, and the error of that: plain values.
+    """Return what a pixel of the map of each place sums, and the error of that: plain values.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[
 
 
 def round_length(most: Fraction) -> Fraction:
-    """The largest of 1, 2, 5, 10, 20 ... (or 1/2, 1/5, 1/10 ...) up to ``most``, above 0.
+    """Return the largest of 1, 2, 5, 10, 20 ... (or 1/2, 1/5, 1/10 ...) up to ``most``, above 0.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def _pixels(length: Fraction) -> int:
 
 
 def crs_of(crs: str) -> CRS:
-    """A CRS as pyproj has it."""
+    """Return a CRS as pyproj has it."""
     from pyproj import CRS
 
     return CRS.from_user_input(crs)

@@ -39,7 +39,7 @@ def has_geometry(grid: Grid) -> bool:
 
 
 def projjson(crs: str | None) -> Any:
-    """A CRS as PROJJSON, plain values; None stays None. UsageError for an unknown one."""
+    """Return a CRS as PROJJSON, plain values; None stays None. UsageError for an unknown one."""
 
     try:
         return None if crs is None else CRS.from_user_input(crs).to_json_dict()
@@ -89,7 +89,7 @@ def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[n
 
 
 def geo_metadata(grid: Grid) -> dict[str, Any]:
-    """The ``geo`` metadata of GeoParquet 1.1; its bbox is the public domain's."""
+    """Return the ``geo`` metadata of GeoParquet 1.1; its bbox is the public domain's."""
     bounds = np.array([place.bounds for place in grid.places])
     return {
         "version": "1.1.0",
@@ -116,7 +116,7 @@ def same_geo_metadata(written: Any, grid: Grid) -> bool:
 
 
 def _apart(metadata: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The metadata without the CRS of their one column, and this CRS."""
+    """Return the metadata without the CRS of their one column, and this CRS."""
     column = dict(metadata["columns"]["geometry"])
     crs = column.pop("crs")
     return {**metadata, "columns": {**metadata["columns"], "geometry": column}}, crs

@@ -28,7 +28,7 @@ from geodp.io.write.pixels import BLOCK, Pixels, background, ends_in, windows
 from geodp.io.write.qgis_style import qml
 from geodp.io.write.tables import name_of_counts, require_released, values_in_words
 from geodp.io.write.uncertainty import ERROR, Errors, names_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
@@ -85,7 +85,7 @@ class GeoTiff(Format):
         yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 
 
-def tags_of(card: Card, event: Measurement) -> dict[str, str]:
+def tags_of(card: Card, event: Spent) -> dict[str, str]:
     """Return what a raster says of its release, but for the id."""
     return {
         "TIFFTAG_SOFTWARE": f"{card.software.name} {card.software.version}",
@@ -118,7 +118,7 @@ def band_count(grid: Grid) -> int:
 
 
 def combinations(grid: Grid) -> list[str]:
-    """The attributes' labels of every band: ``""`` without attributes, else ``sex=male``."""
+    """Return the attributes' labels of every band: ``""`` without attributes, else ``sex=male``."""
     found = [""]
     for attribute in grid.attributes:
         found = [f"{a} {attribute.name}={b}".strip() for a in found for b in attribute.labels]

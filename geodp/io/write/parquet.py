@@ -28,7 +28,7 @@ from geodp.io.write.tables import (
     values_in_words,
 )
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
-from geodp.privacy.event import Measurement
+from geodp.privacy.event import Spent
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
@@ -73,7 +73,7 @@ class GeoParquet(Format):
         yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {rows_in_words(card)}", said)
 
 
-def describe_release(event: Measurement, schema: str, name: str, identity: str) -> dict[str, Any]:
+def describe_release(event: Spent, schema: str, name: str, identity: str) -> dict[str, Any]:
     """Return what a Parquet file says of its release."""
     return {
         "schema": schema,
@@ -142,7 +142,7 @@ def _with_geometry(
     name: str,
     errors: Errors | None,
 ) -> Any:
-    """The Parquet file's columns of some rows, as an Arrow table."""
+    """Return the Parquet file's columns of some rows, as an Arrow table."""
     grid, rows = table.grid, arrow_columns(table, part, index, name, errors)
     if not has_geometry(grid):
         return rows

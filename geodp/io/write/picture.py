@@ -101,7 +101,7 @@ class Panel:
 
     @classmethod
     def of(cls, table: ReleasedTable, number: int) -> Panel:
-        """The panel of a grid's place, summed over everything else."""
+        """Return the panel of a grid's place, summed over everything else."""
         frame = Frame.of(table.grid, number)
         place, block = frame.place, frame.block
         rows, cols = frame.blocks
@@ -212,7 +212,7 @@ class _Sheet:
         self.figure.text(x / self.width, y / self.height, text, parse_math=False, **style)
 
     def draw(self, panel: Panel, x: float, y: float, *, signed: bool) -> None:
-        """The map of a panel."""
+        """Draw the map of a panel."""
         frame = panel.frame
         axes = self.axes(x, y, *frame.size)
         colours, norm = _colours(panel)
@@ -336,7 +336,7 @@ def _scale_bar(panel: Panel, room: float, *, signed: bool) -> tuple[Fraction, Fr
 
 
 def _margin(card: Card) -> list[str]:
-    """The margin of what a pixel sums and where it holds, in one or two lines."""
+    """Return the margin of what a pixel sums and where it holds, in one or two lines."""
     error, floor = card.expected_error, card.expected_error.floor
     signed = not card.mechanism.nonnegative
     cells, own = error.map[0].cells, [one.standard_error for one in error.map]
@@ -373,7 +373,7 @@ def _colours(panel: Panel) -> tuple[Any, Any]:
 
 
 def _shorten(name: str) -> str:
-    """A name that is not wider than `WIDEST` Latin letters; Chinese ones are two wide."""
+    """Return a name that is not wider than `WIDEST` Latin letters; Chinese ones are two wide."""
     room = WIDEST
     for place, letter in enumerate(name):
         room -= 2 if east_asian_width(letter) in "WF" else 1
@@ -383,13 +383,13 @@ def _shorten(name: str) -> str:
 
 
 def _short(amount: Fraction) -> str:
-    """A budget as the decimal that is exact or, of a long ratio, near."""
+    """Return a budget as the decimal that is exact or, of a long ratio, near."""
     decimal = f"{float(amount):.6g}"
     return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)
 
 
 def _inches(pixels: int) -> float:
-    """The least length that Matplotlib, which multiplies and cuts, makes so many pixels of."""
+    """Return the least length that Matplotlib, which cuts, makes so many pixels of."""
     found = pixels / DPI
     return found if int(found * DPI) == pixels else math.nextafter(found, math.inf)
 

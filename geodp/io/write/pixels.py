@@ -82,7 +82,7 @@ def raster_rows(place: Lattice, row: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def windows(place: Lattice) -> Iterator[tuple[int, Window]]:
-    """The windows of ``BLOCK`` rows, from the north."""
+    """Return the windows of ``BLOCK`` rows, from the north."""
     for number, top in enumerate(range(0, place.rows, BLOCK)):
         yield number, Window(0, top, place.cols, min(BLOCK, place.rows - top))
 

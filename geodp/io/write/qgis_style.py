@@ -28,7 +28,7 @@ ALMOST_0 = -1e-9
 
 
 def qml(band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
-    """A QML document that colours a band of counts by class.
+    """Return a QML document that colours a band of counts by class.
 
     Classes of whole numbers end half-way between them, so that the averages of overviews fall into
     the class that they round to; averages below 1 still show in the first. Real numbers have

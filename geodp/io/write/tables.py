@@ -32,7 +32,7 @@ def require_released(table: object) -> None:
 
 
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, NDArray[np.int64], Counts]]:
-    """A table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
+    """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
 
     Yields
     ------
@@ -73,7 +73,7 @@ def centre_columns(grid: Grid) -> tuple[str, ...]:
 
 
 def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """The values of `centre_columns`, in the places' CRS: float64[n] each."""
+    """Return the values of `centre_columns`, in the places' CRS: float64[n] each."""
     found = []
     for number in range(len(grid.places) if centre_columns(grid) else 0):
         west, south, east, north = _sides(grid, index, number)
@@ -82,7 +82,7 @@ def centres(grid: Grid, index: NDArray[np.int64]) -> list[NDArray[np.float64]]:
 
 
 def name_of_counts(name: str, unit: str) -> str:
-    """What is counted, for labels: the name of the count, or the unit of privacy in plural.
+    """Return what is counted, for labels: the name of the count, or the unit of privacy in plural.
 
     The name of a population says less than who is counted.
 
@@ -132,7 +132,7 @@ def arrow_columns(
     name: str,
     errors: Errors | None,
 ) -> Any:
-    """The CSV's columns of some rows, with their indices, as an Arrow table."""
+    """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]
     arrays = []
     for number, place in enumerate(grid.places):

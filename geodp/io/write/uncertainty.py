@@ -54,7 +54,7 @@ class Errors:
         return BESIDE[:1] if self.intervals is None else BESIDE
 
     def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
-        """The columns of some rows: float64[n] each.
+        """Return the columns of some rows: float64[n] each.
 
         Standard errors have six significant digits, the ends of intervals three decimals.
 

@@ -24,7 +24,7 @@ Reals = NDArray[np.float64]
 
 
 def root_up(square: Fraction) -> int:
-    """The square root, rounded up; 0 for what is not above 0.
+    """Return the square root, rounded up; 0 for what is not above 0.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class AGrid(Mechanism):
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """That of the total or of a level."""
+        """Return that of the total or of a level."""
         return min(self.shares)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
@@ -125,7 +125,7 @@ class AGrid(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The total, the blocks that it decides for, and the parts that they decide for."""
+        """Return the total, the blocks that it decides for, and the parts that they decide for."""
         total, upper, lower = (event.scale / share for share in self.shares)
         return (
             stage_query(0, total, "total"),
@@ -243,7 +243,7 @@ def excess(
     step: Fraction,
     ratio: float,
 ) -> Reals:
-    """What the weights add to the averages in the mean, without bias: float64[blocks].
+    """Return what the weights add to the averages in the mean, without bias: float64[blocks].
 
     For noise z with ``P(z) = (1 - a) / (1 + a) a**|z|``, ``a = exp(-1 / scale)``, any bounded w
     and any count x, ``E[z w(x + z)]`` is the mean over z of the sum over y of
@@ -283,7 +283,7 @@ def consistent(
     weight: Reals,
     less: Reals,
 ) -> Reals:
-    """Counts of the parts that add up to their blocks' averages: float64[parts].
+    """Return counts of the parts that add up to their blocks' averages: float64[parts].
 
     Parameters
     ----------

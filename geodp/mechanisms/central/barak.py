@@ -130,7 +130,7 @@ class Barak(Mechanism):
         return None
 
     def sensitivity(self, grid: Grid) -> int:
-        """The number of measured coefficients."""
+        """Return the number of measured coefficients."""
         return self.coefficients(grid)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
@@ -141,7 +141,7 @@ class Barak(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The measured coefficients."""
+        """Return the measured coefficients."""
         index = find_measured(grid.bits, self.order)
         sha256 = digest(index.astype("<i8"))
         return (stage_query(0, event.scale, "Walsh-Hadamard coefficients", index.size, sha256),)
@@ -167,7 +167,7 @@ class Barak(Mechanism):
         return self.coefficients(released.grid)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """The fitted table, or the linear estimate."""
+        """Return the fitted table, or the linear estimate."""
         grid = table.grid
         index = find_measured(grid.bits, self.order)
         noisy = add_noise(transform(table.to_vector())[index], key, 0, event.scale)
@@ -181,7 +181,7 @@ class Barak(Mechanism):
 
 
 def find_measured(bits: int, order: int) -> NDArray[np.int64]:
-    """Indices of the coefficients of all marginals of at most ``order`` bits; 0: of all.
+    """Return indices of the coefficients of all marginals of at most ``order`` bits; 0: of all.
 
     Examples
     --------

@@ -143,7 +143,7 @@ class Dawa(Mechanism):
         return None
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """That of a level of the tree over all cells, or of the costs."""
+        """Return that of a level of the tree over all cells, or of the costs."""
         own, above = self.level_shares(self.height(grid.size))
         return min(self.shares[0] / (2 * COST_SENSITIVITY), own, above or own)
 
@@ -230,7 +230,10 @@ def deviations(x: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def hierarchy(counts: NDArray[np.int64], fanout: int) -> list[NDArray[np.int64]]:
-    """Sums over groups of ``fanout``, level by level up to the total; the last may be smaller."""
+    """Return sums over groups of ``fanout``, level by level up to the total.
+
+    The last may be smaller.
+    """
     levels = [counts]
     while levels[-1].size > 1:
         levels.append(np.add.reduceat(levels[-1], np.arange(0, levels[-1].size, fanout)))

@@ -105,7 +105,7 @@ class Filter(Mechanism):
         return self.theta or automatic_threshold(event.scale, grid.size)
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Counts of the occupied cells; which of the others pass, and what they show."""
+        """Return the counts of occupied cells; which of the others pass, and what they show."""
         theta = self.threshold(grid, event)
         return (
             Query(OCCUPIED, DiscreteLaplace.of_scale(event.scale).identity, ("cells", theta)),
@@ -131,7 +131,7 @@ class Filter(Mechanism):
         )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """The cells whose noisy counts are at least theta."""
+        """Return the cells whose noisy counts are at least theta."""
         theta, domain = self.threshold(table.grid, event), table.grid.domain
         law = DiscreteLaplace.of_scale(event.scale)
         leaf = table.key | np.uint64(1 << table.grid.bits)

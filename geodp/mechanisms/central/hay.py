@@ -104,12 +104,12 @@ class Hay(Mechanism):
         )
 
     def tree(self, grid: Grid, sigma2: float) -> Tree:
-        """The tree, with noise of one variance."""
+        """Return the tree, with noise of one variance."""
         height = self.height(grid)
         return Tree((self.fanout,) * height, (sigma2,) * (height + 1))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Counts of the nodes of every level, the root's first."""
+        """Return counts of the nodes of every level, the root's first."""
         height = self.height(grid)
         return tuple(
             stage_query(level, event.scale, "nodes of keys", self.fanout ** (height - level))
@@ -125,7 +125,7 @@ class Hay(Mechanism):
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """The tree's estimates; None with ``nonnegative``."""
+        """Return the tree's estimates; None with ``nonnegative``."""
         if self.nonnegative:
             return None
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
@@ -150,7 +150,7 @@ class Hay(Mechanism):
 
 
 def _height(fanout: int, n: int) -> int:
-    """The least h with ``fanout**h >= n``."""
+    """Return the least h with ``fanout**h >= n``."""
     height, leaves = 0, 1
     while leaves < n:
         height, leaves = height + 1, leaves * fanout

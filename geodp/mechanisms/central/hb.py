@@ -89,12 +89,12 @@ class Branching(Mechanism):
         )
 
     def tree(self, grid: Grid, sigma2: float) -> Tree:
-        """The tree, with noise of one variance below its root."""
+        """Return the tree, with noise of one variance below its root."""
         fanouts = tuple(prod(level) for level in self.splits(grid))
         return Tree(fanouts, (inf,) + (sigma2,) * len(fanouts))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Counts of the nodes of every level below the root."""
+        """Return counts of the nodes of every level below the root."""
         splits = tuple(self.splits(grid))
         return tuple(
             stage_query(level, event.scale, "boxes", splits[:level], splits[level:])
@@ -124,7 +124,7 @@ class Branching(Mechanism):
         return box_variances(tree, self.splits(grid), grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """The tree's estimates; None on several axes, where nodes are no runs of keys."""
+        """Return the tree's estimates; None on several axes, where nodes are no runs of keys."""
         if len(grid.shape) > 1:
             return None
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
@@ -149,7 +149,7 @@ class Branching(Mechanism):
 
 
 def _best_splits(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The splits with the least average error; of equals, those of the fewest levels.
+    """Return the splits with the least average error; of equals, those of the fewest levels.
 
     Of all b that give the same number of levels only the least is looked at: on a line it is the
     best of them, as the formula grows with b, and on more axes it pads least.
@@ -164,7 +164,7 @@ def _best_splits(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _least_fanout(height: int, n: int) -> int:
-    """The least b, at least 2, with ``b**height >= n``."""
+    """Return the least b, at least 2, with ``b**height >= n``."""
     low, high = 2, max(n, 2)
     while low < high:
         middle = (low + high) // 2

@@ -49,7 +49,7 @@ class Additive(Mechanism):
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """The same of the cells that the domain has there."""
+        """Return the same of the cells that the domain has there."""
         if self.nonnegative:
             return None
         return np.asarray(cells_of_box(grid, block, stride) * self._of_cell(event), np.float64)
@@ -59,7 +59,7 @@ class Additive(Mechanism):
         return DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """A tree of one level: all keys under the root, each by itself."""
+        """Return a tree of one level: all keys under the root, each by itself."""
         if self.nonnegative:
             return None
         cell = self._of_cell(event)
@@ -80,11 +80,11 @@ class Additive(Mechanism):
         return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """The step of the lattice: noise is drawn in multiples of it."""
+        """Return the step of the lattice: noise is drawn in multiples of it."""
         return self.step(event.scale)
 
     def noisy(self, table: CountTable, event: Measurement, key: NoiseKey) -> NDArray[np.float64]:
-        """Counts of all keys, in key order, with noise: float64[2**bits]."""
+        """Return counts of all keys, in key order, with noise: float64[2**bits]."""
         digits = self.digits(event.scale)
         return add_fractional_noise(table.to_vector(), key, 0, event.scale, digits)
 

@@ -110,11 +110,11 @@ class Matrix(Mechanism):
         )
 
     def measurements(self, grid: Grid) -> Whole:
-        """The strategy: int64[rows, 2**bits], read-only, columns in key order."""
+        """Return the strategy: int64[rows, 2**bits], read-only, columns in key order."""
         return _strategy(self.workload, self.strategy, grid.bits)
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The rows of the strategy."""
+        """Return the rows of the strategy."""
         strategy = self.measurements(grid)
         sha256 = digest(strategy.astype("<i8"))
         return (stage_query(0, event.scale, "rows of a matrix", *strategy.shape, sha256),)
@@ -144,7 +144,7 @@ class Matrix(Mechanism):
         return int(self.measurements(released.grid).shape[0])
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """The counts that fit the noisy measurements best."""
+        """Return the counts that fit the noisy measurements best."""
         strategy, counts = self.measurements(table.grid), table.to_vector()
         lower = add_noise(strategy @ (counts % 2**32), key, 0, event.scale)  # sums may pass 2**63
         upper = strategy @ (counts >> 32) + (lower >> 32)  # digits of the exact noisy ones
@@ -153,14 +153,14 @@ class Matrix(Mechanism):
 
 
 def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> Real:
-    """Counts ``A+ y`` for a strategy of full column rank: float64[n]."""
+    """Return counts ``A+ y`` for a strategy of full column rank: float64[n]."""
     matrix = strategy.astype(np.float64)
     return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T @ noisy.astype(np.float64)))
 
 
 @lru_cache(maxsize=8)
 def _strategy(workload: str, strategy: str, bits: int) -> Whole:
-    """A strategy of whole numbers whose columns all add up to the same."""
+    """Return a strategy of whole numbers whose columns all add up to the same."""
     if strategy == "optimised":
         found = optimise(gram_of(workload, 1 << bits))
     elif strategy == "identity":
@@ -173,7 +173,7 @@ def _strategy(workload: str, strategy: str, bits: int) -> Whole:
 
 @lru_cache(maxsize=2)
 def _covariance(workload: str, strategy: str, bits: int) -> Real:
-    """``(A' A)**-1``, read-only."""
+    """Return ``(A' A)**-1``, read-only."""
     matrix = _strategy(workload, strategy, bits).astype(np.float64)
     found = np.linalg.inv(matrix.T @ matrix)
     found.setflags(write=False)

@@ -109,7 +109,7 @@ class Mwem(Mechanism):
         return event.scale / total, each
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The total, and in every round the scores of all intervals and one interval's count."""
+        """Return the total, and in every round the scores of intervals and one interval's count."""
         total, rounds = self.scales(int(intervals(grid)[1].sum()), event)
         found = [stage_query(0, total, "total")]
         for turn, (select, measure) in enumerate(rounds):
@@ -129,7 +129,7 @@ class Mwem(Mechanism):
         return None
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """That of the total, or half that of a selection."""
+        """Return that of the total, or half that of a selection."""
         of_total, of_rounds = self.shares(2 * grid.size)
         return min(
             [of_total, *(part for select, measure in of_rounds for part in (select / 2, measure))]
@@ -174,7 +174,7 @@ def intervals(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 
 def nodes(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The binary tree over the keys: node i has the children 2 i and 2 i + 1, the root is 1.
+    """Return the binary tree over the keys: node i has the children 2 i and 2 i + 1, the root is 1.
 
     Returns
     -------
@@ -236,14 +236,17 @@ class Estimate:
         )
 
     def density(self) -> NDArray[np.float64]:
-        """What every key holds: float64[n], 0 outside the domain."""
+        """Return what every key holds: float64[n], 0 outside the domain."""
         mass = np.exp(np.minimum(self.height, 0))
         mass *= self.total / (mass @ np.diff(self.before[self.edge]))
         return np.repeat(mass, np.diff(self.edge)) * self.inside
 
 
 def sums(leaves: NDArray[Any]) -> NDArray[Any]:
-    """Sums of all nodes of the binary tree over a vector of ``2**k``: [2 n], entry 0 not used."""
+    """Return sums of all nodes of the binary tree over a vector of ``2**k``.
+
+    There are 2 n entries, of which entry 0 is not used.
+    """
     n = leaves.size
     tree = np.zeros(2 * n, leaves.dtype)
     tree[n:] = leaves

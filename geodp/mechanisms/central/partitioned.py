@@ -65,7 +65,7 @@ class Roots:
         return cls(prefix, count, np.empty(0), np.empty(0))
 
     def counts_of(self, some: Roots) -> NDArray[np.int64]:
-        """Counts of roots that are among these: int64[n]."""
+        """Return counts of roots that are among these: int64[n]."""
         return self.count[np.searchsorted(self.prefix, some.prefix)]
 
     def between(self, first: int, stop: int) -> Roots:
@@ -128,11 +128,11 @@ class TreePartition(ABC):
 
     @abstractmethod
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
-        """The roots, from totals of the cut's nodes at the first key of each."""
+        """Return the roots, from totals of the cut's nodes at the first key of each."""
 
     @abstractmethod
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
-        """Some subtrees, from the cells that they hold and perhaps others."""
+        """Return some subtrees, from the cells that they hold and perhaps others."""
 
     def improve(
         self,
@@ -149,7 +149,7 @@ class TreePartition(ABC):
         return found.cells
 
     def nodes(self) -> NDArray[np.uint64]:
-        """The cut's nodes that hold a cell of the public domain: uint64[n]."""
+        """Return the cut's nodes that hold a cell of the public domain: uint64[n]."""
         every = np.arange(prod(self.grid.order.radices) // self.stride, dtype=np.uint64)
         return every[overlaps(self.grid, every, self.stride)]
 
@@ -182,7 +182,7 @@ class PyramidPartition(TreePartition):
         return self.method.passes == 2
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
-        """The first pass down to the cut."""
+        """Return the first pass down to the cut."""
         nobody = Roots.of_counts(np.empty(0, np.uint64), np.empty(0, np.int64))
         pieces = [nobody]
 
@@ -194,7 +194,7 @@ class PyramidPartition(TreePartition):
         return Roots(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
-        """The first pass below the cut, and estimates from below up to the roots."""
+        """Return the first pass below the cut, and estimates from below up to the roots."""
         none = np.empty(0, np.uint64), np.empty(0, np.int64)
         under = self.level + 1
         if under == len(self.descent.laws):
@@ -218,7 +218,7 @@ class PyramidPartition(TreePartition):
         z: NDArray[np.float64],
         variance: NDArray[np.float64],
     ) -> Counted:
-        """The first pass once more, with better estimates of the roots, and the second."""
+        """Run the first pass once more, with better estimates of the roots, and the second."""
         done = 0
 
         def take(nodes: Frontier, level: Level, at: NDArray[np.int64]) -> None:
@@ -231,7 +231,7 @@ class PyramidPartition(TreePartition):
         return cells[:2]
 
     def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
-        """The second pass below the cut."""
+        """Run the second pass below the cut."""
         if not self.two_passes:
             return found.cells
         return self._share(replace(found, roots=replace(found.roots, count=count)))
@@ -278,14 +278,14 @@ class TopDownPartition(TreePartition):
         return 1 << (self.grid.bits - self.level)
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
-        """The refined nodes of the cut."""
+        """Return the refined nodes of the cut."""
         noise = Noise.of(self.event, key)
         tree = Tree(totals, noise.detail)
         (prefix, total), _ = tree.below(tree.root(noise), 0, self.level)
         return Roots.of_counts(prefix.view(np.uint64), total)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
-        """The refined cells."""
+        """Return the refined cells."""
         tree = Tree(cells, Noise.of(self.event, key).detail)
         nodes = roots.prefix.astype(np.int64), roots.count
         (prefix, count), _ = tree.below(nodes, self.level, self.grid.bits)
@@ -293,7 +293,7 @@ class TopDownPartition(TreePartition):
 
 
 def partition_of(method: Mechanism, grid: Grid, event: Measurement) -> TreePartition:
-    """The cut of a method; UsageError for one that cannot be cut."""
+    """Return the cut of a method; UsageError for one that cannot be cut."""
     if isinstance(method, Pyramid):
         return PyramidPartition(grid, event, method)
     if isinstance(method, TopDown):
@@ -302,7 +302,7 @@ def partition_of(method: Mechanism, grid: Grid, event: Measurement) -> TreeParti
 
 
 def fill_counts(roots: Roots, counted: Counted) -> NDArray[np.int64]:
-    """Counts of all roots, where those of the others are 0."""
+    """Return counts of all roots, where those of the others are 0."""
     count = np.zeros(roots.prefix.size, np.int64)
     count[np.searchsorted(roots.prefix, counted[0])] = counted[1]
     return count

@@ -240,7 +240,7 @@ def inverse(coefficients: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np
 
 
 def along_every_axis(transform: Callable[[Any], Any], values: Any) -> Any:
-    """A transform of the first axis, applied to all of them; the axes keep their places."""
+    """Apply a transform of the first axis to all of them; the axes keep their places."""
     for _ in range(values.ndim):
         values = np.ascontiguousarray(np.moveaxis(transform(values), 0, -1))
     return values
@@ -254,7 +254,7 @@ def haar_variances(bits: int, domain: NDArray[np.bool_] | None) -> NDArray[np.fl
 
 
 def haar_tree(bits: int, sigma2: float) -> TreeVariance:
-    """A half is half of its parent plus or minus half of a noisy difference."""
+    """Return a tree whose half is half of its parent plus or minus half of a noisy difference."""
     return TreeVariance((2,) * bits, (sigma2, *[sigma2 / 2] * bits))
 
 

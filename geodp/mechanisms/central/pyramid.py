@@ -122,7 +122,7 @@ class Pyramid(Mechanism):
         return None
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> Chain:
-        """The chain on a grid, with Laplace or Gaussian noise."""
+        """Return the chain on a grid, with Laplace or Gaussian noise."""
         return _keep(_levels, self)(self, grid, gaussian)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
@@ -135,7 +135,7 @@ class Pyramid(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Counts of the nodes of every level, the root's first."""
+        """Return counts of the nodes of every level, the root's first."""
         steps = self.descent(grid, event)
         levels = zip(steps.laws, (1, *steps.fanouts), steps.strides, strict=True)
         return tuple(
@@ -144,11 +144,11 @@ class Pyramid(Mechanism):
         )
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
-        """The levels and the variances of their estimates."""
+        """Return the levels and the variances of their estimates."""
         return _keep(_tree_variance, self)(self, grid, event)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """That of a level."""
+        """Return that of a level."""
         return min(self.levels(grid, gaussian=event.rho is not None).shares)
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
@@ -168,7 +168,10 @@ class Pyramid(Mechanism):
         return shrinkage.cell(self.descent(grid, event))
 
     def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
-        """The same of a lone settlement's sum: within about 5 % for trees up to 2**40 cells."""
+        """Return the same of a lone settlement's sum.
+
+        It is right within about 5 % for trees up to 2**40 cells.
+        """
         steps = self.descent(grid, event)
         run = made_up.Sharing(steps.fanouts, steps.laws, steps.least, steps.passes)
         return shrinkage.block(run, grid)
@@ -176,7 +179,7 @@ class Pyramid(Mechanism):
     def label_totals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
-        """What the clamp adds to the total of a small label of every attribute."""
+        """Return what the clamp adds to the total of a small label of every attribute."""
         steps = self.descent(grid, event)
 
         def levels(top: int, last: int) -> made_up.Sharing:
@@ -187,7 +190,7 @@ class Pyramid(Mechanism):
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
-        """What the clamp takes from the occupied among a node's children, the others empty."""
+        """Return what the clamp takes from a node's occupied children, the others empty."""
         tree, steps = self.tree_variance(grid, event), self.descent(grid, event)
         found = []
         for i, (law, fanout) in enumerate(zip(steps.laws[1:], tree.fanouts, strict=True)):
@@ -197,7 +200,7 @@ class Pyramid(Mechanism):
         return found
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """The sparse form: O(fanout * m+ * levels), memory O(visited nodes)."""
+        """Return the sparse form: O(fanout * m+ * levels), memory O(visited nodes)."""
         cells, counts, _ = refine(table, self, event, key)
         return ReleasedTable(table.grid, cells, counts, event)
 
@@ -283,7 +286,7 @@ def refine(
 def refine_dense(
     table: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
 ) -> NDArray[np.int64]:
-    """Counts of all keys, from all nodes of all levels: bit for bit those of :func:`refine`.
+    """Return counts of all keys, from all nodes of all levels: bit for bit those of :func:`refine`.
 
     Returns
     -------

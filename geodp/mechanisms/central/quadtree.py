@@ -91,7 +91,7 @@ class Quadtree(Mechanism):
         return super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """That of the root."""
+        """Return that of the root."""
         return min(self.shares(len(self.fanouts(grid)) + 1))
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
@@ -115,14 +115,14 @@ class Quadtree(Mechanism):
         return tuple(Fraction(part, SHARE) for part in parts)
 
     def plan(self, grid: Grid, scale: Fraction) -> tuple[Tree, list[Fraction]]:
-        """The tree, and the noise scale of each of its levels."""
+        """Return the tree, and the noise scale of each of its levels."""
         fanouts = self.fanouts(grid)
         scales = [scale / share for share in self.shares(len(fanouts) + 1)]
         noise = tuple(DiscreteLaplace.of_scale(s).variance for s in scales)
         return Tree(fanouts, noise), scales
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Counts of the nodes of every level, the root's first."""
+        """Return counts of the nodes of every level, the root's first."""
         tree, scales = self.plan(grid, event.scale)
         return tuple(
             stage_query(
@@ -144,7 +144,7 @@ class Quadtree(Mechanism):
         return None if tree is None else run_variances(tree, grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """The tree's estimates; None where the leaves are larger than cells."""
+        """Return the tree's estimates; None where the leaves are larger than cells."""
         tree, _ = self.plan(grid, event.scale)
         return tree.best() if prod(tree.fanouts) == 1 << grid.bits else None
 

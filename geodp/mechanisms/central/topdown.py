@@ -13,7 +13,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import worst_paths
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.trees import attributes, made_up, refinement, shrinkage
+from geodp.mechanisms.trees import attributes, halving, made_up, refinement, shrinkage
 from geodp.mechanisms.trees.refinement import Noise, binary, refine
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
@@ -82,7 +82,7 @@ class TopDown(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The total, and the difference of the halves of every node."""
+        """Return the total, and the difference of the halves of every node."""
         noise = event.law().identity
         return (
             Query(Stream.TOPDOWN_TOTAL, noise, ("total",)),
@@ -101,22 +101,25 @@ class TopDown(Mechanism):
         return {"bias": float(f"{bias * scale:.4g}"), "rmse": float(f"{rmse * scale:.4g}")}
 
     def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
-        """The same of a lone settlement's sum: within about 5 % for trees up to 2**40 cells."""
+        """Return the same of a lone settlement's sum.
+
+        It is right within about 5 % for trees up to 2**40 cells.
+        """
         return shrinkage.block(made_up.Halving(event.law()), grid)
 
     def label_totals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
-        """What the clamp adds to the total of a small label of every attribute."""
+        """Return what the clamp adds to the total of a small label of every attribute."""
         run = made_up.Halving(event.law())
         tree = self.tree_variance(grid, event)
         return attributes.totals(grid, tree, lambda top, last: run, people)
 
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
-        """What the clamp takes from an occupied half beside an empty one, at one node."""
+        """Return what the clamp takes from an occupied half beside an empty one, at one node."""
         width, gaussian, sigma2 = event.width(), event.rho is not None, event.law().variance
         above = [(v / sigma2) ** 0.5 for v in self.tree_variance(grid, event).nodes()[:-1]]
-        losses = [_clamp_moments(round(error, 3), gaussian) for error in above]
+        losses = [halving.lose(round(error, 3), gaussian) for error in above]
         return [(mean * width, spread * width) for mean, spread in losses]
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64]:
@@ -156,18 +159,6 @@ class TopDown(Mechanism):
         meet = released.key[1:] ^ released.key[:-1]
         low, high = np.frexp(meet & np.uint64(2**32 - 1))[1], np.frexp(meet >> np.uint64(32))[1]
         return released.grid.bits + int(np.where(high > 0, high + 31, low - 1).sum())
-
-
-@lru_cache(maxsize=256)
-def _clamp_moments(above: float, gaussian: bool) -> tuple[float, float]:
-    """Mean and standard deviation of ``-min(E, (E + N) / 2)``, E with ``above`` times N's law."""
-    noise = np.arange(-10, 10.05, 0.1)
-    weight = np.exp(-(noise**2) / 2 if gaussian else -np.abs(noise))
-    weight /= weight.sum()
-    error = above * noise[:, None]
-    lost = -np.minimum(error, (error + noise) / 2)
-    mean = weight @ lost @ weight
-    return float(mean), float((weight @ lost**2 @ weight - mean**2) ** 0.5)
 
 
 @lru_cache(maxsize=128)

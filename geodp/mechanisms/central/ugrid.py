@@ -79,7 +79,7 @@ class UGrid(Mechanism):
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """That of the total or of the blocks."""
+        """Return that of the total or of the blocks."""
         return min(self.shares)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
@@ -87,7 +87,7 @@ class UGrid(Mechanism):
         return "a person counted once changes the total by 1 and the count of one block by 1"
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The total, and the blocks that it decides for."""
+        """Return the total, and the blocks that it decides for."""
         total, blocks = self.shares
         return (
             stage_query(0, event.scale / total, "total"),

@@ -48,7 +48,7 @@ class Uniform(Mechanism):
         return "a person counted once changes the total by 1"
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """The total."""
+        """Return the total."""
         return (stage_query(0, event.scale, "total"),)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:

@@ -27,8 +27,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 
 if TYPE_CHECKING:
-    from geodp.mechanisms.base import Mechanism
-    from geodp.privacy.event import Measurement
+    from geodp.mechanisms.base import Method
+    from geodp.privacy.event import Spent
 
 SMALL = 0.1
 """People of a label that is looked at, to those of every other one."""
@@ -226,7 +226,7 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
 
 
 def describe(
-    method: Mechanism, grid: Grid, event: Measurement, people: float | None
+    method: Method[Any], grid: Grid, event: Spent, people: float | None
 ) -> dict[str, Any] | None:
     """For the card; None where there are no attributes, or the method clamps nothing."""
     rows = method.label_totals(grid, event, people)
@@ -234,9 +234,9 @@ def describe(
 
 
 def warnings_of(
-    method: Mechanism, grid: Grid, event: Measurement, people: float | None
+    method: Method[Any], grid: Grid, event: Spent, people: float | None
 ) -> tuple[str, ...]:
-    """A sentence on the totals that do not have their stated error, if there are any."""
+    """Return a sentence on the totals that do not have their stated error, if there are any."""
     found = [
         f"a label of {row['attribute']} with a tenth of the people of every other one is too "
         f"{'large' if row['bias'] > 0 else 'small'} by about {abs(row['bias']):,.0f}, where its "
@@ -272,7 +272,7 @@ def _bias(window: Window, run: Sharing | Halving, others: float) -> tuple[float,
 
 @lru_cache(maxsize=4)
 def _leaves(window: Window) -> tuple[Grid, NDArray[np.int64], NDArray[np.int64]]:
-    """The grid, every key's label, -1 outside the domain, and its number among that label's."""
+    """Return the grid, every key's label (-1: outside the domain), and its number among those."""
     grid = window.grid()
     key = np.arange(prod(grid.order.radices), dtype=np.uint64)
     label = np.where(grid.contains_keys(key), grid.decode(key)[window.axis], -1)
@@ -324,7 +324,7 @@ def _prefixes(grid: Grid, digits: int, axis: int) -> int:
 
 
 def _width(order: Order, digits: int, axis: int) -> int:
-    """Indices of an axis that a block of keys that share so many digits spans."""
+    """Return indices of an axis that a block of keys that share so many digits spans."""
     owners = zip(order.axes[digits:], order.radices[digits:], strict=True)
     return prod(radix for owner, radix in owners if owner == axis)
 

@@ -35,7 +35,7 @@ LEAST_VARIANCE = 1e-12
 
 
 def variance_of(law: Law) -> float:
-    """The variance of a measurement, above 0 even where the budget is so large that it is none."""
+    """Return the variance of a measurement, above 0 even where so large a budget leaves none."""
     return max(law.variance, LEAST_VARIANCE)
 
 
@@ -158,7 +158,7 @@ class Frontier:
     count: NDArray[np.int64]
 
     def piece(self, nodes: slice) -> Frontier:
-        """Some neighbouring nodes."""
+        """Return some neighbouring nodes."""
         first, stop = self.span
         return Frontier(self.prefix[nodes], (first[nodes], stop[nodes]), self.count[nodes])
 
@@ -252,7 +252,7 @@ class Walk:
     def measure(
         self, i: int, frontier: Frontier, above: Level | None, at: NDArray[np.int64], split: bool
     ) -> Opened:
-        """The first pass: measure level i under a block, and go on below counts above 0.
+        """Run the first pass: measure level i under a block, and go on below counts above 0.
 
         With two passes the block's own estimates, at ``at`` of the level above, are improved.
         ``split``: runs of subtrees have still to be made.
@@ -324,13 +324,13 @@ class Walk:
         return level, members, place, Frontier(open_, (first, after), count)
 
     def _pieces(self, i: int, run: slice) -> list[slice]:
-        """A run of nodes in blocks of which the children of each fit."""
+        """Return a run of nodes in blocks of which the children of each fit."""
         blocks = -(-(run.stop - run.start) // max(CHILDREN // self.descent.fanouts[i], 1))
         cuts = [run.start + (run.stop - run.start) * b // blocks for b in range(blocks + 1)]
         return [slice(a, b) for a, b in pairwise(cuts)]
 
     def share(self, i: int, block: Opened, total: NDArray[np.int64], split: bool) -> Found:
-        """The second pass: share out totals of a block's nodes among the open children."""
+        """Run the second pass: share out totals of a block's nodes among the open children."""
         if self.descent.passes == 1:
             count = block.count
         elif i == 0:
@@ -392,5 +392,5 @@ def descend(
     parts: int = 0,
     threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
-    """The same under several roots side by side: each has ``strides[0]`` keys."""
+    """Run both passes under several roots side by side: each has ``strides[0]`` keys."""
     return Walk.of(table, descent, key, parts, threads).cells(roots)

@@ -56,7 +56,7 @@ class Tree:
     def noisy(
         self, leaves: NDArray[np.int64], scales: Sequence[Fraction], key: NoiseKey
     ) -> list[NDArray[np.int64] | None]:
-        """Counts of all nodes of all measured levels, with discrete Laplace noise.
+        """Return counts of all nodes of all measured levels, with discrete Laplace noise.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Tree:
 
 
 def sums_of_runs(values: Any, length: int) -> Any:
-    """Sums of consecutive runs of a one-dimensional array; its type."""
+    """Return sums of consecutive runs of a one-dimensional array; its type."""
     if length > 16:
         return values.reshape(-1, length).sum(axis=1)
     total = values[::length].copy()  # much faster than a sum over a short axis
@@ -186,7 +186,7 @@ def widths_of(fanouts: Sequence[int]) -> list[int]:
 
 
 def _factors(tree: TreeVariance) -> list[float]:
-    """A set's variance is the sum over levels of factor times sum of (its part of a node)**2."""
+    """Return each level's factor: the variance sums factor times sum of (part of a node)**2."""
     above = [f * v for f, v in zip(tree.fanouts, tree.variances[1:], strict=True)]
     return [v - a for v, a in zip(tree.variances, [*above, 0.0], strict=True)]
 
@@ -265,7 +265,7 @@ def box_variances(
     stride: int,
     block: NDArray[np.uint64],
 ) -> Reals | None:
-    """The same of a tree whose nodes are boxes of cells, whatever the order of keys.
+    """Return the same of a tree whose nodes are boxes of cells, whatever the order of keys.
 
     Parameters
     ----------

@@ -31,14 +31,14 @@ class Chain:
         return tuple(below)[::-1]
 
 
-def steps_of(chain: str) -> list[int]:
+def steps_of(chain: str, name: str = "pyramid") -> list[int]:
     """Digits of every level of an own chain; empty: none is given."""
     try:
         steps = [int(part) for part in chain.split("-")] if chain else []
     except ValueError:
         steps = [0]
     if any(step < 1 for step in steps):
-        raise UsageError("pyramid:chain is written as digits per level, such as 2-4-4-4-4.")
+        raise UsageError(f"{name}:chain is written as digits per level, such as 2-4-4-4-4.")
     return steps
 
 

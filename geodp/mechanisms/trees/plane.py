@@ -40,7 +40,7 @@ def count_blocks(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray
 
 
 def noisy_total(table: CountTable, event: Measurement, key: NoiseKey, share: Fraction) -> int:
-    """The number of people, from stage 0 and a share of the budget; at least 0."""
+    """Return the number of people, from stage 0 and a share of the budget; at least 0."""
     noisy = add_noise(table.count.sum(keepdims=True), key, 0, event.scale / share)
     return max(int(noisy[0]), 0)
 

@@ -78,11 +78,11 @@ class Tree:
         return self.table.grid.bits
 
     def next(self, level: int) -> int:
-        """The level below on which blocks of noise start."""
+        """Return the level below on which blocks of noise start."""
         return level + ((self.bits - level) % 3 or 3)
 
     def root(self, noise: Noise) -> Nodes:
-        """The root with its refined total; no node where that is 0."""
+        """Return the root with its refined total; no node where that is 0."""
         total = np.array([noise.refined_total(int(self.cumulative[-1]))])
         return np.zeros(1, np.int64)[total > 0], total[total > 0]
 
@@ -132,7 +132,7 @@ class Tree:
         )
 
     def _desk(self, level: int, last: int) -> Desk:
-        """What a descent works on: one that is free, or a new one."""
+        """Return what a descent works on: one that is free, or a new one."""
         levels = [level]
         while levels[-1] < last:
             levels.append(self.next(levels[-1]))
@@ -250,7 +250,7 @@ def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
 
 
 def refine_continuous(table: CountTable, scale: float, key: NoiseKey) -> NDArray[np.float64]:
-    """The paper's own form on real numbers, dense: for reproducing its figures only.
+    """Refine real numbers, dense, as the paper does: for reproducing its figures only.
 
     Laplace noise by the inverse distribution function in floating point. It is NOT hardened
     against the leak of floating-point noise (Mironov 2012): never publish its result.
@@ -295,7 +295,7 @@ def _continuous(key: NoiseKey, node: NDArray[np.int64], scale: float) -> NDArray
 
 
 def binary(grid: Grid) -> Grid:
-    """The grid, or UsageError."""
+    """Return the grid, or raise UsageError."""
     if not grid.order.is_binary:
         raise UsageError(REFUSAL)
     return grid

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels import pyramid as kernels
 from geodp.mechanisms.trees.descent import Descent, descend, variance_of
@@ -68,7 +67,7 @@ def _errors(descent: Descent) -> NDArray[np.float64]:
 
 
 def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[np.float64], int]:
-    """The same for so many trees side by side, and how many nodes were measured."""
+    """Return the same for so many trees side by side, and how many nodes were measured."""
     keys = prod(descent.fanouts)
     digits = (trees, *descent.fanouts) if trees > 1 else descent.fanouts
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
@@ -87,7 +86,7 @@ def block(run: Sharing | Halving, grid: Grid) -> dict[str, Any] | None:
 
     None in an order of regions, where nothing tells which cells lie side by side.
     """
-    if isinstance(grid.order, HierarchyOrder):
+    if not grid.order.follows_map:
         return None
     sides = _sides(grid.shape)
     error = _losses(run, grid.order, grid.shape)

@@ -35,7 +35,7 @@ def norm_of_columns(strategy: NDArray[np.generic], norm: int) -> float:
 def expected_error(
     gram: NDArray[np.generic], strategy: NDArray[np.generic], variance: float, norm: int = 1
 ) -> float:
-    """Expected sum of squared errors of all queries of a workload.
+    """Return expected sum of squared errors of all queries of a workload.
 
     That is ``variance * norm(A)**2 * trace(W' W (A' A)+)``: Li et al. (2010), section 4.
 
@@ -124,7 +124,7 @@ def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> Whole:
 
 
 def optimise(gram: Real) -> Whole:
-    """The better strategy for ``W' W`` of two families, see :class:`Matrix`."""
+    """Return the better strategy for ``W' W`` of two families, see :class:`Matrix`."""
     weights = whole_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
     candidates = [
         tree_rows(weights),
@@ -143,7 +143,7 @@ def _trace(gram: Real, strategy: Whole) -> float:
 
 
 def whole_columns(matrix: Real) -> Whole:
-    """A non-negative matrix as whole numbers whose columns add up to exactly ``QUANTUM``.
+    """Return a non-negative matrix as whole numbers whose columns add up to exactly ``QUANTUM``.
 
     Every column is scaled and rounded down; what is missing goes, one each, to the entries
     that lost most.
@@ -161,7 +161,10 @@ def whole_columns(matrix: Real) -> Whole:
 
 
 def haar_levels(gram: Real) -> Real:
-    """Sums of ``h' W' W h`` over the orthonormal Haar rows h of every level: float64[k + 1]."""
+    """Return sums of ``h' W' W h`` over the orthonormal Haar rows h of every level.
+
+    They are float64[k + 1].
+    """
     n = gram.shape[0]
     found, blocks = [], gram
     while blocks.shape[0] > 1:
@@ -199,7 +202,7 @@ def tree_weights(levels: Real) -> Real:
 
 
 def p_identity(gram: Real) -> Real:
-    """A strategy ``[I; T] D`` with columns that add up to 1: OPT_0 of McKenna et al. (2018).
+    """Return a strategy ``[I; T] D`` with columns that add up to 1: OPT_0 of McKenna et al. (2018).
 
     T has one non-negative row for every 16 keys, at most 16, and D scales the columns. Descent
     from a fixed start whose rows are irregular, so that they become different.

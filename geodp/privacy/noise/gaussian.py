@@ -44,7 +44,7 @@ class DiscreteGaussian(Law):
     @classmethod
     @lru_cache(maxsize=32)
     def of_sigma2(cls, sigma2: Fraction) -> DiscreteGaussian:
-        """The law of a squared sigma; its table is built once."""
+        """Return the law of a squared sigma; its table is built once."""
         return cls(sigma2)
 
     @property
@@ -112,7 +112,7 @@ class _GaussianSums:
         self._share = one * one // (one + 2 * self._high), one * one // (one + 2 * self._low) + 1
 
     def _states(self, place: int, number: int) -> Iterator[tuple[int, int, int]]:
-        """The states at z = 512 place, 512 place + 1, ..."""
+        """Return the states at z = 512 place, 512 place + 1, ..."""
         bits, fall = self.bits, self._fall
         w, r, c = self._kept[place]
         for _ in range(number):

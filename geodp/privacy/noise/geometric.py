@@ -132,7 +132,10 @@ class Geometric:
         return drawn
 
     def _beyond(self, lower: int, uniform: int, more: Iterator[int]) -> int:
-        """A draw whose upper digits are perhaps not all 0: these are geometric themselves."""
+        """Return a draw whose upper digits are perhaps not all 0.
+
+        These are geometric themselves.
+        """
         times, bits = 0, DIGITS
         while times << self.digits < LIMIT and self.below(self.digits, uniform, bits, more):
             times, uniform, bits = times + 1, next(more), 64

@@ -41,7 +41,7 @@ class DiscreteLaplace(Law):
     @classmethod
     @lru_cache(maxsize=64)
     def of_scale(cls, scale: Fraction) -> DiscreteLaplace:
-        """The law of a scale; its table is built once."""
+        """Return the law of a scale; its table is built once."""
         return cls(scale)
 
     @property

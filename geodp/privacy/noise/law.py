@@ -62,7 +62,7 @@ def exp_interval(x: Fraction, bits: int) -> tuple[int, int]:
 
 
 def check_parameter(value: Fraction, largest: int, name: str) -> Fraction:
-    """The exact value of a law's parameter; UsageError outside (0, largest]."""
+    """Return the exact value of a law's parameter; UsageError outside (0, largest]."""
     if not 0 < value <= largest:
         raise UsageError(
             f"The noise would have a {name} outside (0, {largest}]; "

@@ -122,7 +122,7 @@ class NodeNoise:
         return self._draw_noise(word, number, noise), uniform
 
     def _decide(self, word: int, node: np.uint64) -> int:
-        """A draw that the table leaves open."""
+        """Decide a draw that the table leaves open."""
         uniform = word & ((1 << DIGITS) - 1)
         magnitude = self.law.magnitude(uniform, DIGITS, self._digits(node))
         return -magnitude if word >> DIGITS else magnitude

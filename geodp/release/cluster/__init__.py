@@ -6,5 +6,6 @@ Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and
 from geodp.release.cluster.cluster import publish, write
 from geodp.release.cluster.joining import join
 from geodp.release.cluster.partitions import Partitions
+from geodp.release.cluster.reports import aggregate
 
-__all__ = ["Partitions", "join", "publish", "write"]
+__all__ = ["Partitions", "aggregate", "join", "publish", "write"]

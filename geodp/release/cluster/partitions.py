@@ -86,7 +86,7 @@ class Partitions:
         return CountTable.from_keys(self.grid, nothing, nothing, bound=bound)
 
     def read(self, number: int) -> CountTable:
-        """The table of one file.
+        """Read the table of one file.
 
         Raises InputError for data that must not be used, or a file that has changed.
         """
@@ -100,7 +100,7 @@ class Partitions:
         return table
 
     def read_all(self) -> CountTable:
-        """The table of all files, read by one process; for files of tables only.
+        """Read the table of all files in one process; for files of tables only.
 
         Raises InputError as :func:`geodp.read_table` does, for a cell that two files have too.
         """

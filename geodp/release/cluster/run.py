@@ -177,7 +177,7 @@ class Run:
         return task
 
     def _each(self, function: Callable[..., Any], *columns: Any) -> list[Any]:
-        """A task for each entry of some lists."""
+        """Return a task for each entry of some lists."""
         rows = enumerate(zip(*columns, strict=True))
         return [self._submit(function, number, *row) for number, row in rows]
 
@@ -216,7 +216,10 @@ class Run:
         return list(self.client.gather(found))
 
     def _digest(self, ranges: list[Any], sizes: list[int]) -> bytes:
-        """The digest of one machine: all keys in order and then all counts, some at a time."""
+        """Return the digest of one machine.
+
+        It takes all keys in order and then all counts, some at a time.
+        """
         runs, held = [list[int]()], 0
         for number, cells in enumerate(sizes):
             if runs[-1] and held + cells > AT_ONCE:

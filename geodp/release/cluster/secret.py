@@ -37,7 +37,7 @@ class KeyFile:
 
     @contextmanager
     def open(self) -> Iterator[NoiseKey]:
-        """The key, for as long as a task needs it.
+        """Open the key for as long as a task needs it.
 
         Raises UsageError where the file is not there, or others than this process's user may
         read or replace it.
@@ -58,7 +58,7 @@ class KeyFile:
 
 @contextmanager
 def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFile]:
-    """A file with the key of one release, overwritten and removed at the end.
+    """Make a file with the key of one release, overwritten and removed at the end.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _guard(path: Path) -> Iterator[None]:
 
 
 def _home() -> str:
-    """A folder in memory, if this machine has one."""
+    """Return a folder in memory, if this machine has one."""
     for home in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
         if home and os.access(home, os.W_OK | os.X_OK):
             return home

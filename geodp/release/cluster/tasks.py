@@ -62,12 +62,12 @@ class RepeatedCellError(InputError):
 
 
 def same(job: Job) -> Job:
-    """The job, stored where tasks find it."""
+    """Return the job, stored where tasks find it."""
     return job
 
 
 def read(job: Job, number: int) -> Piece:
-    """A file's cells: encoded, sorted, coalesced."""
+    """Return a file's cells: encoded, sorted, coalesced."""
     table = job.partitions.read(number)
     return Piece(table.key, table.count, table.rows)
 
@@ -78,7 +78,7 @@ def sum_nodes(job: Job, piece: Piece) -> Piece:
 
 
 def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
-    """The cells of every range of keys; ``starts``: where ranges but the first begin."""
+    """Return the cells of every range of keys; ``starts``: where ranges but the first begin."""
     at = np.searchsorted(piece.key, starts)
     keys, counts = np.split(piece.key, at), np.split(piece.count, at)
     return [Piece(key.copy(), count.copy()) for key, count in zip(keys, counts, strict=True)]
@@ -90,7 +90,7 @@ def part(pieces: list[Piece], number: int) -> Piece:
 
 
 def merge(job: Job, *pieces: Piece) -> Piece:
-    """The cells of one range from all files.
+    """Return the cells of one range from all files.
 
     Raises RepeatedCellError for a cell that several files have, where that is not allowed.
     """
@@ -129,24 +129,24 @@ def counts(piece: Piece) -> NDArray[np.int64]:
 
 
 def label(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
-    """The people of every label, by attribute."""
+    """Return the people of every label, by attribute."""
     return label_sums(Cells(job.partitions.grid, piece.key, piece.count))
 
 
 def subtract(job: Job, piece: Piece, relation: Relation) -> Remainder:
-    """What a relation between labels leaves over."""
+    """Return what a relation between labels leaves over."""
     return remainder(Cells(job.partitions.grid, piece.key, piece.count), relation)
 
 
 def begin(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
-    """The first pass: all noise of the subtrees is drawn here."""
+    """Run the first pass: all noise of the subtrees is drawn here."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open() as key:
         return job.cut.below(cells, roots, key)
 
 
 def all_roots(tops: Roots) -> Roots:
-    """The roots with their final counts, stored where tasks find them."""
+    """Return the roots with their final counts, stored where tasks find them."""
     return tops
 
 
@@ -158,7 +158,7 @@ def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float
 def finish(
     job: Job, subtrees: Subtrees, tops: Roots
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The released cells of a range, from the final counts of all roots."""
+    """Return the released cells of a range, from the final counts of all roots."""
     return job.cut.finish(subtrees, tops.counts_of(subtrees.roots))
 
 
@@ -171,7 +171,7 @@ def write(
     metadata: dict[str, Any],
     tiling: Tiling | None,
 ) -> dict[str, Any]:
-    """The same, written as a Parquet file; what the card lists of it, and what it holds."""
+    """Write the same as a Parquet file; return what the card lists of it, and what it holds."""
     cells, values = finish(job, subtrees, tops)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
@@ -191,7 +191,7 @@ def tile(
     path: str,
     look: Look,
 ) -> str | None:
-    """A tile of the map, from the released parts; its SHA-256, None outside the domain."""
+    """Return a tile of the map, from the released parts; its SHA-256, None outside the domain."""
     grid = job.partitions.grid
     columns = list(column_names(grid, look.name, ()))
     rows = [open_parquet(part).read(columns=columns) for part in parts]

@@ -6,13 +6,11 @@ from collections.abc import Iterable
 
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
+from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss
 from geodp.table.stated import (
-    ApproximateLoss,
-    ConcentratedLoss,
     StatedDomain,
     StatedGuarantee,
     StatedHierarchy,
-    StatedLoss,
     StatedMechanism,
 )
 
@@ -41,13 +39,15 @@ NEGATIVE = (
 
 def width(said: StatedGuarantee) -> str:
     """Return the width of the noise of one stage."""
+    if said.model == "local":
+        return f"Reports: {said.reports:,}, each randomised where it was made"
     if said.noise_sigma2 is not None:
         return f"{ONE_STAGE}: sigma squared {said.noise_sigma2}"
     return f"{ONE_STAGE}: {said.noise_scale} = {said.noise_scale_decimal!r}"
 
 
 def say_released(mechanism: StatedMechanism) -> list[str]:
-    """The mechanism's settings, if it has any, and what its values can be; a line each."""
+    """Return the mechanism's settings, if it has any, and what its values can be; a line each."""
     words = {repr(True): "yes", repr(False): "no"}
     said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism.settings.items()]
     values = f"Released values: {mechanism.values}."
@@ -67,6 +67,11 @@ def unit_in_words(said: StatedGuarantee) -> str:
         if said.neighbours == ADD_REMOVE
         else f"replacing one {unit} by another"
     )
+    if said.model == "local":
+        return (
+            f"Whatever one {unit} sends differs as little as this between any two places it could "
+            f"have been at ({said.neighbours}); {said.contribution_bound}."
+        )
     return (
         f"Neighbouring data sets differ by {change} ({said.neighbours}), and one {unit} adds at "
         f"most {said.contribution} to the sum of all counts: {said.contribution_bound}."
@@ -76,6 +81,8 @@ def unit_in_words(said: StatedGuarantee) -> str:
 def sensitivity_in_words(said: StatedGuarantee) -> str:
     """Return the sensitivity and why it is that."""
     why = said.sensitivity_counts
+    if said.model == "local":
+        return f"Local model: {why}; further charge: {said.further_charge}."
     return f"L1 sensitivity of the measurements: {said.l1_sensitivity}" + (
         f"; {why}." if why else "."
     )
@@ -108,16 +115,18 @@ def mask_in_words(domain: StatedDomain) -> str:
 
 
 def budget(card: Card) -> list[str]:
-    """What was spent before and with this release, as far as the card knows."""
+    """Return what was spent before and with this release, as far as the card knows."""
     charge = card.budget
     if charge is None:
         return [
             f"This release spends {card.guarantee.spends}, charged to no ledger; "
             "budgets of other releases about the same people add to it."
         ]
+    local = card.guarantee.model == "local"
+    first = "the first report was asked for" if local else "the noise was drawn"
     return [
         f"This release spends {card.guarantee.spends}, charged to the data set "
-        f"{charge.dataset} before the noise was drawn, after {charge.earlier_releases} "
+        f"{charge.dataset} before {first}, after {charge.earlier_releases} "
         f"earlier releases. Spent with it: {loss(charge.spent)}; cap: {loss(charge.cap)}. "
         f"Ledger {charge.ledger}, entry {charge.sequence}, chain {charge.head}."
     ]

@@ -39,7 +39,7 @@ def read_hierarchy(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> Hierarchy:
-    """An office's regions from a public table with one row a cell.
+    """Read an office's regions from a public table with one row a cell.
 
     The first column is the cell's code, the others are its regions from the finest level to the
     coarsest: cell, municipality, prefecture. Codes are of the grid's level, or of a coarser one
@@ -139,7 +139,7 @@ class _Parts:
         return InputError(rule, file=self.table.name)
 
     def regions(self, levels: Sequence[str], source: str) -> Hierarchy:
-        """The table of all rows."""
+        """Return the table of all rows."""
         if not self._read:
             raise InputError("The table of regions has no rows.", file=self.table.name)
         row, cells = np.concatenate(self._row), np.concatenate(self._cells, axis=1)
@@ -165,7 +165,7 @@ class _Parts:
 
 
 def _texts(column: pa.Array, rule: str) -> NDArray[Any]:
-    """A column as texts without blanks around them; CodeError at the first that is empty."""
+    """Return a column as texts without blanks around them; CodeError at the first that is empty."""
     try:
         text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
     except pa.ArrowException:

@@ -49,7 +49,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     InputError
         A file that is no mask of this grid; names file and line.
     """
-    if len(grid.places) != 1 or grid.mask is not None:
+    if len(grid.places) != 1 or not grid.domain.is_box:
         raise UsageError("A mask needs a grid of one map that has none yet.")
     lattice = grid.places[0]
     if kind_of(path) == "tiff":

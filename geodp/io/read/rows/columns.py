@@ -59,7 +59,7 @@ class Rows:
     kept: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def select(self, chosen: NDArray[np.bool_]) -> Rows:
-        """The rows where a mask is true."""
+        """Return the rows where a mask is true."""
         kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
         return Rows(self.table, self.first, kept)
 
@@ -68,7 +68,7 @@ class Rows:
         return self.first + (np.arange(n) if self.kept is None else self.kept)
 
     def error(self, position: int, rule: str) -> InputError:
-        """An InputError at one of these rows."""
+        """Return an InputError at one of these rows."""
         record = self.first + int(position if self.kept is None else self.kept[position])
         return InputError(rule, file=self.table.name, row=self.table.line(record))
 
@@ -89,7 +89,7 @@ def open_tables(
     encoding: str | None = None,
     labelled: bool = False,
 ) -> Iterator[Table]:
-    """The tables inside files; see :func:`geodp.io.read.rows.sources.sources`.
+    """Open the tables inside files; see :func:`geodp.io.read.rows.sources.sources`.
 
     Parameters
     ----------

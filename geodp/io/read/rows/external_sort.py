@@ -119,7 +119,7 @@ class Runs:
         return key.array(), count.array()
 
     def blocks(self) -> Iterator[Columns]:
-        """The same in pieces, in order."""
+        """Return the same in pieces, in order."""
         self._sort()
         files = [file for level in reversed(self._levels) for file in level]
         sources = [_read(file) for file in files]
@@ -234,6 +234,6 @@ class _Growing:
         self._used = end
 
     def array(self) -> NDArray[Any]:
-        """What came, once only."""
+        """Return what came, once only."""
         self._array.resize(self._used, refcheck=False)
         return self._array

@@ -35,7 +35,7 @@ NAN = "nan"
 def counts(
     column: pa.Array, *, missing: Sequence[str | float] = (), mark: str = MARK
 ) -> NDArray[np.int64]:
-    """Counts of people: whole, not negative, below 2**60; int64[n].
+    """Return Counts of people: whole, not negative, below 2**60; int64[n].
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def counts(
 
 
 def _amount(text: str) -> Decimal | str | None:
-    """What a text means as a number: its value, `NAN`, or None where it is no number."""
+    """Return what a text means as a number: its value, `NAN`, or None where it is no number."""
     if re.fullmatch(_NUMBER, text) or re.fullmatch(_INFINITE, text):
         with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
             return Decimal(text)
@@ -118,7 +118,10 @@ def _holdable(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
 
 
 def _exact(texts: pa.Array) -> NDArray[np.int64]:
-    """Counts of numbers in digits, int64[n]: each is read once, however often it is there."""
+    """Return counts of numbers in digits, int64[n].
+
+    Each is read once, however often it is there.
+    """
     coded = texts.dictionary_encode()
     code = coded.indices.to_numpy()
     values = np.zeros(len(coded.dictionary), np.int64)
@@ -191,7 +194,7 @@ def codes(column: pa.Array) -> NDArray[Any]:
 
 
 def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
-    """A column of text or of integers or floats, whatever it was stored as; NaN is null.
+    """Return a column of text or of integers or floats, whatever it was stored as; NaN is null.
 
     ``decimals``: those of a fixed point stay as they are.
     """
@@ -226,7 +229,7 @@ def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
 
 
 def _diagnose(text: str, mark: str) -> str:
-    """What is wrong with a text that is no number, without saying the text."""
+    """Return what is wrong with a text that is no number, without saying the text."""
     if text.lower().lstrip("+-") in (NAN, "inf", "infinity"):
         return "a count must be a finite number; if it means nobody, name it (--missing, missing=)."
     if not any(letter.isdecimal() for letter in text):

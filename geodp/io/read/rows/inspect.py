@@ -103,7 +103,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _level(table: Table, key: int) -> str | None:
-    """The code system of the first codes, where all of them have one."""
+    """Return the code system of the first codes, where all of them have one."""
     first = next(islice(table.arrays([key]), 1), None)
     if first is None or not len(first[0]):
         return None

@@ -37,7 +37,7 @@ HIDDEN = (
 def drop_headers(
     table: TextTable, rows: Rows, arrays: list[pa.Array], columns: Sequence[int]
 ) -> tuple[Rows, list[pa.Array]]:
-    """The rows that do not repeat the header, as files joined end to end do."""
+    """Return the rows that do not repeat the header, as files joined end to end do."""
     header = pa.array(np.zeros(len(arrays[0]), np.bool_))
     for titles in (table.columns, table.labels):
         repeated = pc.equal(arrays[0], titles[columns[0]])
@@ -57,7 +57,7 @@ def public_map(
     bounds: Sequence[float | Fraction] | None,
     primary: str | int | Sequence[str | int] | None,
 ) -> Grid:
-    """The grid itself, or the one of a code system in bounds or in primary meshes."""
+    """Return the grid itself, or the one of a code system in bounds or in primary meshes."""
     if isinstance(grid, Grid):
         if bounds is not None or primary is not None:
             raise UsageError("Bounds and primary meshes go with a grid named by a string.")
@@ -70,7 +70,7 @@ def public_map(
 
 
 def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None) -> Grid:
-    """The public grid of values: with the attribute that they become, if it has none yet.
+    """Return the public grid of values: with the attribute that they become, if it has none yet.
 
     Raises UsageError for a grid that is no map of meshes, and for values that are not one for
     every combination of labels.
@@ -126,7 +126,7 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
 
 
 def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:
-    """The one column whose name or label is wanted: exactly, or but for width and spaces."""
+    """Return the one column whose name or label is wanted: exactly, or but for width and spaces."""
     for form in (str.strip, _fold):
         for titles in (table.columns, table.labels):
             found = [i for i in candidates if form(titles[i]) == form(wanted)]
@@ -153,7 +153,7 @@ def _fold(text: str) -> str:
 
 
 def title_of(table: TextTable, column: int) -> str:
-    """The label of a column, or its name where it has none."""
+    """Return the label of a column, or its name where it has none."""
     return table.labels[column] or table.columns[column]
 
 

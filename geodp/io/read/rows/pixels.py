@@ -39,7 +39,7 @@ PIXELS = 1 << 22
 
 
 def grid_like(path: FilePath) -> Grid:
-    """The grid of a raster's cells: ``Grid.regular`` from its shape, CRS and transform.
+    """Return the grid of a raster's cells: ``Grid.regular`` from its shape, CRS and transform.
 
     Nothing but the header is read. The header is public from then on: take it from a raster
     whose extent was not chosen by looking at where people are.
@@ -60,7 +60,7 @@ class Lines:
     columns: tuple[str, ...] = ()
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[Any]]:
-        """A raster has no columns."""
+        """Return nothing, as a raster has no columns."""
         return iter(())
 
     def line(self, record: int) -> int:
@@ -94,7 +94,7 @@ class Part:
 
 
 def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> Iterator[Part]:
-    """A raster's lines on the lattice whose cells are its own, some at a time.
+    """Return a raster's lines on the lattice whose cells are its own, some at a time.
 
     Raises InputError for a raster that is not aligned, is damaged or has several bands of
     which none was chosen.
@@ -126,7 +126,7 @@ def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> It
 
 @contextmanager
 def open_raster_file(path: FilePath) -> Iterator[Any]:
-    """A raster file open in GDAL; InputError for what is none."""
+    """Open a raster file in GDAL; InputError for what is none."""
     name = os.fspath(path)
     kind_of(path)  # refuses what is not there
     _require_alone(Path(path), name)
@@ -151,7 +151,7 @@ def _require_alone(path: Path, name: str) -> None:
 
 
 def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The lattice's indices of the raster's lines and columns."""
+    """Return the lattice's indices of the raster's lines and columns."""
     if lattice.transform is None:
         raise UsageError("A raster needs a grid with a transform.")
     if not same_crs(raster.crs.to_wkt() if raster.crs else None, lattice.crs):
@@ -184,7 +184,7 @@ def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64],
 
 
 def _run(start: int, end: int) -> NDArray[np.int64]:
-    """Indices of the cells between two edges, from the first to the second."""
+    """Return indices of the cells between two edges, from the first to the second."""
     return np.arange(start, end) if start < end else np.arange(start - 1, end - 1, -1)
 
 

@@ -29,7 +29,9 @@ _UNITS = {"": 1, "B": 1} | {
 
 
 def bytes_of(memory: int | str | None) -> int:
-    """A limit in bytes: of an int, of text such as ``"4GiB"``, or by default half the machine's.
+    """Return a limit in bytes.
+
+    It is read from an int or from text such as ``"4GiB"``; the default is half the machine's.
 
     Examples
     --------
@@ -111,7 +113,7 @@ class Spill:
         return len(self._blocks)
 
     def read(self, number: int) -> Columns:
-        """A block, by its number."""
+        """Read a block, by its number."""
         start, forms = self._blocks[number]
         self._file.seek(start)
         columns = tuple(np.empty(size, dtype) for dtype, size in forms)

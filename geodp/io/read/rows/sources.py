@@ -68,7 +68,7 @@ class Source:
 
 
 def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
-    """The tables inside files, in the order given; of an archive, all of its tables.
+    """Open the tables inside files, in the order given; of an archive, all of its tables.
 
     Hidden members and those that do not end in .txt, .csv or .tsv are passed over.
 
@@ -112,7 +112,7 @@ def list_paths(paths: FilePath | Sequence[FilePath]) -> list[FilePath]:
 
 
 def kind_of(path: FilePath) -> str:
-    """What the first bytes say: "zip", "gzip", "parquet", "tiff", "7z" or else "text".
+    """Return what the first bytes say: "zip", "gzip", "parquet", "tiff", "7z" or else "text".
 
     Raises InputError where there is no file, or an empty one.
     """

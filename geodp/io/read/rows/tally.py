@@ -93,7 +93,7 @@ class Tally:
         (self._file or self._whole).add(key, count, record)
 
     def table(self) -> CountTable:
-        """The table of all rows; once only.
+        """Return the table of all rows; once only.
 
         Raises InputError for a duplicate that is not to be summed, at its second row.
         """

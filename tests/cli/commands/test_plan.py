@@ -14,7 +14,7 @@ from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
 from geodp.errors import GeodpError
 
-DATA = Path(__file__).parents[2] / "data" / "kanto"
+DATA = Path(__file__).parents[3] / "data" / "kanto"
 BOX = ["--bounds", "138", "35", "141.2", "37.1333333333"]
 KANTO = ["--grid", "jis:half", *BOX]
 INPUT = [*sorted(map(str, DATA.glob("*.zip"))), *KANTO, "--value", "人口（総数）"]

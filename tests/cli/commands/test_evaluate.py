@@ -15,8 +15,8 @@ from geodp.cli.commands.evaluate import evaluate, split_specs
 from geodp.errors import InputError, UsageError
 from tests.keys import keep
 
-DATA = Path(__file__).parents[2] / "data" / "kanto"
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "estat-2020-500m"
+DATA = Path(__file__).parents[3] / "data" / "kanto"
+REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "estat-2020-500m"
 GRID = ["--grid", "jis:half", "--value", "人口（総数）"]
 SMALL = [str(DATA / "tblT999999H5339.zip"), *GRID, "--primary", "5339", "--epsilon", "1/2"]
 BOX = [138.0, 35.0, 141.2, 37.1333333333]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parents[2] / "data" / "kanto"
+DATA = Path(__file__).parents[3] / "data" / "kanto"
 SMALL = [
     *[str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
     *["--value", "人口（総数）", "--epsilon", "1/2"],

@@ -1,0 +1,256 @@
+"""Local collection beside other libraries, beside sorting, and how its time grows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.baselines.libraries import version
+from bench.baselines.local import BASELINES
+from bench.measure import cost
+from bench.measure.refinement import child
+from bench.tables import fill, markdown, table
+from geodp.analysis.plan.local import plan
+from geodp.grid.grid import Grid
+from geodp.io.local.reports import write_reports
+from geodp.mechanisms.local import ORACLES
+from geodp.mechanisms.local.haar import Haar, descend
+from geodp.release.local.collect import aggregate, randomize
+from geodp.release.local.opening import open_round
+from geodp.release.local.round import read_round
+
+TITLE = """\
+Reports of devices, and counts from them, in one run; entropy from the operating system included.
+  seconds                 devices, server and estimates, of so many reports
+  ratio                   theirs / ours, or what is measured / what it is held against
+  error                   root-mean-square error of a count / sqrt(reports)"""
+
+SAVED = Path(__file__).parents[1] / "results" / "local.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "local.md"
+MARKS = ("<!-- bench:local -->", "<!-- /bench:local -->")
+
+PEERS = (
+    ("hadamard", "pure-ldp HadamardResponse", 1 << 18, 1.0, 20_000, 100),
+    ("grr", "multi-freq-ldpy GRR", 1024, 1.0, 20_000, 100),
+    ("olh", "pure-ldp LocalHashing", 1024, 1.0, 1_000, 100),
+)
+"""Ours, theirs, cells, epsilon, the reports that theirs is timed on, and the least ratio aimed at.
+"""
+
+TREE_BITS, TREE_DEPTH = 40, 24
+"""Of the grid, and of the blocks that devices are asked about."""
+
+PIECE = 1 << 17
+"""Reports that are made and added up together: devices are not all there at once."""
+
+CHUNK = 1 << 22
+"""Reports of a file."""
+
+GIB = 1 << 30
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--reports", type=float, default=1e6, metavar="N", help="default: 1e6")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds for the time; default: 5")
+    parser.add_argument("--stream", type=float, default=1e8, metavar="N", help="default: 1e8")
+    parser.add_argument("--scratch", type=Path, metavar="DIR", help="for streamed reports: 1 GB")
+
+
+def measure(
+    reports: float = 1e6, rounds: int = 5, stream: float = 1e8, scratch: Path | None = None
+) -> dict[str, Any]:
+    """Figures beside what they are held against, a row for each."""
+    n = int(reports)
+    rows = [row for peer in PEERS if (row := beside(*peer, n, rounds)) is not None]
+    rows += [projective(n, rounds), *tree(n, rounds), *growth(n, rounds)]
+    rows.append(streamed(int(stream), scratch))
+    packages = sorted({package for package, _ in BASELINES.values()})
+    return {
+        "settings": {"reports": n, "rounds": rounds, "streamed": int(stream)},
+        "versions": {package: version(package) for package in packages},
+        "rows": rows,
+    }
+
+
+def show(result: dict[str, Any]) -> str:
+    """Return the rows."""
+    return table(lines(result))
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a reader wants to see of the rows."""
+    return [
+        {
+            "what": row["what"],
+            "beside": row["beside"],
+            "figure": row["figure"],
+            "aim": ("at least " if row["least"] else "at most ") + f"{row['aim']:g}",
+            "met": "yes" if row["met"] else "**no**",
+            "ours, s": row["seconds"],
+            "error, theirs / ours": row.get("errors"),
+        }
+        for row in result["rows"]
+    ]
+
+
+def fill_document() -> None:
+    """Put the kept figures into the document."""
+    fill(DOCUMENT, MARKS, markdown(lines(json.loads(SAVED.read_text(encoding="utf-8")))))
+
+
+def judged(what: str, beside: str, figure: float, aim: float, seconds: float, least: bool) -> Any:
+    """Return a row: a figure and what it was to be, at least or at most."""
+    met = figure >= aim if least else figure <= aim
+    kept = {"what": what, "beside": beside, "figure": figure, "aim": aim, "least": least}
+    return {**kept, "met": bool(met), "seconds": seconds}
+
+
+def values(n: int, cells: int) -> NDArray[np.int64]:
+    """Cells of devices, the same every time: a few are in most places, many in some."""
+    draw = np.random.default_rng(20_261_122)
+    return np.minimum((draw.pareto(1.2, n) * cells / 50).astype(np.int64), cells - 1)
+
+
+def job(name: str, value: NDArray[np.int64], cells: int, epsilon: float) -> NDArray[np.float64]:
+    """Return reports of all devices, their state, and estimates of all cells."""
+    oracle = ORACLES[name](cells=cells, epsilon=Fraction(epsilon))
+    state = oracle.aggregate(oracle.randomize(value))
+    return oracle.estimate(state, np.arange(cells))
+
+
+def beside(
+    ours: str, theirs: str, cells: int, epsilon: float, timed: int, aim: float, n: int, rounds: int
+) -> dict[str, Any] | None:
+    """One oracle beside that of a library; None where that is not installed."""
+    package, run = BASELINES[theirs]
+    if version(package) is None:
+        return None
+    value = values(n, cells)
+    job(ours, value[:1000], cells, epsilon)
+    least, found = cost.best({"ours": lambda: job(ours, value, cells, epsilon)}, rounds, 60)
+    other = run(value[: min(timed, n)], cells, epsilon)
+    ratio = other.seconds(n) / least["ours"]
+    row = judged(f"{ours}, {cells:,} cells", theirs, ratio, aim, least["ours"], True)
+    errors = None
+    if other.counts is not None:
+        errors = rmse(other.counts, value[: min(timed, n)]) / rmse(found["ours"], value)
+    return {**row, "theirs": other.seconds(n), "errors": errors}
+
+
+def rmse(counts: NDArray[np.float64], value: NDArray[np.int64]) -> float:
+    """Root-mean-square error of all counts, over the root of the number of reports."""
+    truth = np.bincount(value, minlength=counts.size)
+    return float(np.sqrt(np.mean((counts - truth) ** 2) / value.size))
+
+
+def projective(n: int, rounds: int) -> dict[str, Any]:
+    """Measure the time of pgr over that of hadamard, at epsilon 2."""
+    cells = 1 << 18
+    value = values(n, cells)
+    for name in ("pgr", "hadamard"):
+        job(name, value[:1000], cells, 2)
+    calls = {name: lambda name=name: job(name, value, cells, 2) for name in ("pgr", "hadamard")}
+    least, _ = cost.best(calls, rounds, 60)
+    ratio = least["pgr"] / least["hadamard"]
+    return judged("pgr, epsilon 2", "hadamard", ratio, 20, least["pgr"], False)
+
+
+def places(n: int) -> NDArray[np.uint64]:
+    """Keys of a grid of 2^40 cells, in towns."""
+    draw = np.random.default_rng(40)
+    town = draw.integers(0, 1 << TREE_BITS, 500)
+    chosen = town[np.minimum(draw.pareto(1.2, n) * 20, 499).astype(int)]
+    return (chosen + draw.integers(0, 1 << 22, n)).astype(np.uint64) % np.uint64(1 << TREE_BITS)
+
+
+def tree(n: int, rounds: int) -> list[dict[str, Any]]:
+    """Measure the server of a tree beside sorting as many numbers, and the memory of all."""
+    oracle, state, grid = collected(n)
+    numbers = np.random.default_rng(1).integers(0, 1 << 63, n).astype(np.uint64)
+    calls = {
+        "ours": lambda: descend(grid, oracle, state),
+        "sort": lambda: np.sort(numbers),
+    }
+    least, _ = cost.best(calls, rounds, 60)
+    what = f"haar, server, 2^{TREE_BITS} cells, 2^{TREE_DEPTH} blocks"
+    ratio = least["ours"] / least["sort"]
+    rows = [judged(what, "numpy.sort of uint64", ratio, 30, least["ours"], False)]
+    found = child("bench.suites.local", {"reports": n})
+    what = f"haar, all of it, 2^{TREE_BITS} cells: MB of the process"
+    rows.append(judged(what, "300 MB", found["peak"] / 1e6, 300, found["seconds"], False))
+    return rows
+
+
+def collected(n: int) -> tuple[Any, Any, Grid]:
+    """Return the oracle of a tree, the state of reports, and the grid of its blocks."""
+    grid = Grid.regular((1 << TREE_DEPTH // 2, 1 << TREE_DEPTH // 2))
+    oracle = Haar().halves(grid, Fraction(1))
+    key = places(n) >> np.uint64(TREE_BITS - TREE_DEPTH)
+    pieces = np.array_split(key, -(-n // PIECE))
+    states = [oracle.aggregate(oracle.randomize(piece)) for piece in pieces]
+    return oracle, sum(states[1:], states[0]), grid
+
+
+def growth(n: int, rounds: int) -> list[dict[str, Any]]:
+    """Exponents of the time in the number of reports, from a tenth to all of them."""
+    return [exponent(name, n, rounds) for name in ("hadamard", "grr")]
+
+
+def exponent(name: str, n: int, rounds: int) -> dict[str, Any]:
+    """Measure how the time to make reports and add them up grows: a slope of logarithms."""
+    oracle = ORACLES[name](cells=1 << 12, epsilon=Fraction(1))
+    value, sizes = values(n, 1 << 12), [n // 10, n // 3, n]
+
+    def run(size: int) -> object:
+        return oracle.aggregate(oracle.randomize(value[:size]))
+
+    calls = {str(size): lambda size=size: run(size) for size in sizes}
+    cost.best(calls, 1, 60)
+    least, _ = cost.best(calls, rounds, 60)
+    seconds = [least[str(size)] for size in sizes]
+    slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    row = judged(f"{name}: exponent of time", "1.00 +- 0.07", slope, 1, seconds[-1], False)
+    return {**row, "met": bool(abs(slope - 1) <= 0.07)}
+
+
+def streamed(n: int, scratch: Path | None) -> dict[str, Any]:
+    """Measure the memory of a process that adds up files of reports."""
+    with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
+        grid = Grid.regular((512, 512))
+        round_ = open_round(plan(grid, devices=n, epsilon=1), path=Path(folder) / "round.json")
+        for number, first in enumerate(range(0, n, CHUNK)):
+            cell = values(min(CHUNK, n - first), grid.size)
+            reports = randomize(round_, np.array(np.unravel_index(cell, grid.shape)))
+            write_reports(Path(folder) / f"{number:04}.parquet", round_.digest, reports)
+        found = child("bench.suites.local", {"stream": n, "folder": folder})
+    what = f"{n:,} reports from Parquet: GiB of the process"
+    return judged(what, "1 GiB", found["peak"] / GIB, 1, found["seconds"], False)
+
+
+def _child(task: dict[str, Any]) -> dict[str, Any]:
+    """Measure the whole job of a tree, or reports of many files added up, in this process."""
+    if "folder" in task:
+        found = read_round(Path(task["folder"]) / "round.json")
+        files = sorted(Path(task["folder"]).glob("*.parquet"))
+        start = time.perf_counter()
+        assert aggregate(found, files).reports == task["stream"]
+        return {"seconds": time.perf_counter() - start, "peak": cost.peak()}
+    collected(1000)
+    start = time.perf_counter()
+    oracle, state, grid = collected(task["reports"])
+    descend(grid, oracle, state)
+    return {"seconds": time.perf_counter() - start, "peak": cost.peak()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_child(json.loads(sys.stdin.read()))))

@@ -1,0 +1,21 @@
+"""Tests of what came back, as ``geodp.compare``: post-processing, which costs no budget."""
+
+from geodp.analysis.compare.cells import CellDifferences, compare_cells
+from geodp.analysis.compare.difference import Difference
+from geodp.analysis.compare.logit import Logit, logit
+from geodp.analysis.compare.many import adjust
+from geodp.analysis.compare.means import means, power, sample_size
+from geodp.analysis.compare.regions import compare_regions
+
+__all__ = [
+    "CellDifferences",
+    "Difference",
+    "Logit",
+    "adjust",
+    "compare_cells",
+    "compare_regions",
+    "logit",
+    "means",
+    "power",
+    "sample_size",
+]

@@ -1,0 +1,1 @@
+"""Files of local collection: reports of devices, and the sums of reports."""

@@ -1,0 +1,191 @@
+"""Files of reports: Parquet, or JSON lines, each with the digest of its round.
+
+A report is a record of whole numbers. No file says which device a report is of, or when it came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from geodp.errors import InputError, OutputError, UsageError
+from geodp.io.opening import open_parquet, parse_json
+
+SCHEMA = "geodp-reports-1"
+
+ENDINGS = (".parquet", ".jsonl")
+
+AT_ONCE = 1 << 20
+"""Reports that are read together."""
+
+LONGEST = 4096
+"""Bytes of a line of JSON."""
+
+BROKEN = (OSError, ValueError, TypeError, KeyError, OverflowError, pa.ArrowException)
+
+Reports = NDArray[Any]
+
+
+def write_reports(path: Path, digest: str, reports: Reports) -> None:
+    """Write a new file of reports, in the order that they have.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .parquet or .jsonl.
+    digest : str
+        Of the round.
+    reports : structured array
+
+    Raises
+    ------
+    UsageError
+        Another ending, or a file that exists.
+    OutputError
+        The file cannot be written.
+    """
+    require_ending(path)
+    try:
+        with path.open("xb") as file:
+            if path.suffix == ".parquet":
+                schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_head(digest))})
+                columns = [pa.array(reports[name]) for name in reports.dtype.names or ()]
+                rows = pa.table(columns, schema)
+                pq.write_table(rows, file, compression="zstd", row_group_size=AT_ONCE)
+            else:
+                file.writelines(_lines(digest, reports))
+    except FileExistsError:
+        raise UsageError(f"{path} exists; choose a new file.") from None
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
+
+
+def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
+    """Yield the reports of a file, many at a time.
+
+    Parameters
+    ----------
+    path : path
+    digest : str
+        Of the round.
+    kind : dtype
+        Of a report.
+
+    Raises
+    ------
+    InputError
+        A file of another round, of other fields, that is cut off or none of reports.
+    """
+    require_ending(path)
+    try:
+        yield from (_read_parquet if path.suffix == ".parquet" else _read_lines)(path, digest, kind)
+    except InputError:
+        raise
+    except BROKEN:
+        raise InputError(
+            "This is no whole file of reports: it was cut off, changed or is something else; get "
+            "it again.",
+            file=path.name,
+        ) from None
+
+
+def require_ending(path: Path) -> None:
+    """Raise UsageError where a file of reports is called otherwise."""
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"{path.name}: files of reports end in {' or '.join(ENDINGS)}.")
+
+
+def digest_file(path: Path) -> str:
+    """Return the SHA-256 of a file; InputError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
+
+
+def _head(digest: str) -> dict[str, str]:
+    return {"schema": SCHEMA, "round": digest}
+
+
+def _columns(kind: np.dtype[Any]) -> list[Any]:
+    return [
+        pa.field(name, pa.from_numpy_dtype(kind[name]), nullable=False) for name in kind.names or ()
+    ]
+
+
+def _require_head(found: Any, digest: str, path: Path) -> None:
+    """Refuse a file that is of another round, or of none."""
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise InputError("This is no file of reports.", file=path.name)
+    if found.get("round") != digest:
+        raise InputError(
+            "These are reports of another round, or of one whose file was changed; aggregate them "
+            "with the file of their own round.",
+            file=path.name,
+        )
+
+
+def _require_fields(same: bool, path: Path) -> None:
+    if not same:
+        raise InputError("The reports have other fields than those of the round.", file=path.name)
+
+
+def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
+    file = open_parquet(path)
+    said = (file.schema_arrow.metadata or {}).get(b"geodp", b"null")
+    _require_head(parse_json(said), digest, path)
+    columns = [(one.name, one.type) for one in file.schema_arrow]
+    _require_fields(columns == [(one.name, one.type) for one in _columns(kind)], path)
+    for batch in file.iter_batches(AT_ONCE):
+        found = np.empty(batch.num_rows, kind)
+        for name in kind.names or ():
+            column = batch.column(name)
+            _require_fields(column.null_count == 0, path)
+            found[name] = column.to_numpy()
+        yield found
+
+
+def _lines(digest: str, reports: Reports) -> Iterator[bytes]:
+    """Yield the lines of a file: what it is, the reports, and how many they are."""
+    yield json.dumps(_head(digest)).encode() + b"\n"
+    names = reports.dtype.names or ()
+    for row in reports.tolist():
+        yield json.dumps(dict(zip(names, row, strict=True))).encode() + b"\n"
+    yield json.dumps({"reports": reports.size}).encode() + b"\n"
+
+
+def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
+    names = set(kind.names or ())
+    with path.open("rb") as file:
+        _require_head(parse_json(file.readline(LONGEST)), digest, path)
+        rows, read, last = list[tuple[int, ...]](), 0, None
+        while line := file.readline(LONGEST):
+            if last is not None or not line.endswith(b"\n"):
+                raise ValueError("there is more than the end, or less")
+            one = parse_json(line)
+            if set(one) == {"reports"}:
+                last = one["reports"]
+                continue
+            _require_fields(set(one) == names, path)
+            rows.append(tuple(_whole(one[name]) for name in kind.names or ()))
+            if len(rows) == AT_ONCE:
+                yield np.array(rows, kind)
+                read, rows = read + len(rows), []
+        if last != read + len(rows):
+            raise ValueError("the end is missing")
+        yield np.array(rows, kind)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("a field of a report is a whole number, 0 or more")
+    return value

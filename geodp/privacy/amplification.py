@@ -1,0 +1,308 @@
+"""Shuffling: what is left to learn of a device when somebody mixes the reports of many.
+
+By Theorem 3.1 of Feldman, McMillan and Talwar, whatever epsilon0-local reports of n devices tell
+once they are shuffled follows from a pair of numbers. With ``C ~ Bin(n - 1, exp(-epsilon0))``
+devices that answer like one of the two that are compared (clones), ``A ~ Bin(C, 1/2)`` and
+``b ~ Bernoulli(exp(epsilon0) / (exp(epsilon0) + 1))`` it is ``(A + b, C - A + 1 - b)`` of one
+device and the mirror image of the other, so the delta of these two holds for the reports.
+
+**The answer is never below the true one.** Given C, the two laws have a ratio that rises with the
+first number, so that delta is a closed form of one binomial probability and one tail
+(:func:`_delta_of`). Every step errs to the safe side:
+
+- A further clone is post-processing of the pair, so the delta given C falls with C. A group of
+  neighbouring C counts as its least one, what lies below the window of C as 1, a smaller chance
+  of being a clone and a larger one of b are safe, and so are fewer devices.
+- Exponentials are integer bounds, the place where the ratio passes exp(epsilon) is an exact
+  fraction, factorials are bounded by Robbins' inequality, tails are cut to the safe side, and
+  what floating-point sums and products of positive terms can have lost is added.
+
+Sources
+-------
+Feldman, McMillan, Talwar 2021, "Hiding among the clones: a simple and nearly optimal analysis of
+privacy amplification by shuffling" (the reduction, and a closed form about four times as large).
+Robbins 1955, "A remark on Stirling's formula".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import ApproximateDP, PureDP
+from geodp.privacy.noise.law import exp_interval
+
+MOST_REPORTS = 1 << 30
+"""More devices count as so many, which is safe."""
+
+LARGEST_EPSILON = 50
+"""Largest local epsilon: beyond, no number of devices that counts would help."""
+
+LEAST_DELTA = Fraction(1, 10**100)
+"""Smallest delta, so that no floating-point number underflows."""
+
+_BITS = 256
+_DIGITS = 5  # of the answer
+_WORK = Context(prec=40)
+_LOG_TWO = _WORK.ln(Decimal(2))
+_LOG_TWO_PI = _WORK.ln(Decimal("6.28318530717958647692528676655900576839433879875021"))
+_SMALL = 256  # factorials below are exact
+_ULP = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled(ApproximateDP):
+    """The guarantee of shuffled reports, for as long as the shuffler tells nobody who sent what.
+
+    It stands beside the local guarantee and never instead of it: no ledger takes it for a charge,
+    as :func:`geodp.privacy.loss.within` compares losses of the same class only.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        Of all shuffled reports together, for neighbours that replace one device.
+    local : PureDP
+        Of every report by itself, whoever colludes.
+    reports : int
+        How many are shuffled.
+    shuffler : str
+        Who is trusted to mix them.
+    """
+
+    local: PureDP = field(kw_only=True)
+    reports: int = field(kw_only=True)
+    shuffler: str = field(kw_only=True)
+
+    @property
+    def words(self) -> str:
+        """Both guarantees and what the first hangs on, as two sentences."""
+        return (
+            f"If {self.shuffler} strips and mixes the reports of {self.reports:,} devices and "
+            "nobody learns which report came from which, then what anyone sees is at most "
+            f"exp({float(self.epsilon):g}) times as likely, and {float(self.delta):g} besides, "
+            f"for any other place of one device. If {self.shuffler} colludes, what is left is the "
+            f"local guarantee of every report, exp({float(self.local.epsilon):g})."
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values, those of the local guarantee among them."""
+        return {
+            **ApproximateDP.describe(self),
+            "local": self.local.describe(),
+            "reports": self.reports,
+            "shuffler": self.shuffler,
+            "words": self.words,
+        }
+
+
+def amplify_by_shuffling(
+    epsilon: Budget, n: int, delta: Budget, *, shuffler: str | None = None
+) -> Shuffled:
+    """Return the guarantee of n shuffled reports, each of which is epsilon-locally private.
+
+    Parameters
+    ----------
+    epsilon : number or str
+        Of every report, read exactly: above 0, at most 50.
+    n : int
+        Devices whose reports are mixed, one of each: at least 1. It has to be sure that so many
+        take part and follow the protocol.
+    delta : number or str
+        At least 1e-100, below 1.
+    shuffler : str
+        Who strips the reports of their senders and mixes them: a name, as the guarantee rests on
+        it.
+
+    Returns
+    -------
+    Shuffled
+        Its epsilon is rounded up to 5 digits, is never below the true one of the reduction, and is
+        at most the local one.
+
+    Raises
+    ------
+    UsageError
+        No shuffler, or numbers outside these ranges.
+
+    Examples
+    --------
+    >>> found = amplify_by_shuffling(1, 10**6, "1e-8", shuffler="the postal service")
+    >>> round(float(found.epsilon), 4)
+    0.0061
+    """
+    local, chance = rational(epsilon), rational(delta, "delta")
+    if shuffler is None or not shuffler.strip() or not shuffler.isprintable():
+        raise UsageError(
+            "Shuffling protects only where somebody shuffles: name who strips and mixes the "
+            'reports, such as shuffler="the statistical office".'
+        )
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise UsageError("n must be a whole number of devices, at least 1.")
+    if local > LARGEST_EPSILON:
+        raise UsageError(f"epsilon must be at most {LARGEST_EPSILON}; more protects nobody.")
+    if not LEAST_DELTA <= chance < 1:
+        raise UsageError("delta must be at least 1e-100 and below 1.")
+    amplified = _least_epsilon(local, min(n, MOST_REPORTS), chance)
+    name = shuffler.strip()
+    return Shuffled(amplified, chance, local=PureDP(local), reports=n, shuffler=name)
+
+
+def _least_epsilon(local: Fraction, n: int, delta: Fraction) -> Fraction:
+    """Return an epsilon of the pair for delta, rounded up: from 0 to the local one."""
+    pair = _Pair(local, n, delta)
+    if pair.holds(Fraction(0)):
+        return Fraction(0)
+    low, high = local / 2, local
+    while pair.holds(low):
+        low, high = low / 2, low
+    while (high - low) * 10**_DIGITS > high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if pair.holds(middle) else (middle, high)
+    up = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    return min(local, Fraction(up.divide(high.numerator, high.denominator)))
+
+
+class _Pair:
+    """The pair of laws of one local epsilon, with the weights of groups of C.
+
+    Parameters
+    ----------
+    local : Fraction
+    n : int
+    delta : Fraction
+        What the pair will be compared with; where the window of C may end.
+    """
+
+    def __init__(self, local: Fraction, n: int, delta: Fraction) -> None:
+        self.most = _up(_exponential(local)[1])
+        self.delta = _down(delta)
+        self.groups, self.below = self._weights(n - 1)
+
+    def _weights(self, others: int) -> tuple[list[tuple[int, float]], float]:
+        """Upper bounds: the chance of each group with its least C, and of all C below them."""
+        odds = _down(1 / (Fraction(self.most) - 1))
+        mode = min(others, int((others + 1) * odds / (1 + odds)))
+        spread = math.sqrt(others * odds) / (1 + odds)
+        reach = int(8 * spread) + 64
+        while True:
+            first, last = max(0, mode - reach), min(others, mode + reach)
+            rising = np.arange(mode, last, dtype=np.float64)
+            falling = np.arange(mode, first, -1.0)
+            above = np.cumprod(odds * ((others - rising) / (rising + 1)))
+            under = np.cumprod(falling / (others - falling + 1) / odds)
+            terms = np.concatenate([under[::-1], [1.0], above])
+            before = _rest(terms[0], first / (others - first + 1) / odds) if first else 0.0
+            after = _rest(terms[-1], odds * (others - last) / (last + 1)) if last < others else 0.0
+            if max(before, after) <= self.delta * 2.0**-20:
+                break
+            reach *= 2
+        # At most 8 roundings a factor, and terms.size in the sum, above and below the line.
+        slack = 1 + 40 * terms.size * _ULP
+        total = terms.sum() / slack
+        width = max(1, int(spread / 4))
+        starts = np.arange(0, terms.size, width)
+        chance = np.add.reduceat(terms, starts)
+        chance[-1] += after
+        chance *= slack / total
+        groups = list(zip((first + starts).tolist(), chance.tolist(), strict=True))
+        return groups, float(before * slack / total)
+
+    def holds(self, epsilon: Fraction) -> bool:
+        """Whether an upper bound of the pair's delta at epsilon is at most the wanted one."""
+        cut = _Cut.of(Fraction(self.most), Fraction(_down(_exponential(epsilon)[0])))
+        found = self.below
+        for clones, chance in self.groups:
+            found += chance * _delta_of(clones, cut)
+            if found > self.delta:
+                return False
+        return found * (1 + 1e-12) <= self.delta
+
+
+class _Cut(NamedTuple):
+    """Where the first law is more than ``ratio`` times as likely as the second, and what it gains.
+
+    Attributes
+    ----------
+    tau : Fraction
+        There the first number exceeds ``tau (C + 1)``:
+        ``tau = (ratio most - 1) / ((most - 1) (ratio + 1))``.
+    gain, loss : float
+        ``(most - ratio) / (most + 1)`` or more, and ``ratio - 1`` or less.
+    """
+
+    tau: Fraction
+    gain: float
+    loss: float
+
+    @classmethod
+    def of(cls, most: Fraction, ratio: Fraction) -> Self:
+        """Return the cut of bounds: exp(epsilon0) or more, and exp(epsilon) or less."""
+        tau = (ratio * most - 1) / ((most - 1) * (ratio + 1))
+        return cls(tau, _up((most - ratio) / (most + 1)), max(0.0, _down(ratio - 1)))
+
+
+def _delta_of(clones: int, cut: _Cut) -> float:
+    """Return an upper bound of delta given C: ``gain P(A = k - 1) - loss P(A >= k)``.
+
+    With k the first whole number above ``tau (C + 1)``.
+    """
+    k = cut.tau.numerator * (clones + 1) // cut.tau.denominator + 1
+    if k > clones + 1:
+        return 0.0
+    terms = int(2.5 * math.sqrt(clones)) + 64
+    j = np.arange(k, min(clones, k + terms) + 1, dtype=np.float64)
+    tail = np.cumprod((clones + 1 - j) / j).sum() * (1 - 4 * (j.size + 1) * _ULP)
+    # Two products and a difference: three roundings of what is at most the sum.
+    each = cut.gain - cut.loss * tail + 4 * _ULP * (cut.gain + cut.loss * tail)
+    return max(0.0, float(each)) * _binomial(clones, k - 1) * (1 + 8 * _ULP)
+
+
+def _rest(last: float, ratio: float) -> float:
+    """Return a bound of a geometric tail after its last term, infinite where it does not fall."""
+    return last * ratio / (1 - ratio) if ratio < 1 else math.inf
+
+
+def _binomial(n: int, k: int) -> float:
+    """Return an upper bound of ``P(Bin(n, 1/2) = k)``, close and above 0."""
+    with localcontext(_WORK):
+        (_, all_), (one, _), (other, _) = map(_log_factorial, (n, k, n - k))
+        bound = (all_ - one - other - n * _LOG_TWO).exp()
+    return max(float(bound) * (1 + 1e-12), 1e-300)
+
+
+@lru_cache(4096)
+def _log_factorial(n: int) -> tuple[Decimal, Decimal]:
+    """Return bounds of ``ln n!``; by Robbins the rest of Stirling's is in (1/(12n+1), 1/(12n))."""
+    with localcontext(_WORK):
+        if n < _SMALL:
+            exact = Decimal(math.factorial(n)).ln()
+            return exact, exact
+        main = (n + Decimal("0.5")) * Decimal(n).ln() - n + _LOG_TWO_PI / 2
+        return main + 1 / Decimal(12 * n + 1), main + 1 / Decimal(12 * n)
+
+
+def _exponential(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Return bounds of exp(x) for x from 0 to 50."""
+    low, high = exp_interval(x, _BITS)
+    one = 1 << _BITS
+    return max(Fraction(one, high), Fraction(1)), Fraction(one, low)
+
+
+def _down(x: Fraction) -> float:
+    """Return a floating-point number at most x, next to it."""
+    near = float(x)
+    return near if near <= x else math.nextafter(near, -math.inf)
+
+
+def _up(x: Fraction) -> float:
+    """Return a floating-point number at least x, next to it."""
+    near = float(x)
+    return near if near >= x else math.nextafter(near, math.inf)

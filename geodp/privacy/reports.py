@@ -1,0 +1,106 @@
+"""Events of local collection: reports that devices randomise themselves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from geodp.privacy.event import Spent
+from geodp.privacy.loss import Loss, PureDP
+from geodp.privacy.neighbours import REPLACE
+
+LOCAL = "local epsilon-differential privacy"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalReports(Spent):
+    """One report of every device, randomised on the device.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name in ``PROTOCOLS``, and settings.
+    epsilon : Fraction
+        Of one report.
+    unit : str
+        Whom the guarantee protects, as a noun: device.
+    period : str
+        How long a device waits until its next report, in words: day.
+    reports : int
+        How many came, which is public; 0 before there are any.
+    neighbours : "replace-one"
+    contribution : 1
+        Reports of a device in a period.
+    """
+
+    mechanism: str
+    epsilon: Fraction
+    unit: str
+    period: str
+    reports: int
+    neighbours: str = field(default=REPLACE, init=False)
+    contribution: int = field(default=1, init=False)
+    key_origin: str = field(default="device", init=False)
+    rho: Fraction | None = field(default=None, init=False)
+    delta: Fraction | None = field(default=None, init=False)
+
+    variant: ClassVar[str] = LOCAL
+    is_private: ClassVar[bool] = True
+    is_normal: ClassVar[bool] = True
+    not_protected: ClassVar[tuple[str, ...]] = (
+        "taking part, and the number of reports, which is the total: both are public",
+        "further reports of the same device, in this round or another: k reports cost k times "
+        "epsilon",
+        "how a report came: network addresses and times are no part of it and are not protected "
+        "by it",
+    )
+
+    @property
+    def loss(self) -> Loss:
+        """What one report costs, for a ledger; whatever is computed from reports costs nothing."""
+        return PureDP(self.epsilon)
+
+    @property
+    def spends(self) -> str:
+        """The exact parameter, as text."""
+        return f"epsilon = {self.epsilon}"
+
+    @property
+    def words(self) -> str:
+        """The guarantee as one sentence."""
+        return (
+            f"Whatever a {self.unit} sends is at most exp({self.epsilon}) = "
+            f"{math.exp(self.epsilon):.4g} times as likely for any other place that the "
+            f"{self.unit} could have been at, with one report a {self.period}; no one needs to be "
+            f"trusted but the {self.unit}."
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the release card."""
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": str(self.epsilon),
+            "epsilon_decimal": float(self.epsilon),
+            "spends": self.spends,
+            "rho": None,
+            "rho_decimal": None,
+            "delta": None,
+            "delta_decimal": None,
+            "neighbours": self.neighbours,
+            "contribution": self.contribution,
+            "contribution_bound": f"kept by the {self.unit}: one report a {self.period}",
+            "enforced": False,
+            "unit": self.unit,
+            "l1_sensitivity": 1,
+            "noise_scale": None,
+            "noise_scale_decimal": None,
+            "noise_sigma2": None,
+            "key_origin": self.key_origin,
+            "noise_key": f"coins of every {self.unit}, from its operating system; nobody has them",
+            "model": "local",
+            "period": self.period,
+            "reports": self.reports,
+            "further_charge": "none: computed from local reports",
+        }

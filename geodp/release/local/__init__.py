@@ -1,0 +1,1 @@
+"""A round of local collection: opened, randomised by devices, aggregated, published."""

@@ -1,0 +1,78 @@
+"""What a release's card states of losses and of the ledger's charge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from geodp.table.plain import Least, Text, write_plain
+
+Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
+"""An exact number; an exponent could ask for more digits than memory holds."""
+
+Count = Annotated[int, Least(0)]
+Amount = Annotated[float, Least(0)]
+
+
+@dataclass(frozen=True)
+class PureLoss:
+    """A privacy loss of pure differential privacy."""
+
+    variant: Literal["pure"]
+    epsilon: Exact
+    epsilon_decimal: Amount
+
+
+@dataclass(frozen=True)
+class ConcentratedLoss:
+    """A privacy loss of zero-concentrated differential privacy."""
+
+    variant: Literal["zero-concentrated"]
+    rho: Exact
+    rho_decimal: Amount
+
+
+@dataclass(frozen=True)
+class ApproximateLoss:
+    """A privacy loss of approximate differential privacy, and what it was converted from."""
+
+    variant: Literal["approximate"]
+    epsilon: Exact
+    epsilon_decimal: Amount
+    delta: Exact
+    delta_decimal: Amount
+    converted_from: ConcentratedLoss | None = None
+
+
+StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
+
+
+@dataclass(frozen=True)
+class StatedCharge:
+    """What was charged to a ledger, before the noise was drawn.
+
+    Attributes
+    ----------
+    ledger, dataset, unit, neighbours : str
+    loss : StatedLoss
+        Of this release; ``spent``: with it; ``cap``: the most that may be spent.
+    earlier_releases : int
+    sequence : int
+        Number of the ledger's entry; ``head``: its hash.
+    """
+
+    ledger: str
+    dataset: str
+    unit: str
+    neighbours: str
+    loss: StatedLoss
+    spent: StatedLoss
+    cap: StatedLoss
+    earlier_releases: Count
+    sequence: Count
+    head: str
+
+    def describe(self) -> dict[str, Any]:
+        """Return plain values for a card, as :meth:`geodp.privacy.ledger.Charge.describe` does."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain

@@ -1,0 +1,169 @@
+"""``geodp compare``: written releases, plans, and calls that do not fit together."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli.commands.compare import compare
+from geodp.errors import GeodpError
+
+GRID = geodp.Grid.mesh("jis:half", bounds=(139.0, 35.0, 139.25, 35 + 1 / 6))
+PLACES = geodp.Grid.regular((8, 8))
+AREA = "523940"
+
+
+def run(*arguments):
+    return CliRunner().invoke(compare, [*map(str, arguments)])
+
+
+def error_of(*arguments):
+    done = run(*arguments)
+    assert isinstance(done.exception, GeodpError), done.output
+    text = str(done.exception)
+    assert "\n" not in text
+    return text
+
+
+def document_of(*arguments):
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Releases of a mesh, with more people in the second, and polygons."""
+    folder = tmp_path_factory.mktemp("releases")
+    rows, cols = GRID.shape
+    for name, more in (("one", 0), ("two", 40)):
+        people = np.full(GRID.shape, 200, np.int64)
+        people[: rows // 2, : cols // 2] += more
+        table = geodp.CountTable.from_dense(people, GRID)
+        release = geodp.publish(table, method="hay", epsilon=1, contribution=1)
+        release.write(folder / name)
+        flat = geodp.CountTable.from_dense(np.full((8, 8), 50 + more), PLACES)
+        geodp.publish(flat, method="laplace", epsilon=1, contribution=1).write(
+            folder / f"flat-{name}"
+        )
+    lone = np.zeros(GRID.shape, np.int64)
+    lone[rows // 2, cols // 2] = lone[rows // 2, cols // 2 - 1] = 90
+    table = geodp.CountTable.from_dense(lone, GRID)
+    geodp.publish(table, method="topdown", epsilon=1, contribution=1).write(folder / "lone")
+    corners = {"west": 139.0, "east": 139.125}
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"name": name},
+            "geometry": {
+                "type": "Polygon",
+                "coordinates": [
+                    [
+                        [left, 35.0],
+                        [left + 0.125, 35.0],
+                        [left + 0.125, 35.166],
+                        [left, 35.166],
+                        [left, 35.0],
+                    ]
+                ],
+            },
+        }
+        for name, left in corners.items()
+    ]
+    text = json.dumps({"type": "FeatureCollection", "features": features})
+    (folder / "halves.geojson").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_help_imports_nothing_heavy_and_describes_every_option():
+    code = (
+        "import sys; from geodp.cli.commands.compare import compare;"
+        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
+        "assert all(o.help for o in compare.params if o.opts[0].startswith('-'))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_two_releases_region_by_region(folders):
+    found = document_of(folders / "one", folders / "two", "--regions", folders / "halves.geojson")
+    rows = {row["name"]: row for row in found["differences"]}
+    assert {*rows} == {"west", "east"}
+    assert rows["west"]["found"]
+    assert rows["east"]["p_value"] > 1e-4
+    assert rows["west"]["difference"] < 0
+    assert rows["west"]["adjusted"] >= rows["west"]["p_value"]
+    text = run(folders / "one", folders / "two", "--regions", folders / "halves.geojson").output
+    assert "west" in text
+    assert "corrected by holm" in text
+
+
+def test_one_release_every_region_against_every_other(folders):
+    halves = ("--regions", folders / "halves.geojson")
+    found = document_of(folders / "two", *halves, "--alternative", "greater")
+    (row,) = found["differences"]
+    assert row["name"] == "west - east"
+    assert row["found"]
+    areas = document_of(folders / "two", *halves, "--area", AREA)
+    assert len(areas["differences"]) == 3
+
+
+def test_cells(folders):
+    found = document_of(folders / "flat-one", folders / "flat-two", "--cells")
+    assert found["tested"] == 64
+    assert found["basis"] == "exact"
+    assert len(found["found"]) > 50
+    assert found["found"][0]["cell"] == [0, 0]
+    less = run(folders / "flat-one", folders / "flat-two", "--cells", "--alternative", "greater")
+    assert less.output.startswith("0 of 64 cells")
+
+
+def test_clamped_regions_are_refused_with_their_name(folders):
+    squares = ("--regions", folders / "halves.geojson")
+    said = error_of(folders / "lone", *squares)
+    assert said.startswith("west - east: A clamp at 0")
+    found = document_of(folders / "lone", *squares, "--conservative")
+    assert [row["basis"] for row in found["differences"]] == ["conservative"]
+
+
+def test_plans():
+    size = ("--plan", "--maximum", 15000, "--difference", 600, "--epsilon", "1/2")
+    assert document_of(*size, "--share", 0.2)["devices"] == 40118
+    assert document_of(*size, "--alternative", "greater")["devices"] == 32210
+    found = document_of(*size, "--share", 0.2, "--devices", 1000, "--alternative", "less")
+    assert found["power"] == pytest.approx(0.115, abs=5e-4)
+    text = run(*size, "--share", 0.2).output
+    assert text.startswith("Two groups of 40,118 devices, one bit of epsilon 1/2 from each")
+    assert text.endswith("two-sided at 0.05.\n")
+
+
+PLAN = ("--plan", "--maximum", 1, "--difference", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["a", "--plan"], "looks at no release"),
+        (["--plan", "--area", "5339"], "looks at no release"),
+        (["--plan", "--maximum", 1], "needs --maximum and --difference"),
+        ([*PLAN, "--devices", 10, "--power", 0.9], "not both"),
+        ([*PLAN, "--alpha", 2], "alpha"),
+        (["a", "--area", "1", "--maximum", 1], "--maximum goes with --plan"),
+        (["--area", "1"], "one release or two"),
+        (["a", "b", "c", "--area", "1"], "one release or two"),
+        (["a"], "what to compare"),
+        (["a", "b", "--cells", "--area", "1"], "what to compare"),
+        (["a", "--cells"], "compares two releases"),
+        (["a", "b", "--cells", "--conservative"], "compares two releases"),
+        (["a", "--area", "1", "--polygon-name", "x"], "goes with --regions"),
+    ],
+)
+def test_calls_that_do_not_fit_together(arguments, said):
+    assert said in error_of(*arguments)
+
+
+def test_one_region_of_one_release_is_not_enough(folders):
+    assert "at least two regions" in error_of(folders / "one", "--area", AREA)

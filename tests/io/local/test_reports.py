@@ -1,0 +1,130 @@
+"""Files of reports are read whole or refused, and no report is quoted."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from geodp.errors import InputError, OutputError, UsageError
+from geodp.io.local import reports as module
+from geodp.io.local.reports import digest_file, read_reports, write_reports
+
+KIND = np.dtype([("level", "u1"), ("row", "<u8"), ("bit", "u1")])
+DIGEST = "ab" * 32
+
+
+@pytest.fixture
+def reports():
+    rng = np.random.default_rng(0)
+    found = np.empty(1000, KIND)
+    found["level"], found["bit"] = rng.integers(0, 60, 1000), rng.integers(0, 2, 1000)
+    found["row"] = rng.integers(0, 1 << 63, 1000, dtype=np.uint64)
+    return found
+
+
+@pytest.fixture(params=["a.parquet", "a.jsonl"])
+def path(request, tmp_path, reports):
+    write_reports(tmp_path / request.param, DIGEST, reports)
+    return tmp_path / request.param
+
+
+def read(path, digest=DIGEST, kind=KIND):
+    return np.concatenate(list(read_reports(path, digest, kind)))
+
+
+@pytest.mark.parametrize("at_once", [7, 1000, 1 << 20])
+def test_what_was_written_is_read(path, reports, at_once, monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    pieces = list(read_reports(path, DIGEST, KIND))
+    assert max(piece.size for piece in pieces) <= max(at_once, 1)
+    assert np.array_equal(np.concatenate(pieces), reports)
+
+
+def test_no_file_is_replaced_and_no_other_ending_taken(path, reports, tmp_path):
+    with pytest.raises(UsageError, match="exists"):
+        write_reports(path, DIGEST, reports)
+    with pytest.raises(UsageError, match="end in"):
+        write_reports(tmp_path / "a.csv", DIGEST, reports)
+    with pytest.raises(UsageError, match="end in"):
+        read(tmp_path / "a.csv")
+    with pytest.raises(OutputError):
+        write_reports(tmp_path / "nowhere" / "a.jsonl", DIGEST, reports)
+
+
+def test_another_round_is_refused(path):
+    with pytest.raises(InputError, match="another round"):
+        read(path, "cd" * 32)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        np.dtype([("level", "u1"), ("row", "<u8")]),
+        np.dtype([("level", "u1"), ("row", "<u8"), ("bit", "u1"), ("value", "u1")]),
+        np.dtype([("level", "u1"), ("line", "<u8"), ("bit", "u1")]),
+    ],
+)
+def test_other_fields_are_refused(path, kind):
+    with pytest.raises(InputError, match="other fields"):
+        read(path, kind=kind)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.999])
+def test_a_file_that_is_cut_off_is_refused(path, part):
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * part)])
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert "cut off" in str(error.value) or "no file of reports" in str(error.value)
+
+
+def test_lines_that_lack_their_end_are_refused(tmp_path, reports):
+    path = tmp_path / "a.jsonl"
+    write_reports(path, DIGEST, reports)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for some in (lines[:-1], [*lines[:5], lines[-1]], [*lines, lines[3]], [*lines, lines[-1]]):
+        path.write_bytes(b"".join(some))
+        with pytest.raises(InputError, match="cut off"):
+            read(path)
+
+
+@pytest.mark.parametrize("value", [-1, 256, 1.5, "1", True, None])
+def test_a_field_that_is_no_small_number_is_refused_and_not_quoted(tmp_path, value):
+    path = tmp_path / "a.jsonl"
+    lines = [{"schema": module.SCHEMA, "round": DIGEST}, {"level": value, "row": 4711, "bit": 0}]
+    lines.append({"reports": 1})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert "4711" not in str(error.value)
+
+
+def test_missing_values_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    schema = pa.schema(
+        [("level", pa.uint8()), ("row", pa.uint64()), ("bit", pa.uint8())],
+        {"geodp": json.dumps({"schema": module.SCHEMA, "round": DIGEST})},
+    )
+    columns = [pa.array([1], pa.uint8()), pa.array([None], pa.uint64()), pa.array([0], pa.uint8())]
+    pq.write_table(pa.table(columns, schema), path)
+    with pytest.raises(InputError, match="other fields"):
+        read(path)
+
+
+def test_no_device_and_no_time_stands_in_a_file(path, reports):
+    if path.suffix == ".parquet":
+        assert pq.read_schema(path).names == list(KIND.names)
+    else:
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        assert {tuple(line) for line in lines[1:-1]} == {KIND.names}
+        assert set(lines[0]) == {"schema", "round"}
+
+
+def test_a_digest_is_that_of_the_bytes(path, tmp_path):
+    copy = tmp_path / "b"
+    copy.write_bytes(path.read_bytes())
+    assert digest_file(copy) == digest_file(path)
+    with pytest.raises(InputError):
+        digest_file(tmp_path / "nothing")
