@@ -1,13 +1,22 @@
 """Guarantees of sampled tables: exact, to the safe side, and no larger than they must be."""
 
 import json
+import math
 import re
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from itertools import islice
 
 import pytest
 
-from geodp.analysis.audit.binomial import SMALLEST, Ratio, delta_bounds, exponent, least_epsilon
+from geodp.analysis.audit.binomial import (
+    SMALLEST,
+    Ratio,
+    delta_bounds,
+    exponent,
+    least_epsilon,
+    walk,
+)
 from geodp.analysis.audit.curve import curve
 from geodp.analysis.audit.instead import release_instead
 from geodp.analysis.audit.recoding import generalize
@@ -93,6 +102,25 @@ def test_both_laws_written_out_agree(k, rate, times):
     assert low <= suppression.delta(k, rate, epsilon, 40) <= high
     # A table that hides one count fewer shows more than that, but for a count of 0, which is none.
     assert suppression.delta(k - 1, rate, epsilon, 40) > high or k == 1
+
+
+@pytest.mark.parametrize("bound", ["exact", "li"])
+@pytest.mark.parametrize(
+    ("rate", "epsilon"), [("1/4", "1/2"), ("3/5", "1"), ("9/10", "5/2"), ("1/7", "2/9")]
+)
+def test_every_term_lies_between_its_bounds_however_few_bits_it_has(rate, epsilon, bound):
+    rate, epsilon = Fraction(rate), Fraction(epsilon)
+    g, growth = suppression.ratio(rate, epsilon), suppression.exp(epsilon)
+    for bits in (16, 40, 300):
+        for term in islice(walk(rate, epsilon, bits, bound), 24):
+            t = term.threshold
+            n = math.floor(t / g) if bound == "li" else math.floor((t - 1) / g) + 1
+            assert (term.people, term.certain) == (n, n == t)
+            exact = sum(suppression.binomial(n, rate)[t:])
+            if bound == "exact":
+                exact -= growth * sum(suppression.binomial(n - 1, rate)[t:])
+            assert Fraction(term.low, 2**bits) <= exact <= Fraction(term.high, 2**bits)
+            assert term.high - term.low < 2**12
 
 
 @pytest.mark.parametrize("k", [1, 4, 9])
