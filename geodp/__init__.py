@@ -53,6 +53,7 @@ _HOME = {
 }
 
 _NAMESPACES = {
+    "audit": "geodp.analysis.audit",
     "cluster": "geodp.release.cluster",
     "compare": "geodp.analysis.compare",
     "explain": "geodp.analysis.explain",

@@ -18,13 +18,9 @@ NEIGHBOURS = ("add-remove-one", "replace-one")
 
 ORDERS = ("morton", "official")
 
+RECORDS = ("all", "fresh-sample", "same-sample")
+
 _GRID: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--grid",
-        "spec",
-        required=True,
-        help="jis:half, inspire:1km, regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
-    ),
     click.option("--bounds", nargs=4, type=float, help="West south east north, along cell edges."),
     click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
     click.option("--mask", type=click.Path(path_type=Path), help="Codes or raster of the domain."),
@@ -85,9 +81,15 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def grid_options(command: Command) -> Command:
+def grid_options(command: Command, *, required: bool = True) -> Command:
     """Give a command the options of the public grid, which :mod:`geodp.cli.inputs` reads."""
-    for option in reversed(_GRID):
+    spec = click.option(
+        "--grid",
+        "spec",
+        required=required,
+        help="jis:half, inspire:1km, regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
+    )
+    for option in reversed((spec, *_GRID)):
         command = option(command)
     return command
 
@@ -110,6 +112,12 @@ neighbours = click.option(
     default="add-remove-one",
     show_default=True,
     help="What stays hidden: whether any one person is there, or who it is.",
+)
+records = click.option(
+    "--records",
+    type=click.Choice(RECORDS),
+    help="What the inputs are, where a table of a secret sample of the data set was charged to the "
+    "ledger (see: geodp audit): all records, a fresh sample, or the same, which is refused.",
 )
 contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."

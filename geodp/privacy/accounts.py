@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,17 +14,14 @@ from typing import Any
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.privacy.hash_chain import VERSION, canonical
 from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder, within
+from geodp.privacy.names import canonical_name, skeleton
 from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
+from geodp.privacy.samples import Records, follow_samples, read_records, write_records
 
 CENTRAL, LOCAL = "central", "local"
 
 LONGEST = 4096
 """Most bits of a loss: Python would not write a much longer fraction as text."""
-
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-"""Characters that Python calls printable and nobody sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +93,8 @@ class Account:
         Number of charges.
     model : {"central", "local"}
         Whether an office adds the noise to what it holds, or every device to its own reports.
+    samples : tuple of str
+        Secret samples of which a table was charged.
     """
 
     name: str
@@ -107,6 +104,7 @@ class Account:
     spent: Loss
     releases: int = 0
     model: str = CENTRAL
+    samples: tuple[str, ...] = ()
 
     @classmethod
     def open(
@@ -132,17 +130,19 @@ class Account:
         """What the cap leaves."""
         return remainder(self.cap, self.spent)
 
-    def charge(self, loss: Loss) -> Account:
-        """Return the account after a loss.
+    def charge(self, loss: Loss, records: Records = None) -> Account:
+        """Return the account after the loss of a release, of records that are declared.
 
         Raises
         ------
         BudgetError
             The cap would be exceeded.
         UsageError
-            The loss is of a kind that the cap does not bound, or the sum is too long a fraction.
+            The loss is of a kind that the cap does not bound, the sum is too long a fraction, or
+            the losses of such records do not add up.
         """
         require_short(loss)
+        samples = follow_samples(self.name, self.samples, records)
         if not isinstance(loss, (PureDP, type(self.cap))):
             raise UsageError(
                 f"The cap of {self.name} is {self.cap}; a loss of {loss} cannot be charged to "
@@ -155,20 +155,22 @@ class Account:
                 f"{self.remaining} is left, and nothing was charged."
             )
         require_short(spent)
-        return replace(self, spent=spent, releases=self.releases + 1)
+        return replace(self, spent=spent, releases=self.releases + 1, samples=samples)
 
     def text(self) -> str:
         """All of it as one canonical JSON text."""
         plain = {name: str(getattr(self, name)) for name in ("name", "unit", "neighbours")}
         amounts = {"cap": str(self.cap), "spent": str(self.spent)}
-        own = {} if self.model == CENTRAL else {"model": self.model}
+        own: dict[str, Any] = {} if self.model == CENTRAL else {"model": self.model}
+        own |= {"samples": self.samples} if self.samples else {}
         return canonical({**plain, **amounts, "releases": self.releases, **own})
 
     @classmethod
     def read(cls, text: str) -> Account:
         """Read what :meth:`text` wrote."""
         plain = json.loads(text)
-        return cls(**{**plain, "cap": parse(plain["cap"]), "spent": parse(plain["spent"])})
+        amounts = {name: parse(plain[name]) for name in ("cap", "spent")}
+        return cls(**{**plain, **amounts, "samples": tuple(plain.get("samples", ()))})
 
 
 class Accounts:
@@ -240,10 +242,13 @@ class Accounts:
                 self.put(new)
                 agree = (new.name, new.unit) == (name, unit)
             elif content["kind"] == "charge":
-                new = self._accounts[content["dataset"]].charge(parse(content["loss"]))
+                account, loss = self._accounts[content["dataset"]], parse(content["loss"])
+                records = read_records(content)
+                new = account.charge(loss, records)
                 self.put(new)
                 stated = (content["spent"], content["releases"], content["neighbours"])
                 agree = stated == (str(new.spent), new.releases, new.neighbours)
+                agree = agree and write_records(records).items() <= content.items()
             else:
                 begun = (content["kind"], content["sequence"], content["version"])
                 agree = begun == ("genesis", 0, VERSION)
@@ -279,12 +284,6 @@ def _join(hashes: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(hashes)).hexdigest()
 
 
-def require_words(text: str, what: str) -> None:
-    """Refuse what is no short line of printable characters."""
-    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 200:
-        raise UsageError(f"{what} must be 1 to 200 printable characters.")
-
-
 def require_short(loss: Loss) -> None:
     """Refuse a loss, or an exact sum of losses, of too many digits to be written."""
     bits = (n.numerator.bit_length() + n.denominator.bit_length() for n in loss.amounts)
@@ -299,30 +298,3 @@ def require_neighbours(neighbours: str) -> None:
     """Refuse what is no neighbouring relation."""
     if neighbours not in NEIGHBOURS:
         raise UsageError(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
-
-
-def canonical_name(name: str) -> str:
-    """Return the one form of a data set's name: composed (NFC), blanks single and inside only.
-
-    Examples
-    --------
-    >>> canonical_name(" census  2020 ")
-    'census 2020'
-    """
-    require_words(name, "The name of a data set")
-    if _INVISIBLE.search(name):
-        raise UsageError("The name of a data set may hold no characters that are not seen.")
-    return unicodedata.normalize("NFC", " ".join(name.split()))
-
-
-def skeleton(name: str) -> str:
-    """Return what two names have in common that differ in case, width, blanks or dashes alone.
-
-    Examples
-    --------
-    >>> skeleton("Ｃｅｎｓｕｓ") == skeleton("census")
-    True
-    """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    dashed = ("-" if unicodedata.category(letter) == "Pd" else letter for letter in folded)
-    return "".join("".join(dashed).split())

@@ -56,7 +56,6 @@ from geodp.privacy.accounts import (
     Accounts,
     require_neighbours,
     require_short,
-    require_words,
 )
 from geodp.privacy.accounts import Account as Account
 from geodp.privacy.accounts import Charge as Charge
@@ -79,7 +78,9 @@ from geodp.privacy.hash_chain import (
     verify_file,
 )
 from geodp.privacy.loss import Loss
+from geodp.privacy.names import require_words
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.privacy.samples import Records, read_records, write_records
 
 _WHOSE = {CENTRAL: "releases of what an office holds", LOCAL: "devices' own reports"}
 
@@ -196,6 +197,7 @@ class Ledger:
         contribution: int,
         fingerprint: str,
         details: dict[str, Any] | None = None,
+        records: Records = None,
     ) -> Charge:
         """Charge a release before its noise is drawn; it stays, whatever happens to the run.
 
@@ -210,6 +212,9 @@ class Ledger:
             digest of the table.
         details : dict, optional
             Further public parameters, plain values.
+        records : {"all", "fresh-sample", "same-sample"} or SecretSample, optional
+            What the release is made from; needed as soon as a table of a secret sample is charged
+            to the data set. Of the same sample it is refused, see `geodp.privacy.samples`.
 
         Returns
         -------
@@ -231,6 +236,7 @@ class Ledger:
         if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
             raise UsageError("contribution must be a whole number of at least 1.")
         terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": contribution}
+        terms |= write_records(records)
         return self._charge(CENTRAL, dataset, loss, terms, fingerprint, details or {})
 
     def charge_round(
@@ -291,7 +297,7 @@ class Ledger:
                     f"and losses for {terms['neighbours']} do not add to it; publish with the "
                     "former."
                 )
-            after = account.charge(loss)
+            after = account.charge(loss, read_records(terms))
             columns |= {"dataset": account.name, "spent": str(after.spent)}
             columns |= {"releases": after.releases}
             entry = books.enter({"kind": "charge", **terms, **columns}, after)

@@ -35,6 +35,7 @@ def publish(
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
+    records: str | None = None,
     **terms: Unpack[TermsGiven],
 ) -> Release:
     """Release a table with differential privacy.
@@ -61,6 +62,9 @@ def publish(
         Publishing the same input again with the same kept key is recognised and costs nothing.
     dataset : str, optional
         Name of the data set in the ledger.
+    records : {"all", "fresh-sample", "same-sample"}, optional
+        What the table was made from; needed where a table of a secret sample was charged to the
+        data set (see :mod:`geodp.audit`), and refused where it is the same sample.
     epsilon : str, int, float, Decimal or Fraction
         The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
         privacy; with delta, of Gaussian noise with the largest rho that implies the two.
@@ -122,6 +126,7 @@ def publish(
         key=key,
         ledger=ledger,
         dataset=dataset,
+        records=records,
     )
     warn_of(prepared.outline)
     return prepared.release()
@@ -138,7 +143,7 @@ class Prepared:
     spent : Measurement
     outline : Release
         Of nobody: card and closed forms are those of the release, but for its charge.
-    key, ledger, dataset
+    key, ledger, dataset, records
         As for :func:`publish`.
     """
 
@@ -149,6 +154,7 @@ class Prepared:
     key: NoiseKey | None
     ledger: Ledger | None
     dataset: str | None
+    records: str | None
 
     def release(self) -> Release:
         """Charge, and draw."""
@@ -156,7 +162,9 @@ class Prepared:
             self.key, lambda: release_digest(self.table, self.method, self.spent)
         )
         try:
-            charge = charge_event(self.ledger, self.dataset, self.spent, fingerprint)
+            charge = charge_event(
+                self.ledger, self.dataset, self.spent, fingerprint, records=self.records
+            )
             drawn = self.method.release(self.table, self.spent, own)
             return replace(self.outline, table=drawn, charge=charge)
         finally:
@@ -172,6 +180,7 @@ def prepare(
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
+    records: str | None = None,
 ) -> Prepared:
     """Do everything of :func:`publish` that comes before the charge."""
     if not isinstance(table, CountTable):
@@ -182,7 +191,7 @@ def prepare(
         *require_no_sums(table.grid, spent, WholeTable(table)),
     )
     nobody = outline(table.grid, method, spent, terms.people, facts)
-    return Prepared(table, method, spent, nobody, key, ledger, dataset)
+    return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
 
 
 def outline(
@@ -239,13 +248,20 @@ def agree(
 
 
 def charge_event(
-    ledger: Ledger | None, dataset: str | None, spent: Measurement, fingerprint: str
+    ledger: Ledger | None,
+    dataset: str | None,
+    spent: Measurement,
+    fingerprint: str,
+    *,
+    records: str | None = None,
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
 
     None where there is neither a ledger nor a data set.
     """
     if ledger is None and dataset is None:
+        if records is not None:
+            raise UsageError("What a release is made from is declared to a ledger; give one.")
         return None
     if ledger is None or dataset is None:
         raise UsageError("A ledger and the name of a data set in it go together.")
@@ -267,4 +283,5 @@ def charge_event(
         neighbours=spent.neighbours,
         contribution=spent.contribution,
         fingerprint=fingerprint,
+        records=records,
     )

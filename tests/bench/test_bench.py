@@ -20,7 +20,7 @@ from bench.baselines import libraries
 from bench.inputs import named, public
 from bench.measure import cost
 from bench.measure import errors as accuracy
-from bench.suites import coverage, methods, peers, pyramid, pyramid_parts, rectangles
+from bench.suites import audit, coverage, methods, peers, pyramid, pyramid_parts, rectangles
 from bench.tables import markdown
 
 ROOT = Path(__file__).parents[2]
@@ -253,6 +253,24 @@ def test_the_document_shows_the_committed_rectangles():
     start, end = rectangles.MARKS
     kept = rectangles.section(saved("rectangles")).strip()
     assert text.split(start)[1].split(end)[0].strip() == kept
+
+
+def test_the_document_shows_the_committed_audit():
+    found = saved("audit")
+    jsonschema.validate(found, SCHEMA)
+    text = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    start, end = audit.MARKS
+    assert text.split(start)[1].split(end)[0].strip() == audit.section(found).strip()
+    for row in found["rows"]:
+        most = {"sma": 1 / 2, "k-a": 1, "gen": 10}[row["what"][:3]]
+        assert row["geodp"] <= most * row["its"]
+
+
+def test_audits_are_measured():
+    found = audit.measure(rows=2000, runs=1)
+    assert [row["what"].partition(" ")[0] for row in found["rows"]].count("smallest") == 3
+    assert audit.plain("0.632120558828", "1", "1e-4")
+    assert "k-anonymity" in audit.show(found)
 
 
 def test_the_document_shows_the_committed_coverage():

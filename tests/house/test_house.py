@@ -59,6 +59,7 @@ FLOORS = {
     "analysis": "",
     "analysis/style": "",
     "analysis/plan": "analysis/style release mechanisms io accuracy table grid privacy kernels",
+    "analysis/audit": "analysis/style mechanisms accuracy table grid privacy kernels",
     "analysis/compare": "release mechanisms accuracy grid privacy",
     "analysis/evaluate": "analysis/style release mechanisms io accuracy table grid privacy kernels",
     "analysis/explain": "table privacy",
@@ -81,7 +82,7 @@ OUTSIDE = {
     "platformdirs": ("kernels", ""),
     "click": ("cli", ""),
     "rich": ("", "cli progress"),
-    "pyarrow": ("io", ""),
+    "pyarrow": ("io", "analysis/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify release/cluster", "io cli"),
     "pyproj": ("io", "grid cli"),
     "shapely": ("", "grid io/read analysis"),
@@ -93,6 +94,7 @@ OUTSIDE = {
 
 FACES = {
     "__init__",
+    "analysis/audit/__init__",
     "analysis/compare/__init__",
     "analysis/explain/__init__",
     "analysis/plan/__init__",
@@ -249,6 +251,8 @@ def test_the_house_is_built_by_its_plan():
         ("analysis/explain/card", "from geodp.io.verify.card import read_card"),
         ("release/publish", "from geodp.release.cluster.run import Run"),
         ("analysis/plan/plan", "from geodp.analysis.evaluate import evaluate"),
+        ("analysis/audit/instead", "from geodp.analysis.plan.plan import plan"),
+        ("analysis/audit/curve", "from geodp.io.read.table import read_table"),
         ("io/write/csv", "from . import tables"),
         ("table/counts", "from geodp.cellar import anything"),
         ("grid/grid", "import geodp\ngeodp.publish"),

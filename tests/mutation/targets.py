@@ -45,6 +45,12 @@ TARGETS = (
     Target("geodp.privacy.ledger", LEDGER),
     Target("geodp.privacy.books", LEDGER),
     Target("geodp.privacy.accounts", LEDGER),
+    Target("geodp.privacy.names", LEDGER),
+    Target("geodp.privacy.samples", ("tests/privacy/test_samples.py",)),
+    Target(
+        "geodp.analysis.audit.binomial",
+        ("tests/analysis/audit/test_threshold.py", "-k", "not plain_search and not without_data"),
+    ),
     Target(
         "geodp.privacy.hash_chain",
         (

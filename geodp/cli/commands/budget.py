@@ -93,6 +93,8 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
         click.echo(f"  cap        {_show(account.cap)}")
         click.echo(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
         click.echo(f"  remaining  {_show(account.remaining)}")
+        if account.samples:
+            click.echo(f"  secret     {', '.join(account.samples)}: later releases say --records")
         if dataset is not None:
             for charge in ledger.charges(dataset):
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
@@ -167,6 +169,7 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
         "cap": account.cap.describe(),
         "spent": account.spent.describe(),
         "remaining": account.remaining.describe(),
+        "secret_samples": list(account.samples),
         "charges": [
             {"at": charge.at, "mechanism": charge.mechanism, **charge.describe()}
             for charge in charges

@@ -25,6 +25,7 @@ from geodp.cli.options import (
     inputs,
     neighbours,
     people,
+    records,
     rho,
     terms_of,
 )
@@ -81,6 +82,7 @@ COMPILING = (
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
+@records
 @click.option(
     "--pad-time",
     type=click.FloatRange(0),
@@ -223,7 +225,7 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
     from geodp.release.publish import prepare
 
     assert start.terms is not None  # with --check nothing is prepared
-    given = {name: options[name] for name in ("allow_empty", "dataset")}
+    given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     return prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
 
 

@@ -43,6 +43,7 @@ class RunGiven(TermsGiven, total=False):
     key: NoiseKey | None
     ledger: Ledger | None
     dataset: str | None
+    records: str | None
     parts: int
     key_folder: str | Path | None
     trust_cluster: bool
@@ -64,7 +65,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
         ``"pyramid"`` (the default) or ``"topdown"``, with settings.
     epsilon, rho, delta, neighbours, contribution, unit, people
         As for :func:`geodp.publish`.
-    allow_empty, key, ledger, dataset
+    allow_empty, key, ledger, dataset, records
         As for :func:`geodp.publish`.
     parts : int
         Ranges of keys that are refined side by side. Default: 64.

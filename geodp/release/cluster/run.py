@@ -51,7 +51,7 @@ class Options:
 
     Attributes
     ----------
-    allow_empty, key, ledger, dataset
+    allow_empty, key, ledger, dataset, records
         As for :func:`geodp.publish`.
     parts : int
         Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
@@ -64,6 +64,7 @@ class Options:
     key: NoiseKey | None = None
     ledger: Ledger | None = None
     dataset: str | None = None
+    records: str | None = None
     parts: int = PARTS
     key_folder: str | Path | None = None
     trust_cluster: bool = False
@@ -127,7 +128,13 @@ class Run:
                 ready(sum(sizes))
             own, fingerprint = release_key(options.key, lambda: self._digest(ranges, sizes))
             try:
-                charge = charge_event(options.ledger, options.dataset, self.cut.event, fingerprint)
+                charge = charge_event(
+                    options.ledger,
+                    options.dataset,
+                    self.cut.event,
+                    fingerprint,
+                    records=options.records,
+                )
                 with key_file(own, options.key_folder) as secret:
                     return self._refine(ranges, top, own, secret, last), charge
             finally:

@@ -149,6 +149,8 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
     assert sha256(release.table) == sha256(whole.table)
     with pytest.raises(BudgetError):
         publish(cluster(2), files, parts=4, **spent)
+    with pytest.raises(UsageError, match="do not add up"):
+        publish(cluster(2), files, parts=4, records="same-sample", **{**spent, "epsilon": "1/8"})
 
 
 @pytest.mark.parametrize(

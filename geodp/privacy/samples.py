@@ -1,0 +1,95 @@
+"""What a release was made from: all records, or a sample of which others may not know who is in it.
+
+The guarantee of a sampled table with suppressed counts (:mod:`geodp.audit`) rests on the sample's
+secrecy. It adds to the losses of releases from all records or from fresh samples, and to no loss of
+a release from the same sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from geodp.errors import UsageError
+from geodp.privacy.names import canonical_name, skeleton
+
+ALL, FRESH, SAME = RECORDS = ("all", "fresh-sample", "same-sample")
+"""What a release can have been made from, as its charge declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSample:
+    """A sample of a data set's records, on whose secrecy the guarantee of a table made of it rests.
+
+    By charging one you vouch that it is fresh: that nothing else charged to the data set was made
+    from it, and that it depends on no earlier release.
+
+    Attributes
+    ----------
+    name : str
+        Of the sample, as the names of data sets are.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", canonical_name(self.name, "sample"))
+
+
+Records = str | SecretSample | None
+"""One of ``RECORDS``, a secret sample, or undeclared."""
+
+
+def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> tuple[str, ...]:
+    """Return the secret samples after a release; UsageError where its loss would not add up.
+
+    Who knows who was drawn, and a release of the same sample tells a little of that, breaks the
+    guarantee of the sampled table by more than the sum of both losses says.
+
+    Parameters
+    ----------
+    dataset : str
+    samples : tuple of str
+        Of which a table was charged to the data set.
+    records : one of ``RECORDS``, SecretSample or None
+        What the release was made from.
+    """
+    if isinstance(records, SecretSample):
+        if skeleton(records.name) in map(skeleton, samples):
+            raise UsageError(
+                f"A table of the sample {records.name} is charged to {dataset} already, and "
+                "losses of two tables of one sample do not add up; draw a fresh sample."
+            )
+        return (*samples, records.name)
+    if records == SAME:
+        raise UsageError(
+            "A release from the same sample as an earlier table tells who was drawn, which that "
+            "table's guarantee keeps secret: the losses do not add up. Make it of all records, "
+            "or of a fresh sample."
+        )
+    if records not in (None, ALL, FRESH):
+        raise UsageError(f"records must be one of: {', '.join(RECORDS)}.")
+    if records is None and samples:
+        raise UsageError(
+            f"A table of a secret sample is charged to {dataset}; say what this release is "
+            f"made from: --records {'|'.join(RECORDS)}, records=."
+        )
+    return samples
+
+
+def write_records(records: Records) -> dict[str, str]:
+    """Return the columns of a charge's entry that say what its release was made from.
+
+    Examples
+    --------
+    >>> write_records("all"), write_records(SecretSample("autumn 2020")), write_records(None)
+    ({'records': 'all'}, {'sample': 'autumn 2020'}, {})
+    """
+    if isinstance(records, SecretSample):
+        return {"sample": records.name}
+    return {} if records is None else {"records": records}
+
+
+def read_records(columns: dict[str, Any]) -> Records:
+    """Return what :func:`write_records` wrote."""
+    return SecretSample(columns["sample"]) if "sample" in columns else columns.get("records")

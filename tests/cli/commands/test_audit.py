@@ -1,0 +1,166 @@
+"""``geodp audit`` from the command line."""
+
+import json
+import stat
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+from geodp.analysis.audit.recoding import CHOSEN
+from geodp.analysis.audit.threshold import sampled_threshold
+from geodp.cli.commands.audit import NOTICE, audit
+from geodp.errors import GeodpError
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP
+
+MODEL = ["--rate", "0.2", "--threshold", "10"]
+GUARANTEE = [*MODEL, "--epsilon", "1.0252"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(audit, [*map(str, arguments)])
+
+
+def error_of(*arguments):
+    done = run(*arguments)
+    assert isinstance(done.exception, GeodpError), done.output
+    text = str(done.exception)
+    assert "\n" not in text
+    return text
+
+
+def document_of(*arguments):
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex,age,n\nf,30,2\nf,31,7\nm,40,5\n", encoding="utf-8")
+    (tmp_path / "ages.csv").write_text("age,decade\n30,30s\n31,30s\n40,40s\n", encoding="utf-8")
+    (tmp_path / "sexes.csv").write_text("sex,all\nf,*\nm,*\n", encoding="utf-8")
+    return path
+
+
+def test_the_help_imports_nothing_heavy_and_describes_every_option():
+    code = (
+        "import sys; from geodp.cli.commands.audit import audit;"
+        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
+        "assert all(o.help for o in audit.params[1:])"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_guarantee_for_people():
+    done = run(*GUARANTEE, "--grid", "regular:64x64", "--method", "laplace")
+    assert done.exit_code == 0, done.output
+    for text in ("(1.0252, 0.00000344328)", "stays secret", "Li's bound", "standard error of 1.4"):
+        assert text in done.output
+
+
+def test_figures_are_rounded_to_the_safe_side():
+    stated = run(*MODEL, "--delta", "1e-6").output.partition("is (")[2].partition(",")[0]
+    assert Fraction(stated) >= sampled_threshold(10, "0.2", delta="1e-6").stated[0]
+
+
+def test_a_document_and_a_picture(tmp_path):
+    picture, output = tmp_path / "a.png", tmp_path / "a.json"
+    found = document_of(*GUARANTEE, "--plot", picture, "--output", output)
+    expected = sampled_threshold(10, "0.2", epsilon="1.0252")
+    assert found["guarantee"] == expected.to_dict()
+    assert [*found] == ["guarantee", "curve"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert json.loads(output.read_text()) == found
+    assert stat.S_IMODE(output.stat().st_mode) & 0o044
+    assert "exists" in error_of(*GUARANTEE, "--plot", picture)
+    assert "must end in" in error_of(*GUARANTEE, "--plot", tmp_path / "a.gif")
+
+
+def test_the_smallest_threshold():
+    found = document_of("--rate", "0.2", "--epsilon", 1, "--delta", "1e-6")
+    assert found["smallest_k"]["k"] == found["guarantee"]["threshold"] == 12
+    assert found["guarantee"]["delta"] <= 1e-6
+    wide = document_of("--rate", "0.2", "--epsilon", 1, "--delta", "1e-6", "--bound", "li")
+    assert wide["smallest_k"]["k"] > 12
+    assert [*document_of(*MODEL)] == ["curve"]
+
+
+def test_classes_of_a_table(people):
+    columns = ["--column", "sex", "--column", "age"]
+    assert document_of(people, *columns)["confidential"]["k_anonymity"] == 1
+    assert document_of(people, "--column", "sex")["confidential"]["k_anonymity"] == 1
+    assert document_of(people, *columns, "--count", "n")["confidential"]["k_anonymity"] == 2
+    assert run(people, *columns).output.startswith(NOTICE)
+
+
+def test_a_table_is_generalised(people, tmp_path):
+    trees = [f"age={tmp_path / 'ages.csv'}", f"sex={tmp_path / 'sexes.csv'}"]
+    words = [people, "--hierarchy", trees[0], "--hierarchy", trees[1], "--count", "n"]
+    output = tmp_path / "found.json"
+    found = document_of(*words, "--threshold", 5, "--output", output)["confidential"]
+    assert found["generalized"]["nodes"]["age"] == {"30": "30s", "31": "30s", "40": "40"}
+    assert found["generalized"]["smallest"] == 5
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600
+    assert "classes" in run(*words, "--threshold", 5).output
+    assert error_of(*words, "--threshold", 5, "--rate", "0.2", "--epsilon", 1) == CHOSEN
+    assert "above the number" in error_of(*words, "--threshold", 15)
+
+
+def test_the_realised_number(tmp_path):
+    path = tmp_path / "cells.csv"
+    path.write_text("people,drawn\n50,12\n20,3\n11,11\n", encoding="utf-8")
+    words = [path, "--rate", "0.2", "--counts", "people", "drawn"]
+    found = document_of(*words)["confidential"]
+    assert (found["realized"], found["row"], found["infinite"]) == (None, 3, 1)
+    found = document_of(*words, "--threshold", 12)["confidential"]
+    assert (round(found["realized"], 4), found["row"]) == (0.0513, 1)
+    assert run(*words).output.startswith(NOTICE)
+
+
+def test_a_guarantee_is_charged_and_its_sample_stays_secret(tmp_path):
+    path = tmp_path / "office.ledger"
+    ledger = Ledger.create(path)
+    ledger.add_dataset("census", ApproximateDP(Fraction(2), Fraction(1, 10**5)))
+    into = ["--ledger", path, "--dataset", "census"]
+    assert "--sample" in error_of(*GUARANTEE, *into)
+    assert "one household" in error_of(*GUARANTEE, *into, "--sample", "s", "--unit", "household")
+    before = ledger.check()
+    assert "must end in" in error_of(*GUARANTEE, *into, "--sample", "s", "--plot", "a.gif")
+    assert ledger.check() == before
+    found = document_of(*GUARANTEE, *into, "--sample", "autumn")
+    assert found["charge"]["spent"]["epsilon"] == "2563/2500"
+    assert ledger.account("census").samples == ("autumn",)
+    assert "charged to census already" in error_of(*GUARANTEE, *into, "--sample", "Autumn")
+    assert "over its cap" in error_of(*GUARANTEE, *into, "--sample", "winter")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--threshold", 10], "Give a --rate, or a TABLE"),
+        (["--epsilon", 1], "--epsilon goes with --rate only"),
+        (["--rate", "0.2"], "Give --threshold"),
+        (["--rate", "0.2", "--epsilon", 1], "Give --threshold"),
+        ([*GUARANTEE, "--delta", "1e-6"], "either epsilon or delta"),
+        ([*GUARANTEE, "--bounds", 1, 2, 3, 4], "--bounds goes with --grid only"),
+        ([*GUARANTEE, "--column", "a"], "--column goes with a TABLE only"),
+        ([*GUARANTEE, "--dataset", "a"], "--dataset goes with --ledger only"),
+        ([*MODEL, "--grid", "regular:8x8"], "go with --epsilon or --delta"),
+        ([*GUARANTEE, "--sample-size", 5], "fixed number"),
+        ([*GUARANTEE, "--weight", "3"], "1 / rate"),
+        ([*GUARANTEE, "--tables", "2"], "Several tables"),
+        (["--rate", "0.2", "--epsilon", 1, "--delta", "1e-6", "--tables", "2"], "Several tables"),
+        (["--rate", "1", "--threshold", 10, "--epsilon", 1], "publish releases"),
+        (["t.csv", "--hierarchy", "a=b.csv"], "--hierarchy goes with --threshold"),
+        (["t.csv", "--hierarchy", "a=b", "--threshold", 2, "--column", "a"], "leave --column out"),
+        (["t.csv", "--counts", "a", "b"], "--counts goes with --rate"),
+        (["nowhere.csv", "--column", "a"], "no such file"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words, said):
+    assert said in error_of(*words)
