@@ -29,6 +29,7 @@ FLOORS = {
     "mechanisms/central": (
         "mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
     ),
+    "mechanisms/selection": "grid privacy kernels",
     "mechanisms": (
         "mechanisms/central mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
     ),

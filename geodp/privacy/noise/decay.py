@@ -1,0 +1,172 @@
+"""Exact coins whose chances fall exponentially, and exactly uniform whole numbers.
+
+A coin of distance d falls with the chance ``exp(-rate d)``: it falls where a uniform number U in
+[0, 1) is below that. Of U it sees the first 63 binary digits, and of the chance
+``floor(2**63 exp(-rate d))``; where these are equal further digits of the same coin decide, as
+:mod:`geodp.privacy.noise.law` has it. No floating-point number decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.law import DIGITS, exp_interval
+
+MOST_BELOW = 1 << 63
+"""Largest bound of a uniform whole number."""
+
+_WORDS = 8  # of a block
+_MASK = np.uint64((1 << DIGITS) - 1)
+_FURTHER = 1 << 31  # the stream of what 63 digits leave open
+_STRIDE = 1 << 10  # distances between those whose chances are worked out from the series
+_EXTRA = 64  # digits beyond those that are compared
+_NEVER = 44  # exp(-44) < 2**-63
+
+
+@dataclass(frozen=True, eq=False)
+class Decay:
+    """The chances ``exp(-rate d)`` of whole distances d, 0 or more.
+
+    Attributes
+    ----------
+    rate : Fraction
+        Above 0.
+
+    Examples
+    --------
+    >>> near, far = Decay(Fraction(1, 10)).floors([1, 437])
+    >>> round(near / 2**63, 6), far
+    (0.904837, 0)
+    """
+
+    rate: Fraction
+    _powers: dict[int, tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
+
+    def interval(self, distance: int, bits: int) -> tuple[int, int]:
+        """Return integers low <= 2**bits * exp(-rate d) <= high, close together."""
+        if distance == 0:
+            return 1 << bits, 1 << bits
+        if self.rate * distance >= bits:  # exp(-bits) < 2**-bits: no digit of so many is 1
+            return 0, 1
+        return exp_interval(self.rate * distance, bits)
+
+    @property
+    def end(self) -> int:
+        """A distance from which on the first 63 digits of every chance are 0."""
+        return -(-_NEVER * self.rate.denominator // self.rate.numerator)
+
+    def floors(self, distances: list[int]) -> list[int]:
+        """Return ``floor(2**63 exp(-rate d))`` of distances.
+
+        Each is a product of two powers, of which the one is shared by many distances.
+        """
+        bits, found = DIGITS + _EXTRA, list[int]()
+        for distance in distances:
+            if distance >= self.end:
+                found.append(0)
+                continue
+            rest = distance % _STRIDE
+            far, near = self._power(distance - rest), self._power(rest)
+            low = far[0] * near[0] >> bits + _EXTRA
+            high = far[1] * near[1] + (1 << bits) >> bits + _EXTRA
+            found.append(low if low == high else self._floor(distance))
+        return found
+
+    def _power(self, distance: int) -> tuple[int, int]:
+        if distance not in self._powers:
+            self._powers[distance] = self.interval(distance, DIGITS + _EXTRA)
+        return self._powers[distance]
+
+    def _floor(self, distance: int) -> int:
+        extra, low, high = _EXTRA, 0, 1
+        while low != high:
+            extra *= 2
+            low, high = (bound >> extra for bound in self.interval(distance, DIGITS + extra))
+        return low
+
+    def flip(self, distance: NDArray[Any], key: NoiseKey, stream: int) -> NDArray[np.bool_]:
+        """Return which coins fall: bool[n].
+
+        Coin i is a pure function of key, stream, rate, its distance and i.
+
+        Parameters
+        ----------
+        distance : int64[n], or object[n] of whole numbers of any length
+        key : NoiseKey
+        stream : int
+            At most 31 bits; the top bit marks further digits.
+        """
+        uniform = _words(key, stream, distance.size) & _MASK
+        chance = np.zeros(distance.size, np.uint64)
+        near = np.flatnonzero(distance < self.end)
+        if near.size:
+            values, inverse = np.unique(distance[near], return_inverse=True)
+            chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]
+        falls = uniform < chance
+        for i in np.flatnonzero(uniform == chance):
+            more = _further(key, stream, int(i))
+            falls[i] = self._decide(int(distance[i]), int(uniform[i]), more)
+        return falls
+
+    def _decide(self, distance: int, uniform: int, more: Iterator[int]) -> bool:
+        """Return whether a number of 63 digits, and what follows them, is below a chance."""
+        bits = DIGITS
+        while True:
+            low, high = self.interval(distance, bits + _EXTRA)
+            if (uniform + 1) << _EXTRA <= low:
+                return True
+            if uniform << _EXTRA >= high:
+                return False
+            uniform, bits = (uniform << 64) | next(more), bits + 64
+
+
+def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArray[np.uint64]:
+    """Return exactly uniform whole numbers from 0 on, each below its bound: uint64[n].
+
+    A number of 64 bits is what is left of it when it is divided by the bound; one in the last part
+    of the numbers, which is shorter than the bound, is drawn again.
+
+    Parameters
+    ----------
+    bounds : uint64[n]
+        1 to ``2**63``.
+    key : NoiseKey
+    stream : int
+    """
+    drawn = _words(key, stream, bounds.size)
+    # 2**64 - 2**64 % b, the end of the last whole part; 0 where nothing is left over.
+    end = np.uint64(0) - (np.uint64(0) - bounds) % bounds
+    for i in np.flatnonzero((drawn >= end) & (end > 0)):
+        more = _further(key, stream, int(i))
+        drawn[i] = next(word for word in more if word < end[i])
+    return drawn % bounds
+
+
+def draw_one_below(bound: int, key: NoiseKey, stream: int) -> int:
+    """Return one such number."""
+    return int(draw_below(np.array([bound], np.uint64), key, stream)[0])
+
+
+def draw_digits(key: NoiseKey, stream: int) -> Iterator[int]:
+    """Yield the binary digits of one uniform number in [0, 1), 64 at a time."""
+    return _further(key, stream, 0)
+
+
+def _words(key: NoiseKey, stream: int, n: int) -> NDArray[np.uint64]:
+    """Return n words of 64 bits: word ``i % 8`` of block ``i // 8`` is that of item i."""
+    address = np.arange(-(-n // _WORDS), dtype=np.uint64)
+    return blocks(key, stream, address).T.reshape(-1)[:n].copy()
+
+
+def _further(key: NoiseKey, stream: int, item: int) -> Iterator[int]:
+    """Yield further random words of an item."""
+    address = np.array([item], np.uint64)
+    for counter in range(2**32):
+        yield from (int(word) for word in blocks(key, stream | _FURTHER, address, counter)[:, 0])
