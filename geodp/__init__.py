@@ -53,6 +53,7 @@ _HOME = {
 _NAMESPACES = {
     "cluster": "geodp.release.cluster",
     "planning": "geodp.analysis.plan",
+    "select": "geodp.release.select",
 }
 
 __all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]

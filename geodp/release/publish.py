@@ -16,6 +16,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
+from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.release import Release
@@ -237,7 +238,10 @@ def agree(
 
 
 def charge_event(
-    ledger: Ledger | None, dataset: str | None, spent: Measurement, fingerprint: str
+    ledger: Ledger | None,
+    dataset: str | None,
+    spent: Measurement | Selection,
+    fingerprint: str,
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
 

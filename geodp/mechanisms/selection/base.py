@@ -16,6 +16,7 @@ from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational, read_exact
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.selected import rate_of
 
 STREAMS = 4
 """Streams of noise that a draw takes."""
@@ -51,16 +52,6 @@ class Candidates:
         whole = [value.numerator * (unit // value.denominator) for value in utilities]
         best = max(whole)
         return cls(_array([best - value for value in whole]), rate / unit)
-
-
-def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fraction:
-    """Return how fast chances fall with the utility: epsilon / sensitivity, or half of it.
-
-    A utility is monotone where a neighbour changes those of all candidates in one direction. Then
-    the best utility and that of a candidate move together, so their difference changes by the
-    sensitivity at most, and not by twice as much (McKenna and Sheldon 2020, section 2).
-    """
-    return epsilon / sensitivity / (1 if monotone else 2)
 
 
 class Selector(ABC):

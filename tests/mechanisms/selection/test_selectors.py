@@ -8,7 +8,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.mechanisms.selection import SELECTORS, find_selector
-from geodp.mechanisms.selection.base import Candidates, rate_of
+from geodp.mechanisms.selection.base import Candidates
 from geodp.mechanisms.selection.exponential import _find, exponential
 from geodp.mechanisms.selection.permute_and_flip import permute_and_flip
 from geodp.privacy.key import NoiseKey, Stream
@@ -211,11 +211,6 @@ def test_utilities_are_read_exactly():
 def test_probabilities_are_for_small_lists():
     with pytest.raises(UsageError, match="at most 256"):
         permute_and_flip.probabilities(range(257), epsilon=1)
-
-
-def test_rates():
-    assert rate_of(F(1), F(2), True) == F(1, 2)
-    assert rate_of(F(1), F(2), False) == F(1, 4)
 
 
 def test_names():
