@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 
 from tests.reference import chacha
-from tests.reference.sparsefilter import geometric
 
 STREAM = 1 << 24
 
@@ -57,7 +56,15 @@ def first_of_others(chance, others):
     return float(found)
 
 
-def draw(secret, deficit, rate, others, beyond, digits, stream=STREAM):
+def before_first(secret, stream, p, n):
+    """How many of n coins come before the first that falls: by the inverse distribution."""
+    uniform = chacha.words(secret, stream | 1 << 31, 0, 0)[0]
+    ends = {int((Decimal(u) / 2**64).ln() / (1 - p).ln()) for u in (uniform, uniform + 1)}
+    (found,) = ends
+    return min(found, n)
+
+
+def draw(secret, deficit, rate, others, beyond, stream=STREAM):
     """One draw of permute-and-flip from the words of a key, where 63 digits decide every coin."""
 
     def word(stream, item):
@@ -76,8 +83,7 @@ def draw(secret, deficit, rate, others, beyond, digits, stream=STREAM):
             if (word(stream, i) & (2**63 - 1)) < (-g * d).exp() * 2**63
         ]
         if others:
-            ratio = 1 - (-g * beyond).exp()
-            before = geometric(secret, stream + 1, ratio, digits, 0) if beyond else 0
+            before = before_first(secret, stream + 1, (-g * beyond).exp(), others)
             places = (below(stream + 2, i, others + i + 1) for i in range(len(accepting)))
             if before < others and all(place > before for place in places):
                 return len(deficit) + below(stream + 3, 0, others)

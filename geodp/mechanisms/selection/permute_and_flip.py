@@ -11,7 +11,6 @@ from geodp.mechanisms.selection.base import Candidates, Selector
 from geodp.privacy.event import PURE, Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
-from geodp.privacy.noise.geometric import Geometric
 
 
 class PermuteAndFlip(Selector):
@@ -20,9 +19,9 @@ class PermuteAndFlip(Selector):
     Every candidate accepts with the chance ``exp(-rate deficit)``, independently, and the first
     one in a random order is chosen: a uniformly random one of those that accept.
 
-    Candidates that are not listed all have one chance p. In a random order of theirs the first that
-    accepts has a number g of others before it which is geometric with ratio ``1 - p``; none accepts
-    where g is not below their number. One by one the accepting listed candidates are put into that
+    Candidates that are not listed all have one chance p. In a random order of theirs the number of
+    those before the first that accepts is geometric with ratio ``1 - p``, cut off at how many there
+    are where none accepts. One by one the accepting listed candidates are put into that
     order at random: the unlisted one is chosen if and only if none comes before it. So a draw
     costs as much as there are listed candidates, whatever the size of the domain.
     """
@@ -47,7 +46,7 @@ class PermuteAndFlip(Selector):
         decay, n = Decay(candidates.rate), candidates.deficit.size
         accepting = np.flatnonzero(decay.flip(candidates.deficit, key, stream))
         if candidates.others:
-            before = _count_before(decay, candidates.beyond, key, stream + 1)
+            before = decay.count_before(candidates.beyond, candidates.others, key, stream + 1)
             if _comes_first(before, candidates.others, accepting.size, key, stream + 2):
                 return n + draw_one_below(candidates.others, key, stream + 3)
         return int(accepting[draw_one_below(accepting.size, key, stream + 3)])
@@ -65,18 +64,6 @@ class PermuteAndFlip(Selector):
             rest = np.delete(factor, i, axis=0).prod(axis=0)
             found[i] = chance[i] * (weight / 2) @ rest
         return found
-
-
-def _count_before(decay: Decay, distance: int, key: NoiseKey, stream: int) -> int:
-    """Return how many unlisted candidates come before the first that accepts, without end."""
-    if distance == 0:
-        return 0
-
-    def ratio(bits: int) -> tuple[int, int]:
-        low, high = decay.interval(distance, bits)
-        return max((1 << bits) - high, 0), (1 << bits) - low
-
-    return int(Geometric(key, stream, ratio).draws(0, 1)[0])
 
 
 def _comes_first(before: int, others: int, accepting: int, key: NoiseKey, stream: int) -> bool:

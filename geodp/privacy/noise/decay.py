@@ -27,6 +27,7 @@ _MASK = np.uint64((1 << DIGITS) - 1)
 _FURTHER = 1 << 31  # the stream of what 63 digits leave open
 _STRIDE = 1 << 10  # distances between those whose chances are worked out from the series
 _EXTRA = 64  # digits beyond those that are compared
+_POWERS = 192  # the same for powers
 _NEVER = 44  # exp(-44) < 2**-63
 
 
@@ -115,6 +116,52 @@ class Decay:
             falls[i] = self._decide(int(distance[i]), int(uniform[i]), more)
         return falls
 
+    def count_before(self, distance: int, n: int, key: NoiseKey, stream: int) -> int:
+        """Return how many of n coins of one distance come before the first that falls.
+
+        n where none falls. None of the j first falls with the chance ``r**j``, r = 1 - exp(-rate
+        d), so it is the largest j up to n at which a uniform number is below that; the coins
+        themselves are not visited.
+
+        Parameters
+        ----------
+        distance : int
+        n : int
+            At most ``2**62``.
+        key : NoiseKey
+        stream : int
+        """
+        if distance == 0:
+            return 0
+        more = draw_digits(key, stream)
+        uniform, bits = next(more), 64
+        while (found := self._search(distance, n, uniform, bits)) is None:
+            uniform, bits = (uniform << 64) | next(more), bits + 64
+        return found
+
+    def _search(self, distance: int, n: int, uniform: int, bits: int) -> int | None:
+        """Return the largest such j, or None if the digits do not suffice."""
+        work = bits + _POWERS
+        chance = self.interval(distance, work)
+        least, most = uniform << _POWERS, (uniform + 1) << _POWERS
+
+        def below(j: int) -> bool | None:
+            if most <= (1 << work) - j * chance[1]:  # (1 - p)**j is at least 1 - j p
+                return True
+            low, high = _power(chance, j, work)
+            return True if most <= low else False if least >= high else None
+
+        reached, beyond = 0, n + 1
+        if below(n):
+            return n
+        while beyond - reached > 1:
+            middle = (reached + beyond) // 2
+            answer = below(middle)
+            if answer is None:
+                return None
+            reached, beyond = (middle, beyond) if answer else (reached, middle)
+        return reached
+
     def _decide(self, distance: int, uniform: int, more: Iterator[int]) -> bool:
         """Return whether a number of 63 digits, and what follows them, is below a chance."""
         bits = DIGITS
@@ -125,6 +172,22 @@ class Decay:
             if uniform << _EXTRA >= high:
                 return False
             uniform, bits = (uniform << 64) | next(more), bits + 64
+
+
+def _power(chance: tuple[int, int], j: int, bits: int) -> tuple[int, int]:
+    """Return integers low <= 2**bits * (1 - p)**j <= high, of such bounds of p.
+
+    A squaring doubles the relative error, and j has at most 63 binary digits.
+    """
+    one = 1 << bits
+    low, high = one - chance[1], one - chance[0]
+    found = one, one
+    while j:
+        if j & 1:
+            found = found[0] * low >> bits, min((found[1] * high >> bits) + 1, one)
+        low, high = low * low >> bits, min((high * high >> bits) + 1, one)
+        j >>= 1
+    return found
 
 
 def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArray[np.uint64]:

@@ -116,13 +116,13 @@ def find_places(grid: Grid, level: str | None) -> Places:
         No such level, or a domain of more than ``2**62`` cells.
     """
     if level is None or level == CELL:
-        return _Cells(grid, None)
+        return CellPlaces(grid, None)
     if grid.hierarchy is not None:
-        return Regions(grid, level)
-    return _Cells(grid, Coarsening.of(grid, level))
+        return RegionPlaces(grid, level)
+    return CellPlaces(grid, Coarsening.of(grid, level))
 
 
-class _Cells(Places):
+class CellPlaces(Places):
     """Cells of a grid, or the coarser ones of another."""
 
     def __init__(self, grid: Grid, onto: Coarsening | None) -> None:
@@ -159,7 +159,7 @@ class _Cells(Places):
         )
 
 
-class Regions(Places):
+class RegionPlaces(Places):
     """Regions of one level of an office's hierarchy; attributes are summed."""
 
     def __init__(self, grid: Grid, level: str) -> None:

@@ -23,7 +23,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms, TermsGiven
-from geodp.release.select.question import Answer, Question, Regions
+from geodp.release.select.question import Answer, Question, RegionPlaces
 from geodp.release.select.selected import Selected, prepare
 from geodp.table.counts import CountTable
 
@@ -124,7 +124,7 @@ def _blocks_at(
     if level == CELL:
         return grid.size, np.arange(table.key.size), np.ones(table.key.size, np.int64)
     if grid.hierarchy is not None:
-        regions = Regions(grid, level)
+        regions = RegionPlaces(grid, level)
         cell = regions.region_of(grid, table.key)
         labels = [a.labels for a in grid.attributes]
         for at, names in zip(index[2:], labels, strict=True):  # attributes are not split

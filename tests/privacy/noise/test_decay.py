@@ -78,3 +78,27 @@ def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
     monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([2**64 - 1, 8]))
     assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
     assert draw_one_below(4, KEY, 1) == 3  # nothing is left over
+
+
+def test_coins_before_the_first_follow_their_law():
+    made, n = Decay(F(1, 3)), 4
+    found = np.bincount(
+        [made.count_before(5, n, NoiseKey(secret(f"first {i}")), 3) for i in range(4000)],
+        minlength=n + 1,
+    )
+    p = np.exp(-5 / 3)
+    law = np.append(p * (1 - p) ** np.arange(n), (1 - p) ** n)
+    assert ((found - 4000 * law) ** 2 / (4000 * law)).sum() < 28  # 4 degrees: once in 100,000
+
+
+@pytest.mark.parametrize("digit", [0, 1, 2**63, 2**64 - 1])
+def test_coins_before_the_first_are_those_of_the_inverse_distribution(digit, monkeypatch):
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([digit] * 60))
+    made = Decay(F(1, 3))
+    for distance, n in ((1, 10), (60, 1 << 40), (126, 1 << 62), (1000, 1 << 62)):
+        with localcontext(prec=1300):
+            r = 1 - (-Decimal(distance) / 3).exp()
+            u = sum(Decimal(digit) / 2 ** (64 * i) for i in range(1, 61)) or Decimal(2) ** -3840
+            exact = u.ln() / r.ln()
+        assert made.count_before(distance, n, KEY, 3) == min(int(exact), n)
+    assert made.count_before(0, 1 << 62, KEY, 3) == 0
