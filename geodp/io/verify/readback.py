@@ -38,6 +38,7 @@ from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
+from geodp.table.selected import SELECTION_SCHEMA
 from geodp.table.stated import StatedDomain, StatedHierarchy, StatedPlace
 
 BROKEN = (
@@ -161,6 +162,8 @@ def read_card(folder: Path) -> Card:
     except (OSError, ValueError) as error:
         raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
     schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema == SELECTION_SCHEMA:
+        raise VerificationError("This is a selection, which has no table; geodp verify reads it.")
     if schema not in (SCHEMA, PARTS_SCHEMA):
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."

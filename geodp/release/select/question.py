@@ -133,6 +133,7 @@ class CellPlaces(Places):
             raise UsageError(f"A selection takes at most 2**62 cells; this grid has {self.size:,}.")
 
     def count(self, table: CountTable) -> Counted:
+        """Return the cells that have a count, by their number in the domain, and the counts."""
         key, count = table.key, table.count
         if self._onto is not None:
             coarse = self.grid.encode(self._onto.index(table.grid.decode(key)))
@@ -142,6 +143,7 @@ class CellPlaces(Places):
         return Counted(rank[order], count[order], self.size)
 
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
+        """Return the codes of cells, and the labels of their attributes."""
         grid = self.grid
         index = grid.decode(grid.domain.keys_of_ranks(rank))
         columns: dict[str, list[Code]] = {}

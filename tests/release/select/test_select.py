@@ -1,5 +1,6 @@
 """What is asked of tables on grids of every form, and what must be refused before any charge."""
 
+import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction as F
@@ -9,16 +10,17 @@ import pytest
 
 import geodp
 from geodp import select
-from geodp.errors import BudgetError, OutputError, UsageError
+from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder import selection as folder_of_selection
-from geodp.io.verify.verify import verify
+from geodp.io.folder.stopping import ask, begin, hold_stops
+from geodp.io.verify.verify import read_release_table, verify
 from geodp.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from geodp.privacy.terms import Terms
 from geodp.release.select.hot_spots import Top
 from geodp.release.select.quantiles import count_along
 from geodp.release.select.resolution import Level, list_levels
-from geodp.release.select.selected import prepare, selection_digest
+from geodp.release.select.selected import Prepared, prepare, selection_digest
 from geodp.table.selected import SelectionCard
 from tests.grids import FORMS, cells_of
 from tests.keys import keep
@@ -256,6 +258,65 @@ def test_the_card_says_what_is_promised_and_no_count(tmp_path):
     assert "2016" not in public
     assert SelectionCard.from_json(json.loads(public)) == card
     assert json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())["people"] == 2016
+
+
+def test_budgets_of_any_size_are_drawn_at_once():
+    wide = geodp.Grid.regular((1 << 31, 1 << 31))
+    table = geodp.CountTable.from_index(wide, [[5, 6], [7, 3]], [2**50, 1])
+    for mechanism in ("permute-and-flip", "exponential"):
+        terms = {"contribution": 1, "mechanism": mechanism}
+        nearly_none = select.top_cells(table, 4, epsilon="1e-60", **terms).chosen
+        assert {"code": "5_7"} not in nearly_none
+        assert select.top_cells(table, 1, epsilon="1e60", **terms).chosen == ({"code": "5_7"},)
+
+
+def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypatch):
+    def stopped(self):
+        ask(KeyboardInterrupt())
+        return released(self)
+
+    released = Prepared.release
+    monkeypatch.setattr(Prepared, "release", stopped)
+    begin()
+    terms = Terms.of(epsilon="1/2", contribution=1)
+    prepared = prepare(TABLE, Top(2), terms, ledger=ledger, dataset="census")
+    outline = prepared.outline.card()
+    with (
+        pytest.raises(KeyboardInterrupt),
+        hold_stops(),
+        folder_of_selection.stage_selection(outline, tmp_path / "out", overwrite=False) as place,
+    ):
+        place.write(prepared.release().card(), {})
+    begin()
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    assert len(ledger.charges("census")) == 1
+
+
+def test_other_readers_say_that_it_is_a_selection(tmp_path):
+    select.top_cells(TABLE, 1, epsilon=1, contribution=1).write(tmp_path / "out")
+    with pytest.raises(VerificationError, match="a selection, which has no table"):
+        read_release_table(tmp_path / "out")
+
+
+ANSWERS = {
+    "permute-and-flip": "b8d83dbfcd918cd50ec0c8ca70e8675a42655b8ec99de684fbe180638238e51c",
+    "exponential": "eb38f3b7fabbba63a7e6fb485002c4c010d52273c47b1aa7fdfbbbc87ff05d4c",
+}
+"""Answers of version 1 under one key: SHA-256 of all of them, by mechanism."""
+
+
+@pytest.mark.parametrize("mechanism", ANSWERS)
+def test_answers_under_a_key_stay_as_they_are(mechanism):
+    said = []
+    for name in ("padded", "mask, attributes", "regions, attributes under", "official"):
+        table = table_on(FORMS[name])
+        terms = {"contribution": 2, "mechanism": mechanism, "key": geodp.NoiseKey(bytes(32))}
+        said += select.top_cells(table, 9, epsilon="1/50", **terms).chosen
+        said += select.quantile(table, "1/3", axis="row", epsilon="1/50", **terms).chosen
+        said += select.median_centre(table, epsilon="1/50", **terms).chosen
+        said += select.level(table, next_epsilon=2, epsilon="1/50", **terms).chosen
+    text = json.dumps([dict(one) for one in said])
+    assert hashlib.sha256(text.encode()).hexdigest() == ANSWERS[mechanism]
 
 
 def test_a_typed_key_is_stamped():
