@@ -13,6 +13,7 @@ from geodp.mechanisms.selection.questions import (
     split_error,
 )
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import decay
 from tests.keys import secret
 from tests.reference import selection as reference
 
@@ -138,3 +139,23 @@ def test_quantiles_of_large_counts_are_exact():
     assert found.deficit.tolist() == [1, 0]
     fine = quantile_candidates(np.array([2**59, 2**59]), F(1, 10**9), F(1))
     assert fine.deficit.tolist() == [0, 10**9 * 2**59 - 2**60]
+
+
+def test_what_is_drawn_grows_with_the_occupied_cells_and_not_with_the_domain(monkeypatch):
+    drawn = []
+    words = decay._words
+
+    def counted(key, stream, n):
+        drawn.append(n)
+        return words(key, stream, n)
+
+    monkeypatch.setattr(decay, "_words", counted)
+    cost = []
+    for m, size in ((1000, 1 << 18), (1000, 1 << 62), (2000, 1 << 62)):
+        drawn.clear()
+        table = Counted(np.arange(m) * 3, np.arange(m) * 50 + 1, size)
+        draw_top(permute_and_flip, table, 5, F(1, 10), NoiseKey(secret("cost")))
+        cost.append(sum(drawn))
+    assert cost[1] <= cost[0] + 50
+    assert 5 * 990 < cost[0] < 5 * 1100
+    assert 5 * 1990 < cost[2] < 5 * 2100
