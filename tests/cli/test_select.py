@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from geodp.cli import geodp as command_line
+from geodp.cli.readers import _reading_commands
 from tests.cli.test_cli import DATA
 from tests.command import geodp
 from tests.keys import keep
@@ -105,3 +107,8 @@ def test_the_contribution_is_asked_for(tmp_path):
     assert done.returncode == 2
     assert "How often may one person be counted?" in done.stderr
     assert geodp(*call[:-4], "--contribution", 1, *call[-2:]).stderr.count("--epsilon") == 1
+
+
+def test_options_of_questions_are_taken_for_readers_of_others():
+    found = {command.name: command for command in _reading_commands(command_line)}
+    assert {"publish", "top", "level", "quantile", "median-centre"} <= set(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from typing import Any, ClassVar, Self
@@ -27,7 +27,7 @@ MOST_LISTED = 256
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """How far every candidate is from the best, in whole units.
+    """How far every candidate is from the best, in whole units; no repr shows it.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class Candidates:
     beyond : int
     """
 
-    deficit: NDArray[Any]
+    deficit: NDArray[Any] = field(repr=False)
     rate: Fraction
-    others: int = 0
-    beyond: int = 0
+    others: int = field(default=0, repr=False)
+    beyond: int = field(default=0, repr=False)
 
     @classmethod
     def of(cls, utilities: Sequence[Fraction], rate: Fraction) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from geodp.privacy.key import NoiseKey, Stream
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Public candidates by number, and the counts of those that are not 0.
+    """Public candidates by number, and the counts of those that are not 0, which no repr shows.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Counted:
         All candidates, at most ``2**62``.
     """
 
-    rank: NDArray[np.int64]
-    count: NDArray[np.int64]
+    rank: NDArray[np.int64] = field(repr=False)
+    count: NDArray[np.int64] = field(repr=False)
     size: int
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
-from geodp.release.identity import encode, release_key
+from geodp.release.identity import encode, ground, release_key, spent
 from geodp.release.publish import charge_event
 from geodp.release.select.question import Answer, Question
 from geodp.table.contribution import agree_on_bound, require_no_sums
@@ -258,19 +258,12 @@ def selection_digest(table: CountTable, at: Selected) -> bytes:
 
     The table, the grid, the question with its version and settings, the mechanism, the event.
     """
-    grid = at.grid
     said: dict[str, Plain] = {
-        "noise format": NOISE_FORMAT,
-        "grid": grid.identity,
-        "order": (grid.order.axes, grid.order.radices, grid.order.offset),
+        **ground(at.grid),
         "question": (at.question.name, at.question.version),
         "settings": at.question.settings,
         "mechanism": (at.selector.name, at.selector.version),
-        "event": tuple(
-            (one.name, getattr(at.event, one.name))
-            for one in fields(at.event)
-            if one.name != "key_origin"
-        ),
+        "event": spent(at.event),
     }
     return digest(
         LABEL,

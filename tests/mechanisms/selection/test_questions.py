@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from geodp.mechanisms.selection import SELECTORS
+from geodp.mechanisms.selection.base import Candidates
 from geodp.mechanisms.selection.permute_and_flip import permute_and_flip
 from geodp.mechanisms.selection.questions import (
     Counted,
@@ -68,6 +69,12 @@ def test_large_counts_are_whole_numbers(selector):
     table = Counted(np.array([3, 1 << 61]), np.array([2**59, 2**59 + 1]), 1 << 62)
     keys = [NoiseKey(secret(f"large {i}")) for i in range(20)]
     assert {draw_top(selector, table, 1, F(50), key)[0] for key in keys} == {1 << 61}
+
+
+def test_no_count_is_shown():
+    table = Counted(np.array([3]), np.array([271828]), 314)
+    candidates = Candidates(np.array([271828]), F(1), 271828, 271828)
+    assert "271828" not in repr(table) + repr(candidates)
 
 
 def test_the_largest_domain():
