@@ -63,8 +63,7 @@ def _draw_group(decay: Decay, weights: dict[int, int], key: NoiseKey, stream: in
     more = draw_digits(key, stream)
     uniform, digits = next(more), 64
     while True:
-        bounds = [decay.interval(distance, digits + _EXTRA) for distance in weights]
-        sizes = list(weights.values())
+        bounds, sizes = decay.intervals([*weights], digits + _EXTRA), [*weights.values()]
         low = list(accumulate(n * b[0] for n, b in zip(sizes, bounds, strict=True)))
         high = list(accumulate(n * b[1] for n, b in zip(sizes, bounds, strict=True)))
         # U lies in [uniform, uniform + 1) / 2**digits: which sums are surely above U times all?

@@ -48,42 +48,51 @@ class Decay:
     """
 
     rate: Fraction
-    _powers: dict[int, tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
+    _powers: dict[tuple[int, int], tuple[int, int]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def interval(self, distance: int, bits: int) -> tuple[int, int]:
         """Return integers low <= 2**bits * exp(-rate d) <= high, close together."""
         if distance == 0:
             return 1 << bits, 1 << bits
-        if self.rate * distance >= bits:  # exp(-bits) < 2**-bits: no digit of so many is 1
+        if distance >= self._end(bits):  # exp(-bits) < 2**-bits: no digit of so many is 1
             return 0, 1
         return exp_interval(self.rate * distance, bits)
 
-    @property
-    def end(self) -> int:
-        """A distance from which on the first 63 digits of every chance are 0."""
-        return -(-_NEVER * self.rate.denominator // self.rate.numerator)
+    def intervals(self, distances: list[int], bits: int) -> list[tuple[int, int]]:
+        """Return such integers for many distances.
 
-    def floors(self, distances: list[int]) -> list[int]:
-        """Return ``floor(2**63 exp(-rate d))`` of distances.
-
-        Each is a product of two powers, of which the one is shared by many distances.
+        Each is a product of two powers, of which one is shared by many distances.
         """
-        bits, found = DIGITS + _EXTRA, list[int]()
+        work, found = bits + _EXTRA, list[tuple[int, int]]()
+        end, shift = self._end(bits), bits + 2 * _EXTRA
         for distance in distances:
-            if distance >= self.end:
-                found.append(0)
+            if distance >= end:
+                found.append((0, 1))
                 continue
             rest = distance % _STRIDE
-            far, near = self._power(distance - rest), self._power(rest)
-            low = far[0] * near[0] >> bits + _EXTRA
-            high = far[1] * near[1] + (1 << bits) >> bits + _EXTRA
-            found.append(low if low == high else self._floor(distance))
+            far, near = self._power(distance - rest, work), self._power(rest, work)
+            found.append((far[0] * near[0] >> shift, (far[1] * near[1] >> shift) + 1))
         return found
 
-    def _power(self, distance: int) -> tuple[int, int]:
-        if distance not in self._powers:
-            self._powers[distance] = self.interval(distance, DIGITS + _EXTRA)
-        return self._powers[distance]
+    def _power(self, distance: int, bits: int) -> tuple[int, int]:
+        found = self._powers.get((distance, bits))
+        if found is None:
+            found = self._powers[distance, bits] = self.interval(distance, bits)
+        return found
+
+    def _end(self, bits: int) -> int:
+        """Return a distance from which on the first so many digits of every chance are 0."""
+        return -(-bits * self.rate.denominator // self.rate.numerator)
+
+    def floors(self, distances: list[int]) -> list[int]:
+        """Return ``floor(2**63 exp(-rate d))`` of distances."""
+        pairs = zip(distances, self.intervals(distances, DIGITS + _EXTRA), strict=True)
+        return [
+            low >> _EXTRA if low >> _EXTRA == high >> _EXTRA else self._floor(distance)
+            for distance, (low, high) in pairs
+        ]
 
     def _floor(self, distance: int) -> int:
         extra, low, high = _EXTRA, 0, 1
@@ -106,7 +115,7 @@ class Decay:
         """
         uniform = _words(key, stream, distance.size) & _MASK
         chance = np.zeros(distance.size, np.uint64)
-        near = np.flatnonzero(distance < self.end)
+        near = np.flatnonzero(distance < self._end(_NEVER))
         if near.size:
             values, inverse = np.unique(distance[near], return_inverse=True)
             chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]

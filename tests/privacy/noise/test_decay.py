@@ -22,10 +22,26 @@ def digits(exponent, bits):
 @pytest.mark.parametrize("rate", [F(1, 10), F(3, 7), F(1, 4000), F(50)])
 def test_floors_are_exact(rate):
     made = Decay(rate)
-    distances = [0, 1, 2, 5, 1023, 1024, 1025, 5000, made.end - 1, made.end, made.end + 9]
+    distances = [
+        0,
+        1,
+        2,
+        5,
+        1023,
+        1024,
+        1025,
+        5000,
+        made._end(44) - 1,
+        made._end(44),
+        made._end(44) + 9,
+    ]
     found = made.floors(distances)
     assert found == [digits(rate * d, 63) for d in distances]
     assert found[-1] == found[-2] == 0
+    for bits in (64, 200):
+        for distance, (low, high) in zip(distances, made.intervals(distances, bits), strict=True):
+            exact = digits(rate * distance, bits)
+            assert exact - 1 <= low <= exact <= high <= exact + 2
 
 
 def test_coins_do_not_depend_on_the_others():
@@ -49,7 +65,7 @@ def test_further_digits_decide_a_tie():
     assert made._decide(1, floor, iter([next_64 - 1])) is True
     assert made._decide(1, floor, iter([next_64 + 1])) is False
     assert made._decide(1, floor, iter([next_64, 0])) is True
-    far = made.end * 5  # a chance of 2**-317
+    far = made._end(44) * 5  # a chance of 2**-317
     assert made._decide(far, 0, iter([0, 0, 0, 1 << 63])) is False
     assert made._decide(far, 0, iter([0] * 99)) is True
 
