@@ -15,11 +15,9 @@ from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.questions import Counted, draw_top
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
 from geodp.privacy.selected import Change, Selection
-from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.select.question import Answer, Question, find_places
-from geodp.release.select.selected import Selected, prepare
+from geodp.release.select.selected import Selected, SelectionGiven, answer
 from geodp.table.counts import CountTable
 
 MOST_CHOSEN = 1 << 16
@@ -103,12 +101,7 @@ def top_cells(
     k: int,
     *,
     level: str | int | None = None,
-    mechanism: str | Selector = "permute-and-flip",
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    **terms: Unpack[TermsGiven],
+    **given: Unpack[SelectionGiven],
 ) -> Selected:
     """Name the k cells, or areas, that hold the most people, with pure differential privacy.
 
@@ -123,9 +116,9 @@ def top_cells(
     level : str or int, optional
         Name areas instead of cells: a published area of the code system (``"jis:basic"``), cells on
         a side, or a level of the grid's regions.
-    mechanism : str or Selector
-        ``"permute-and-flip"``, or ``"exponential"``.
-    allow_empty : bool
+    mechanism : str or Selector, optional
+        ``"permute-and-flip"``, the default, or ``"exponential"``.
+    allow_empty : bool, optional
         Answer for a table that counts nothing, too.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. A kept key gives the same answer to
@@ -158,13 +151,4 @@ def top_cells(
     ({'code': '7_9'},)
     """
     question = Top(k, None if level is None else str(level))
-    return prepare(
-        table,
-        question,
-        Terms.of(**terms),
-        mechanism=mechanism,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-    ).release()
+    return answer(table, question, given)

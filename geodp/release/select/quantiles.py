@@ -17,11 +17,9 @@ from geodp.mechanisms.selection.base import STREAMS
 from geodp.mechanisms.selection.questions import quantile_candidates
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.ledger import Ledger
 from geodp.privacy.selected import Change, Selection
-from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.select.question import Answer, Question
-from geodp.release.select.selected import Selected, prepare
+from geodp.release.select.selected import Selected, SelectionGiven, answer
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.selected import Code
 
@@ -180,12 +178,7 @@ def quantile(
     q: Budget,
     *,
     axis: str,
-    mechanism: str | Selector = "permute-and-flip",
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    **terms: Unpack[TermsGiven],
+    **given: Unpack[SelectionGiven],
 ) -> Selected:
     """Name the position along an axis before which a part of all people lies.
 
@@ -203,27 +196,12 @@ def quantile(
     -------
     Selected
     """
-    return prepare(
-        table,
-        Quantile(rational(q, "q"), axis),
-        Terms.of(**terms),
-        mechanism=mechanism,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-    ).release()
+    return answer(table, Quantile(rational(q, "q"), axis), given)
 
 
 def median_centre(
     table: CountTable,
-    *,
-    mechanism: str | Selector = "permute-and-flip",
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    **terms: Unpack[TermsGiven],
+    **given: Unpack[SelectionGiven],
 ) -> Selected:
     """Name the cell where the medians of rows and of columns meet.
 
@@ -237,13 +215,4 @@ def median_centre(
     -------
     Selected
     """
-    return prepare(
-        table,
-        MedianCentre(),
-        Terms.of(**terms),
-        mechanism=mechanism,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-    ).release()
+    return answer(table, MedianCentre(), given)

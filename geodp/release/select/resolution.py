@@ -19,12 +19,10 @@ from geodp.mechanisms.selection.base import Candidates
 from geodp.mechanisms.selection.questions import split_error
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.selected import Change, Selection
-from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.select.question import Answer, Question, RegionPlaces
-from geodp.release.select.selected import Selected, prepare
+from geodp.release.select.selected import Selected, SelectionGiven, answer
 from geodp.table.counts import CountTable
 
 
@@ -141,12 +139,7 @@ def level(
     table: CountTable,
     *,
     next_epsilon: Budget,
-    mechanism: str | Selector = "permute-and-flip",
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    **terms: Unpack[TermsGiven],
+    **given: Unpack[SelectionGiven],
 ) -> Selected:
     """Name the level at which a map is best published, with pure differential privacy.
 
@@ -162,13 +155,4 @@ def level(
     -------
     Selected
     """
-    return prepare(
-        table,
-        Level(rational(next_epsilon, "next_epsilon")),
-        Terms.of(**terms),
-        mechanism=mechanism,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-    ).release()
+    return answer(table, Level(rational(next_epsilon, "next_epsilon")), given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack, cast
 
 from geodp import __version__
 from geodp.errors import UsageError
@@ -16,7 +16,7 @@ from geodp.mechanisms.selection import Selector, find_selector
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.selected import Selection
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import Terms, TermsGiven, split
 from geodp.release.identity import encode, ground, release_key, spent
 from geodp.release.publish import charge_event
 from geodp.release.select.question import Answer, Question
@@ -37,6 +37,8 @@ from geodp.table.totals import WholeTable
 
 LABEL = b"geodp selection identity 1"
 """Of this use of the hash, and of the list of components."""
+
+DEFAULT = "permute-and-flip"
 
 KEPT = (
     "whether two selections with the same kept key and parameters come from exactly the same "
@@ -167,6 +169,26 @@ class Selected:
             return place.write(self.card(), restricted or {})
 
 
+class Given(TypedDict, total=False):
+    """How a question is answered, as keyword arguments; :func:`geodp.select.top_cells` has them."""
+
+    mechanism: str | Selector
+    allow_empty: bool
+    key: NoiseKey | None
+    ledger: Ledger | None
+    dataset: str | None
+
+
+class SelectionGiven(TermsGiven, Given, total=False):
+    """The same, and the terms."""
+
+
+def answer(table: CountTable, question: Question, given: SelectionGiven) -> Selected:
+    """Return the answer to a question that a front door has made of its arguments."""
+    terms, rest = split(given, *Given.__annotations__)
+    return prepare(table, question, Terms.of(**terms), **cast(Given, rest)).release()
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A selection of which all is settled and measured; nothing is charged and nothing drawn.
@@ -202,15 +224,7 @@ class Prepared:
 
 
 def prepare(
-    table: CountTable,
-    question: Question,
-    terms: Terms,
-    *,
-    mechanism: str | Selector = "permute-and-flip",
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
+    table: CountTable, question: Question, terms: Terms, **given: Unpack[Given]
 ) -> Prepared:
     """Do everything of a selection that comes before the charge.
 
@@ -222,9 +236,10 @@ def prepare(
     """
     if not isinstance(table, CountTable):
         raise UsageError("A selection takes a CountTable; CountTable.from_dense makes one.")
+    key = given.get("key")
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    selector = find_selector(mechanism)
+    selector = find_selector(given.get("mechanism", DEFAULT))
     question.candidates(table.grid)
     if terms.people is not None:
         raise UsageError("people changes nothing in a selection; leave it out.")
@@ -243,14 +258,15 @@ def prepare(
         "entropy" if key is None else key.origin,
     )
     facts = (
-        *require_rows(table.rows, table.reading, allow_empty=allow_empty),
+        *require_rows(table.rows, table.reading, allow_empty=given.get("allow_empty", False)),
         *require_no_sums(table.grid, event, WholeTable(table)),
     )
     outline = Selected(
         table.grid, question, selector, event, question.longest(table.grid), None, facts
     )
     outline.card()
-    return Prepared(table, outline, question.measure(table, event), key, ledger, dataset)
+    measured = question.measure(table, event)
+    return Prepared(table, outline, measured, key, given.get("ledger"), given.get("dataset"))
 
 
 def selection_digest(table: CountTable, at: Selected) -> bytes:
