@@ -206,7 +206,7 @@ TARGETS = (
     ),
     Target(
         "geodp.mechanisms.selection.permute_and_flip",
-        ("tests/mechanisms/selection/test_selectors.py",),
+        ("tests/mechanisms/selection/test_selectors.py", "-k", "twin or unlisted"),
         ("PermuteAndFlip.draw", "_comes_first"),
     ),
     Target(
