@@ -58,6 +58,7 @@ _NAMESPACES = {
     "compare": "geodp.analysis.compare",
     "explain": "geodp.analysis.explain",
     "planning": "geodp.analysis.plan",
+    "select": "geodp.release.select",
 }
 
 __all__ = [*sorted(_HOME), *sorted([*_NAMESPACES, "local"]), "__version__"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +49,11 @@ def _readers() -> Mapping[str, type[Reader]]:
 
     found = dict(own())
     taken: dict[str, Option | None] = {"help": None}
-    for command in geodp.commands.values():
-        if isinstance(command, ReadingCommand):
-            for one in command.params:
-                taken |= dict.fromkeys(
-                    [str(one.name), *(opt.lstrip("-").replace("-", "_") for opt in one.opts)]
-                )
+    for command in _reading_commands(geodp):
+        for one in command.params:
+            taken |= dict.fromkeys(
+                [str(one.name), *(opt.lstrip("-").replace("-", "_") for opt in one.opts)]
+            )
     for reader in found.values():
         taken |= _options_of(reader)
     for name in sorted(READERS.keys() - found.keys()):
@@ -70,6 +69,15 @@ def _readers() -> Mapping[str, type[Reader]]:
             found[name] = reader
             taken |= _options_of(reader)
     return found
+
+
+def _reading_commands(group: click.Group) -> Iterator[ReadingCommand]:
+    """Yield the commands of a group and of those in it that read confidential inputs."""
+    for command in group.commands.values():
+        if isinstance(command, ReadingCommand):
+            yield command
+        elif isinstance(command, click.Group):
+            yield from _reading_commands(command)
 
 
 def _options_of(reader: type[Reader]) -> dict[str, Option | None]:

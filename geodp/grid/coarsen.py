@@ -126,6 +126,12 @@ class Coarsening:
 
     def _mask(self, mask: Mask) -> Mask:
         """Return the coarser cells that hold a cell of the mask."""
+        cell = np.unique(self._index_mask(mask), axis=1)
+        blocks = np.concatenate([cell, np.ones_like(cell)])
+        return mask_of_blocks(self.grid, blocks, f"{mask.source}; as coarser cells")
+
+    def _index_mask(self, mask: Mask) -> NDArray[np.int64]:
+        """Return row and column of the coarser cell of each cell of the mask: int64[2, n]."""
         if mask.cells > LARGEST_MASK:
             raise UsageError(f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.")
         under = sum(1 for axis in self.fine.order.axes if axis > 1)
@@ -133,9 +139,29 @@ class Coarsening:
         each = (stop - start).astype(np.int64)
         within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
         key = np.repeat(start, each) + within.astype(np.uint64)
-        cell = np.unique(self.index(self.fine.decode(key << np.uint64(under)))[:2], axis=1)
-        blocks = np.concatenate([cell, np.ones_like(cell)])
-        return mask_of_blocks(self.grid, blocks, f"{mask.source}; as coarser cells")
+        return self.index(self.fine.decode(key << np.uint64(under)))[:2]
+
+    def count_places(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many places of the fine grid's domain lie in coarser cells: int64[n].
+
+        Parameters
+        ----------
+        index : int64[d, n]
+            Of coarser cells that hold one at least; attributes are not counted.
+        """
+        if self.fine.mask is not None:
+            cols = self.grid.places[0].cols
+            row, col = self._index_mask(self.fine.mask)
+            there, cells = np.unique(row * cols + col, return_counts=True)
+            found = cells[np.searchsorted(there, index[0] * cols + index[1])]
+            return np.asarray(found, np.int64)
+        found = np.ones(index.shape[1], np.int64)
+        for number, place in enumerate(self.fine.places):
+            first = _first(place, self.side)
+            for axis, size in enumerate((place.rows, place.cols)):
+                low = index[2 * number + axis] * self.side - first[axis]
+                found *= np.minimum(low + self.side, size) - np.maximum(low, 0)
+        return found
 
 
 def coarser_lattice(place: Lattice, side: int) -> Lattice:

@@ -348,6 +348,26 @@ class Hierarchical(Domain):
         return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
 
 
+def skip_ranks(taken: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of cells that are not taken, counted among these.
+
+    Parameters
+    ----------
+    taken : int64[m]
+        Numbers of cells, strictly increasing.
+    number : int64[n]
+        From 0 on, of the cells that are not among them.
+
+    Examples
+    --------
+    >>> skip_ranks(np.array([0, 1, 4]), np.array([0, 1, 2])).tolist()
+    [2, 3, 5]
+    """
+    # The i-th taken cell has taken[i] - i free ones before it.
+    before = np.searchsorted(taken - np.arange(taken.size), number, side="right")
+    return np.asarray(number + before, np.int64)
+
+
 def in_box(index: NDArray[np.int64], shape: Sequence[int]) -> NDArray[np.bool_]:
     """Whether indices (int64[d, n]) lie inside axes of some sizes: bool[n]."""
     size = np.array(shape, np.int64)[:, None]

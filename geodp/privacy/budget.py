@@ -37,6 +37,17 @@ def rational(value: Budget, name: str = "epsilon") -> Fraction:
     >>> rational(0.1), rational("1/5"), rational("0.25")
     (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
     """
+    exact = read_exact(value, name)
+    if exact <= 0:
+        raise UsageError(f"{name} must be above 0.")
+    return exact
+
+
+def read_exact(value: Budget, name: str) -> Fraction:
+    """Return a number of either sign, read as :func:`rational` reads budgets.
+
+    Raises UsageError for what is no decimal and no ratio, and for one of astronomical length.
+    """
     if isinstance(value, np.generic):
         value = str(value)  # the shortest decimal of its own precision
     text = repr(value) if isinstance(value, float) else str(value)
@@ -46,12 +57,9 @@ def rational(value: Budget, name: str = "epsilon") -> Fraction:
         exponent = text.lower().partition("e")[2]
         if len(text) > LONGEST or abs(int(exponent or "0")) > LONGEST:
             raise ValueError  # a number of astronomical length
-        exact = Fraction(text)
+        return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise UsageError(f"{name} must be a decimal such as 0.1 or a ratio such as 1/5.") from None
-    if exact <= 0:
-        raise UsageError(f"{name} must be above 0.")
-    return exact
 
 
 def budget(

@@ -66,6 +66,31 @@ class Guarantee:
     source: str
 
 
+NOT_PRIVATE = "NOT PRIVATE: the noise was made with a fixed key, for tests only."
+NOISE_KEYS = {
+    "entropy": "256 bits from the operating system, forgotten after the run",
+    "file": "derived from a 256-bit key kept by its owner and a digest of the input",
+    "fixed": "fixed by the calling program: NOT PRIVATE",
+}
+"""What a card says of the origin of a key."""
+
+
+def name_change(neighbours: str, contribution: int, unit: str) -> tuple[str, str]:
+    """Return in words what is done to a table, and how often a unit is counted in it."""
+    most = "once" if contribution == 1 else f"at most {contribution} times"
+    change = (
+        f"adding or removing any one {unit}"
+        if neighbours == ADD_REMOVE
+        else f"replacing any one {unit} by another"
+    )
+    return change, f"where a {unit} is counted {most}."
+
+
+def name_bound(enforced: bool) -> str:
+    """Return in words who bounds the contribution."""
+    return "enforced by geodp on the records" if enforced else "vouched for by the operator"
+
+
 class Event(ABC):
     """What is learnt of confidential data, and what it costs.
 
@@ -314,14 +339,8 @@ class Measurement(Spent):
     def words(self) -> str:
         """The guarantee as one sentence."""
         if not self.is_private:
-            return "NOT PRIVATE: the noise was made with a fixed key, for tests only."
-        most = "once" if self.contribution == 1 else f"at most {self.contribution} times"
-        change = (
-            f"adding or removing any one {self.unit}"
-            if self.neighbours == ADD_REMOVE
-            else f"replacing any one {self.unit} by another"
-        )
-        counted = f"where a {self.unit} is counted {most}."
+            return NOT_PRIVATE
+        change, counted = name_change(self.neighbours, self.contribution, self.unit)
         if self.epsilon is None:
             return (
                 f"What anyone sees of this release is nearly as likely after {change}: the Renyi "
@@ -348,9 +367,7 @@ class Measurement(Spent):
             "delta_decimal": None if self.delta is None else float(self.delta),
             "neighbours": self.neighbours,
             "contribution": self.contribution,
-            "contribution_bound": "enforced by geodp on the records"
-            if self.enforced
-            else "vouched for by the operator",
+            "contribution_bound": name_bound(self.enforced),
             "enforced": self.enforced,
             "unit": self.unit,
             "l1_sensitivity": self.sensitivity,
@@ -358,11 +375,7 @@ class Measurement(Spent):
             "noise_scale_decimal": float(self.scale) if self.rho is None else None,
             "noise_sigma2": None if self.rho is None else str(self.sigma2),
             "key_origin": self.key_origin,
-            "noise_key": {
-                "entropy": "256 bits from the operating system, forgotten after the run",
-                "file": "derived from a 256-bit key kept by its owner and a digest of the input",
-                "fixed": "fixed by the calling program: NOT PRIVATE",
-            }[self.key_origin],
+            "noise_key": NOISE_KEYS[self.key_origin],
         }
 
 

@@ -42,6 +42,8 @@ class Stream(enum.IntEnum):
     """And the numbers that follow: its levels."""
     STAGE = 1 << 16
     """And the numbers that follow: the stages of methods that measure lists."""
+    SELECT = 1 << 24
+    """And the numbers that follow: draws of one candidate among many."""
 
 
 @final

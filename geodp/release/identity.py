@@ -28,6 +28,7 @@ from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
+from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
 
 LABEL = b"geodp release identity 2"
@@ -74,25 +75,37 @@ def digest_stream(
 
 def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, Plain]:
     """Return what is in the digest beside the table, by name."""
-    order, whose = grid.order, (type(method).__module__, type(method).__qualname__)
+    whose = (type(method).__module__, type(method).__qualname__)
     own = whose[0].startswith("geodp.")  # its name is nobody else's
+    return {
+        **ground(grid),
+        "method": method.name if own else (method.name, *whose),
+        "version": method.version,
+        "settings": method.settings,
+        "queries": tuple((q.stream, q.noise, q.what) for q in method.queries(grid, event)),
+        "event": spent(event),
+    }
+
+
+def ground(grid: Grid) -> dict[str, Plain]:
+    """Return the format of the noise, and where."""
+    order = grid.order
     return {
         "noise format": NOISE_FORMAT,
         # Axes, labels, places, code system, and the SHA-256 of a mask or of a table of regions.
         "grid": grid.identity,
         # Written out: the description calls Morton's order by its name only.
         "order": (order.axes, order.radices, order.offset),
-        "method": method.name if own else (method.name, *whose),
-        "version": method.version,
-        "settings": method.settings,
-        "queries": tuple((q.stream, q.noise, q.what) for q in method.queries(grid, event)),
-        # Budget, relation, contribution and who bounds it, sensitivity, unit.
-        "event": tuple(
-            (field.name, getattr(event, field.name))
-            for field in fields(event)
-            if field.name != "key_origin"
-        ),
     }
+
+
+def spent(event: Measurement | Selection) -> Plain:
+    """Names and values of what an event spends: budget, relation, contribution, sensitivity."""
+    return tuple(
+        (field.name, getattr(event, field.name))
+        for field in fields(event)
+        if field.name != "key_origin"
+    )
 
 
 def encode(value: Plain) -> bytes:

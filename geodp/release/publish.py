@@ -17,6 +17,7 @@ from geodp.privacy.event import Measurement, Spent
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
+from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.release import Release
@@ -250,7 +251,7 @@ def agree(
 def charge_event(
     ledger: Ledger | None,
     dataset: str | None,
-    spent: Measurement,
+    spent: Measurement | Selection,
     fingerprint: str,
     *,
     records: str | None = None,

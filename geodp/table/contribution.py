@@ -11,6 +11,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
+from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
 from geodp.table.totals import Summed, find_sums, find_totals
 
@@ -124,7 +125,7 @@ SUMS = (
 """What a release states where :func:`require_no_sums` has looked at the counts."""
 
 
-def require_no_sums(grid: Grid, spent: Measurement, counts: Summed) -> tuple[str, ...]:
+def require_no_sums(grid: Grid, spent: Measurement | Selection, counts: Summed) -> tuple[str, ...]:
     """Refuse sums of other labels in every cell, and return the public facts that follow.
 
     Such a label is a total that its name does not tell: whoever vouches for a contribution of 1

@@ -20,7 +20,16 @@ from bench.baselines import libraries
 from bench.inputs import named, public
 from bench.measure import cost
 from bench.measure import errors as accuracy
-from bench.suites import audit, coverage, methods, peers, pyramid, pyramid_parts, rectangles
+from bench.suites import (
+    audit,
+    coverage,
+    methods,
+    peers,
+    pyramid,
+    pyramid_parts,
+    rectangles,
+    select,
+)
 from bench.tables import markdown
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +107,16 @@ def no_processes(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_processes")
+def test_hot_spots_of_both_are_the_true_ones(monkeypatch):
+    counts = np.zeros((8, 8), int)
+    counts[2, 3], counts[5, 5], counts[7, 0] = 900, 800, 700
+    table = geodp.CountTable.from_dense(counts, geodp.Grid.regular((8, 8)))
+    monkeypatch.setattr(select, "load", lambda folder: table)
+    found = select.measure(k=3, rounds=1)
+    assert [row["true"] for row in found["rows"]] == [3] * 4
+    assert "OpenDP make_noisy_top_k, map" in select.show(found)
+
+
 def test_peers_measure_what_is_there():
     ours = ["topdown"]
     others = ["NumPy laplace, each cell", "PyWavelets Privelet"]

@@ -39,6 +39,7 @@ FLOORS = {
         ),
         "mechanisms/local mechanisms/trees mechanisms/base accuracy table grid privacy kernels",
     ),
+    "mechanisms/selection": "grid privacy kernels",
     "mechanisms": (
         "mechanisms/central mechanisms/local mechanisms/trees mechanisms/base accuracy table grid "
         "privacy kernels"
@@ -55,6 +56,7 @@ FLOORS = {
     "io/verify": "io/folder io/read io/write io/opening io/crs accuracy table grid privacy kernels",
     "release/report": "privacy table",
     "release/cluster": "release mechanisms io accuracy table grid privacy kernels",
+    "release/select": "release mechanisms io accuracy table grid privacy kernels",
     "release": "release/report mechanisms io accuracy table grid privacy kernels",
     "analysis": "",
     "analysis/style": "",
@@ -99,6 +101,7 @@ FACES = {
     "analysis/explain/__init__",
     "analysis/plan/__init__",
     "release/cluster/__init__",
+    "release/select/__init__",
 }
 """Files that do nothing but offer names of other files."""
 

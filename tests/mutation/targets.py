@@ -222,6 +222,26 @@ TARGETS = (
             "Coins.below",
         ),
     ),
+    # Which candidate.
+    Target(
+        "geodp.privacy.noise.decay",
+        ("tests/privacy/noise/test_decay.py", "tests/mechanisms/selection/test_selectors.py"),
+        ("Decay.flip", "Decay.count_before", "Decay.interval", "draw_below"),
+    ),
+    Target(
+        "geodp.privacy.selected",
+        ("tests/privacy/test_selected.py",),
+        ("rate_of", "Selection.of", "Selection.rate"),
+    ),
+    Target(
+        "geodp.mechanisms.selection.permute_and_flip",
+        ("tests/mechanisms/selection/test_selectors.py", "-k", "twin or unlisted"),
+        ("PermuteAndFlip.draw", "_comes_first"),
+    ),
+    Target(
+        "geodp.mechanisms.selection.questions",
+        ("tests/mechanisms/selection/test_questions.py",),
+    ),
     Target(
         "geodp.release.identity",
         ("tests/release/test_identity.py", "tests/release/test_publish_with_ledger.py"),

@@ -1,6 +1,6 @@
-"""The JSON schema of ``release.json``, made from the classes of the card.
+"""The JSON schemas of ``release.json``, made from the classes of the cards.
 
-``python -m tests.table.card_schema`` writes it into the package.
+``python -m tests.table.card_schema`` writes them into the package.
 """
 
 import json
@@ -14,19 +14,26 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 import geodp
 from geodp.table.card import Card
 from geodp.table.plain import Least, Text, types_of
+from geodp.table.selected import SelectionCard
 
-FILE = Path(geodp.__file__).parent / "table" / "release-2.schema.json"
+TABLE = Path(geodp.__file__).parent / "table"
+FILES = {
+    TABLE / "release-2.schema.json": (Card, "geodp-release-2", "a geodp release"),
+    TABLE / "selection-1.schema.json": (SelectionCard, "geodp-selection-1", "a geodp selection"),
+}
+"""By file: the card's class, the schema's id, and of what it is."""
+
 KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
-def schema():
-    """Return the whole document."""
+def schema(card, identity, title):
+    """Return a whole document."""
     names = {}
-    root = _object(Card, names)
+    root = _object(card, names)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "geodp-release-2",
-        "title": "The card of a geodp release: release.json",
+        "$id": identity,
+        "title": f"The card of {title}: release.json",
         **root,
         "$defs": {name: names[name] for name in sorted(names)},
     }
@@ -81,10 +88,11 @@ def _object(kind, names):
     }
 
 
-def text():
-    """Return it as the file has it."""
-    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+def text(file):
+    """Return it as a file has it."""
+    return json.dumps(schema(*FILES[file]), indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text(text(), encoding="utf-8")
+    for path in FILES:
+        path.write_text(text(path), encoding="utf-8")

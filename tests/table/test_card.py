@@ -19,8 +19,9 @@ from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.table.card import Card, File, drop_written
+from geodp.table.selected import SelectionCard
 from tests.golden.releases import KEY, grids, table_of
-from tests.table.card_schema import FILE, text
+from tests.table.card_schema import FILES, text
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "releases").glob("*/*/release.json"))
 AMOUNTS = {
@@ -30,9 +31,12 @@ AMOUNTS = {
 }
 
 
+RELEASES, SELECTIONS = FILES
+
+
 @cache
-def validator():
-    found = json.loads(FILE.read_text(encoding="utf-8"))
+def validator(file=RELEASES):
+    found = json.loads(file.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(found)
     return jsonschema.Draft202012Validator(found)
 
@@ -50,8 +54,28 @@ def hold(plain):
     return card
 
 
-def test_the_schema_is_that_of_the_classes():
-    assert FILE.read_text(encoding="utf-8") == text(), "python -m tests.table.card_schema"
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_the_schema_is_that_of_the_classes(file):
+    assert file.read_text(encoding="utf-8") == text(file), "python -m tests.table.card_schema"
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_cards_of_selections_are_held_by_their_schema(number):
+    table = geodp.CountTable.from_dense(np.eye(8, dtype=int) * 9, Grid.regular((8, 8)))
+    terms = {"epsilon": "1/3", "contribution": 1, "key": geodp.NoiseKey(KEY)}
+    found = [
+        lambda: geodp.select.top_cells(table, 2, level=2, **terms),
+        lambda: geodp.select.level(table, next_epsilon=1, **terms),
+        lambda: geodp.select.quantile(table, "1/4", axis="row", **terms),
+        lambda: geodp.select.median_centre(table, neighbours="replace-one", **terms),
+    ][number]()
+    plain = json.loads(json.dumps(found.card().to_json()))
+    validator(SELECTIONS).validate(plain)
+    assert SelectionCard.from_json(plain).to_json() == plain
+    with pytest.raises(jsonschema.ValidationError):
+        validator(SELECTIONS).validate({**plain, "counts": [9]})
+    with pytest.raises(VerificationError, match="counts is unknown"):
+        SelectionCard.from_json({**plain, "counts": [9]})
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parts[-3]}-{path.parts[-2]}")

@@ -17,6 +17,7 @@ from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
+from geodp.table.selected import SELECTION_SCHEMA
 
 CARD = "release.json"
 """Name of the release card inside ``public``."""
@@ -200,7 +201,8 @@ def is_release(folder: Path) -> bool:
         card = read_json(folder / "public" / CARD)
     except (OSError, ValueError):
         return False
-    return isinstance(card, dict) and card.get("schema") in (SCHEMA, PARTS_SCHEMA)
+    schemas = (SCHEMA, PARTS_SCHEMA, SELECTION_SCHEMA)
+    return isinstance(card, dict) and card.get("schema") in schemas
 
 
 def is_check(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from geodp.errors import VerificationError, printable
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import read_json, strange_entry
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
+from geodp.table.selected import SELECTION_SCHEMA
 
 NAME = re.compile(r"\w[\w-]*")
 """A release's name: a file name, and no path."""
@@ -34,6 +35,8 @@ def read_card(folder: Path) -> Card:
     except (OSError, ValueError) as error:
         raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
     schema = plain.get("schema") if isinstance(plain, dict) else None
+    if schema == SELECTION_SCHEMA:
+        raise VerificationError("This is a selection, which has no table; geodp verify reads it.")
     if schema not in (SCHEMA, PARTS_SCHEMA):
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."

@@ -37,6 +37,7 @@ from geodp.io.verify.readback import (
     read_release_table,
     read_table,
 )
+from geodp.io.verify.selection import SELECTION_QUESTIONS, is_selection, read_selection
 from geodp.io.verify.tileset import Tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
@@ -44,6 +45,7 @@ from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW, Intervals
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+from geodp.table.selected import SelectionCard
 from geodp.table.stated import StatedDomain
 
 __all__ = ["Check", "read_release_table", "verify"]
@@ -72,6 +74,8 @@ class Check:
 def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check]:
     """Ask a written release whether its files agree with each other and with the card.
 
+    A release is that of a table, or of a selection.
+
     Parameters
     ----------
     path : path
@@ -94,12 +98,31 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
         There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
+    card: Card | SelectionCard
+    questions: list[tuple[str, Callable[[Path, Any], str]]]
     try:
-        card = read_card(folder)
+        if is_selection(folder):
+            card = read_selection(folder)
+            own = [("checksums", _ask_checksums), ("files", _ask_files)]
+            questions = [*own, *SELECTION_QUESTIONS, ("restricted", _ask_restricted)]
+        else:
+            card, questions = read_card(folder), _ask_table(intervals)
     except VerificationError as error:
         return [Check("card", False, str(error))]
     checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
-    questions: list[tuple[str, Callable[[Path, Card], str]]] = [
+    for name, ask in questions:
+        try:
+            checks.append(Check(name, True, ask(folder, card)))
+        except MemoryError:
+            raise
+        except BROKEN as error:
+            checks.append(Check(name, False, str(error) or type(error).__name__))
+    return checks
+
+
+def _ask_table(intervals: IntervalsOf | None) -> list[tuple[str, Callable[[Path, Card], str]]]:
+    """Return the questions to the release of a table."""
+    return [
         ("checksums", _ask_checksums),
         ("files", _ask_files),
         ("release id", _ask_identity),
@@ -115,17 +138,9 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
         ("geometry", _ask_geometry),
         ("restricted", _ask_restricted),
     ]
-    for name, ask in questions:
-        try:
-            checks.append(Check(name, True, ask(folder, card)))
-        except MemoryError:
-            raise
-        except BROKEN as error:
-            checks.append(Check(name, False, str(error) or type(error).__name__))
-    return checks
 
 
-def _ask_checksums(folder: Path, card: Card) -> str:
+def _ask_checksums(folder: Path, card: Card | SelectionCard) -> str:
     sums = read_sums(folder)
     listed = card.listed
     require({*sums} == {*listed, CARD}, f"{SUMS} and the card list different files.")
@@ -138,7 +153,7 @@ def _ask_checksums(folder: Path, card: Card) -> str:
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def _ask_files(folder: Path, card: Card) -> str:
+def _ask_files(folder: Path, card: Card | SelectionCard) -> str:
     listed = {*card.listed, CARD, SUMS}
     there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
     extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
@@ -375,7 +390,7 @@ def _ask_geometry(folder: Path, card: Card) -> str:
     return "GeoParquet 1.1, outlines equal to the codes' cells"
 
 
-def _ask_restricted(folder: Path, card: Card) -> str:
+def _ask_restricted(folder: Path, card: Card | SelectionCard) -> str:
     hidden = folder.parent / "restricted"
     if folder.name != "public" or not hidden.exists():
         return "not here"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
+from geodp.grid.domain import skip_ranks
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.privacy.event import PURE, Guarantee, Measurement
@@ -139,9 +140,8 @@ class Filter(Mechanism):
         noisy = table.count + noise
         kept = noisy >= theta
         rank = np.sort(domain.ranks_of_keys(table.key))
-        empty = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
-        # The i-th occupied cell has rank[i] - i empty ones before it.
-        empty += np.searchsorted(rank - np.arange(rank.size), empty, side="right")
+        passing = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
+        empty = skip_ranks(rank, passing)
         value = theta + Geometric(key, VALUES, _ratio(event.scale)).draws(0, empty.size)
         keys = np.concatenate([table.key[kept], domain.keys_of_ranks(empty)])
         order = np.argsort(keys)

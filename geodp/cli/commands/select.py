@@ -1,0 +1,192 @@
+"""``geodp select``: read, choose, write."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from geodp import progress
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import (
+    contribution,
+    epsilon,
+    grid_options,
+    inputs,
+    neighbours,
+    records,
+    terms_of,
+)
+from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit, hold_stops
+
+if TYPE_CHECKING:
+    from geodp.release.select.question import Question
+    from geodp.release.select.selected import Selected
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+MECHANISMS = ("permute-and-flip", "exponential")
+"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
+
+_TERMS: tuple[Callable[[Any], Any], ...] = (
+    epsilon,
+    neighbours,
+    contribution,
+    click.option("--unit", default="person", show_default=True, help="Whom it protects, in words."),
+    click.option(
+        "--mechanism",
+        type=click.Choice(MECHANISMS),
+        default=MECHANISMS[0],
+        show_default=True,
+        help="How candidates are drawn; the first is never worse.",
+    ),
+    click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key)."),
+    click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any draw."),
+    click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget)."),
+    records,
+    click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder."),
+    click.option("--overwrite", is_flag=True, help="Replace an earlier release."),
+    click.option(
+        "--allow-empty",
+        is_flag=True,
+        help="Choose even if no row meets the selection and the domain, which is refused "
+        "otherwise.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+)
+
+
+def _reading(command: Command) -> Command:
+    """Give a command the inputs, the grid, the budget and the place of the answer."""
+    for option in reversed(_TERMS):
+        command = option(command)
+    return inputs(grid_options(command))
+
+
+@click.group()
+def select() -> None:
+    """Choose places with differential privacy: their codes are released, and no counts.
+
+    \b
+    geodp select top FILE --grid jis:half ... --k 10 --epsilon 1 --contribution 1 --output out
+    geodp select level FILE --grid jis:half ... --next-epsilon 1 --epsilon 1/10 ...
+    """
+
+
+@select.command(cls=ReadingCommand, no_args_is_help=True)
+@_reading
+@click.option("--k", type=int, required=True, help="How many cells or areas are named.")
+@click.option(
+    "--level",
+    help="Areas instead of cells: a published area such as jis:basic, cells on a side, or a level "
+    "of --regions.",
+)
+def top(**options: Any) -> None:
+    """Name the K cells or areas of INPUTS that hold the most people."""
+    from geodp.release.select.hot_spots import Top
+
+    _run(options, Top(options["k"], options["level"]))
+
+
+@select.command(cls=ReadingCommand, no_args_is_help=True)
+@_reading
+@click.option("--next-epsilon", required=True, help="Budget of the release that comes next.")
+def level(**options: Any) -> None:
+    """Name the level at which INPUTS are published with the smallest error."""
+    from geodp.privacy.budget import rational
+    from geodp.release.select.resolution import Level
+
+    _run(options, Level(rational(options["next_epsilon"], "next_epsilon")))
+
+
+@select.command(cls=ReadingCommand, no_args_is_help=True)
+@_reading
+@click.option("--q", required=True, help="Part of all people, above 0 and below 1: 0.5 or 1/4.")
+@click.option("--along", required=True, help="row, col, or the name of an attribute.")
+def quantile(**options: Any) -> None:
+    """Name the position along an axis before which a part of all people of INPUTS lies."""
+    from geodp.privacy.budget import rational
+    from geodp.release.select.quantiles import Quantile
+
+    _run(options, Quantile(rational(options["q"], "q"), options["along"]))
+
+
+@select.command("median-centre", cls=ReadingCommand, no_args_is_help=True)
+@_reading
+def median_centre(**options: Any) -> None:
+    """Name the cell where the medians of rows and columns of INPUTS meet."""
+    from geodp.release.select.quantiles import MedianCentre
+
+    _run(options, MedianCentre())
+
+
+COMMANDS = (select,)
+
+
+def _run(options: dict[str, Any], question: Question) -> None:
+    """Choose, write, and say what was chosen."""
+    require_known(click.get_current_context())
+    complete_with_commit()
+    with progress.show(sys.stderr):
+        selected, written = _choose(options, question)
+    click.echo(_say(options, selected, written))
+
+
+def _choose(options: dict[str, Any], question: Question) -> tuple[Selected, dict[str, list[str]]]:
+    """Read, charge, draw and write; whatever can be refused before the charge is."""
+    from geodp.io.folder.selection import stage_selection
+    from geodp.io.folder.staging import require_free
+    from geodp.privacy.key import NoiseKey
+    from geodp.privacy.ledger import Ledger
+    from geodp.release.select.selected import prepare
+
+    output, overwrite = options["output"], options["overwrite"]
+    if options["epsilon"] is None:
+        raise UsageError("--epsilon is needed here.")
+    terms, grid = terms_of(options), grid_of(options)
+    question.candidates(grid)
+    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
+    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    require_free(output, overwrite=overwrite)
+    progress.begin("Reading")
+    table = read(options, grid, key)
+    given = {name: options[name] for name in ("mechanism", "allow_empty", "dataset", "records")}
+    prepared = prepare(table, question, terms, key=key, ledger=ledger, **given)
+    run = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": int(table.key.size),
+        "people": int(table.count.sum()),
+    }
+    outline = prepared.outline.card()
+    with hold_stops(), stage_selection(outline, output, overwrite=overwrite) as place:
+        selected = prepared.release()
+        return selected, place.write(selected.card(), run)
+
+
+def _say(options: dict[str, Any], selected: Selected, written: dict[str, list[str]]) -> str:
+    """Return the last words of a run."""
+    card = selected.card()
+    below = None if card.false_hot_spots is None else card.false_hot_spots.count
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "chosen": [dict(one) for one in selected.chosen],
+            "epsilon": str(selected.event.epsilon),
+            "mechanism": selected.event.mechanism,
+            "private": selected.event.is_private,
+            "false_hot_spots_below": below,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = [" ".join(map(str, one.values())) for one in selected.chosen]
+    if below is not None:
+        lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")
+    lines.append(f"Published in {public}; for the operator only: {restricted}")
+    return "\n".join([*lines, selected.event.words])

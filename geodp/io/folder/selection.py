@@ -1,0 +1,73 @@
+"""The folder of a selection: made and tried before anything is charged, complete or not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geodp.io.folder.manifest import SUMS, sha256, sums_text
+from geodp.io.folder.publication import RUN, json_text, write_restricted
+from geodp.io.folder.staging import CARD, require_free, require_own, stage
+from geodp.table.selected import SelectionCard
+
+
+@dataclass(frozen=True)
+class StagedSelection:
+    """A folder for a selection, which holds one that depends on no data.
+
+    Attributes
+    ----------
+    folder : Path
+        The staged folder.
+    target : Path
+        Whose place it takes.
+    """
+
+    folder: Path
+    target: Path
+
+    def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
+        _write_card(card, self.folder / "public")
+        write_restricted(self.folder / "restricted", RUN, restricted)
+        return {
+            part: [str(self.target / part / n) for n in sorted(os.listdir(self.folder / part))]
+            for part in ("public", "restricted")
+        }
+
+
+@contextmanager
+def stage_selection(
+    outline: SelectionCard, path: str | Path, *, overwrite: bool
+) -> Iterator[StagedSelection]:
+    """Yield a :class:`StagedSelection` that takes the place of ``path`` when the block ends well.
+
+    Parameters
+    ----------
+    outline : SelectionCard
+        As long as the one to come; it is written to try the disk.
+    path : path
+    overwrite : bool
+        Allow ``path`` to hold an earlier release.
+
+    Raises
+    ------
+    UsageError, OutputError
+        As :func:`geodp.io.folder.staging.stage`.
+    """
+    require_free(path, overwrite=overwrite)
+    require_own(path)
+    with stage(path, overwrite=overwrite) as folder:
+        for part, mode in (("public", 0o777), ("restricted", 0o700)):
+            (folder / part).mkdir(mode=mode)
+        _write_card(outline, folder / "public")
+        yield StagedSelection(folder, Path(path))
+
+
+def _write_card(card: SelectionCard, folder: Path) -> None:
+    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8")
+    (folder / SUMS).write_text(sums_text({CARD: sha256(folder / CARD)}), encoding="utf-8")

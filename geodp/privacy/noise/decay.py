@@ -1,0 +1,244 @@
+"""Exact coins whose chances fall exponentially, and exactly uniform whole numbers.
+
+A coin of distance d falls with the chance ``exp(-rate d)``: it falls where a uniform number U in
+[0, 1) is below that. Of U it sees the first 63 binary digits, and of the chance
+``floor(2**63 exp(-rate d))``; where these are equal further digits of the same coin decide, as
+:mod:`geodp.privacy.noise.law` has it. No floating-point number decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.law import DIGITS, exp_interval
+
+MOST_BELOW = 1 << 63
+"""Largest bound of a uniform whole number."""
+
+_WORDS = 8  # of a block
+_MASK = np.uint64((1 << DIGITS) - 1)
+_FURTHER = 1 << 31  # the stream of what 63 digits leave open
+_STRIDE = 1 << 10  # distances between those whose chances are worked out from the series
+_EXTRA = 64  # digits beyond those that are compared
+_POWERS = 192  # the same for powers
+_NEVER = 44  # exp(-44) < 2**-63
+
+
+@dataclass(frozen=True, eq=False)
+class Decay:
+    """The chances ``exp(-rate d)`` of whole distances d, 0 or more.
+
+    Attributes
+    ----------
+    rate : Fraction
+        Above 0.
+
+    Examples
+    --------
+    >>> near, far = Decay(Fraction(1, 10)).floors([1, 437])
+    >>> round(near / 2**63, 6), far
+    (0.904837, 0)
+    """
+
+    rate: Fraction
+    _powers: dict[tuple[int, int], tuple[int, int]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def interval(self, distance: int, bits: int) -> tuple[int, int]:
+        """Return integers low <= 2**bits * exp(-rate d) <= high, close together."""
+        if distance == 0:
+            return 1 << bits, 1 << bits
+        if distance >= self._end(bits):  # exp(-bits) < 2**-bits: no digit of so many is 1
+            return 0, 1
+        return exp_interval(self.rate * distance, bits)
+
+    def intervals(self, distances: list[int], bits: int) -> list[tuple[int, int]]:
+        """Return such integers for many distances.
+
+        Each is a product of two powers, of which one is shared by many distances.
+        """
+        work, found = bits + _EXTRA, list[tuple[int, int]]()
+        end, shift = self._end(bits), bits + 2 * _EXTRA
+        for distance in distances:
+            if distance >= end:
+                found.append((0, 1))
+                continue
+            rest = distance % _STRIDE
+            far, near = self._power(distance - rest, work), self._power(rest, work)
+            found.append((far[0] * near[0] >> shift, (far[1] * near[1] >> shift) + 1))
+        return found
+
+    def _power(self, distance: int, bits: int) -> tuple[int, int]:
+        found = self._powers.get((distance, bits))
+        if found is None:
+            found = self._powers[distance, bits] = self.interval(distance, bits)
+        return found
+
+    def _end(self, bits: int) -> int:
+        """Return a distance from which on the first so many digits of every chance are 0."""
+        return -(-bits * self.rate.denominator // self.rate.numerator)
+
+    def floors(self, distances: list[int]) -> list[int]:
+        """Return ``floor(2**63 exp(-rate d))`` of distances."""
+        pairs = zip(distances, self.intervals(distances, DIGITS + _EXTRA), strict=True)
+        return [
+            low >> _EXTRA if low >> _EXTRA == high >> _EXTRA else self._floor(distance)
+            for distance, (low, high) in pairs
+        ]
+
+    def _floor(self, distance: int) -> int:
+        extra, low, high = _EXTRA, 0, 1
+        while low != high:
+            extra *= 2
+            low, high = (bound >> extra for bound in self.interval(distance, DIGITS + extra))
+        return low
+
+    def flip(self, distance: NDArray[Any], key: NoiseKey, stream: int) -> NDArray[np.bool_]:
+        """Return which coins fall: bool[n].
+
+        Coin i is a pure function of key, stream, rate, its distance and i.
+
+        Parameters
+        ----------
+        distance : int64[n], or object[n] of whole numbers of any length
+        key : NoiseKey
+        stream : int
+            At most 31 bits; the top bit marks further digits.
+        """
+        uniform = _words(key, stream, distance.size) & _MASK
+        chance = np.zeros(distance.size, np.uint64)
+        near = np.flatnonzero(distance < self._end(_NEVER))
+        if near.size:
+            values, inverse = np.unique(distance[near], return_inverse=True)
+            chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]
+        falls = uniform < chance
+        for i in np.flatnonzero(uniform == chance):
+            more = _further(key, stream, int(i))
+            falls[i] = self._decide(int(distance[i]), int(uniform[i]), more)
+        return falls
+
+    def count_before(self, distance: int, n: int, key: NoiseKey, stream: int) -> int:
+        """Return how many of n coins of one distance come before the first that falls.
+
+        n where none falls. None of the j first falls with the chance ``r**j``, r = 1 - exp(-rate
+        d), so it is the largest j up to n at which a uniform number is below that; the coins
+        themselves are not visited.
+
+        Parameters
+        ----------
+        distance : int
+        n : int
+            At most ``2**62``.
+        key : NoiseKey
+        stream : int
+        """
+        if distance == 0:
+            return 0
+        more = draw_digits(key, stream)
+        uniform, bits = next(more), 64
+        while (found := self._search(distance, n, uniform, bits)) is None:
+            uniform, bits = (uniform << 64) | next(more), bits + 64
+        return found
+
+    def _search(self, distance: int, n: int, uniform: int, bits: int) -> int | None:
+        """Return the largest such j, or None if the digits do not suffice."""
+        work = bits + _POWERS
+        chance = self.interval(distance, work)
+        least, most = uniform << _POWERS, (uniform + 1) << _POWERS
+
+        def below(j: int) -> bool | None:
+            if most <= (1 << work) - j * chance[1]:  # (1 - p)**j is at least 1 - j p
+                return True
+            low, high = _power(chance, j, work)
+            return True if most <= low else False if least >= high else None
+
+        reached, beyond = 0, n + 1
+        if below(n):
+            return n
+        while beyond - reached > 1:
+            middle = (reached + beyond) // 2
+            answer = below(middle)
+            if answer is None:
+                return None
+            reached, beyond = (middle, beyond) if answer else (reached, middle)
+        return reached
+
+    def _decide(self, distance: int, uniform: int, more: Iterator[int]) -> bool:
+        """Return whether a number of 63 digits, and what follows them, is below a chance."""
+        bits = DIGITS
+        while True:
+            low, high = self.interval(distance, bits + _EXTRA)
+            if (uniform + 1) << _EXTRA <= low:
+                return True
+            if uniform << _EXTRA >= high:
+                return False
+            uniform, bits = (uniform << 64) | next(more), bits + 64
+
+
+def _power(chance: tuple[int, int], j: int, bits: int) -> tuple[int, int]:
+    """Return integers low <= 2**bits * (1 - p)**j <= high, of such bounds of p.
+
+    A squaring doubles the relative error, and j has at most 63 binary digits.
+    """
+    one = 1 << bits
+    low, high = one - chance[1], one - chance[0]
+    found = one, one
+    while j:
+        if j & 1:
+            found = found[0] * low >> bits, min((found[1] * high >> bits) + 1, one)
+        low, high = low * low >> bits, min((high * high >> bits) + 1, one)
+        j >>= 1
+    return found
+
+
+def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArray[np.uint64]:
+    """Return exactly uniform whole numbers from 0 on, each below its bound: uint64[n].
+
+    A number of 64 bits is what is left of it when it is divided by the bound; one in the last part
+    of the numbers, which is shorter than the bound, is drawn again.
+
+    Parameters
+    ----------
+    bounds : uint64[n]
+        1 to ``2**63``.
+    key : NoiseKey
+    stream : int
+    """
+    drawn = _words(key, stream, bounds.size)
+    # 2**64 - 2**64 % b, the end of the last whole part; 0 where nothing is left over.
+    end = np.uint64(0) - (np.uint64(0) - bounds) % bounds
+    for i in np.flatnonzero((drawn >= end) & (end > 0)):
+        more = _further(key, stream, int(i))
+        drawn[i] = next(word for word in more if word < end[i])
+    return drawn % bounds
+
+
+def draw_one_below(bound: int, key: NoiseKey, stream: int) -> int:
+    """Return one such number."""
+    return int(draw_below(np.array([bound], np.uint64), key, stream)[0])
+
+
+def draw_digits(key: NoiseKey, stream: int) -> Iterator[int]:
+    """Yield the binary digits of one uniform number in [0, 1), 64 at a time."""
+    return _further(key, stream, 0)
+
+
+def _words(key: NoiseKey, stream: int, n: int) -> NDArray[np.uint64]:
+    """Return n words of 64 bits: word ``i % 8`` of block ``i // 8`` is that of item i."""
+    address = np.arange(-(-n // _WORDS), dtype=np.uint64)
+    return blocks(key, stream, address).T.reshape(-1)[:n].copy()
+
+
+def _further(key: NoiseKey, stream: int, item: int) -> Iterator[int]:
+    """Yield further random words of an item."""
+    address = np.array([item], np.uint64)
+    for counter in range(2**32):
+        yield from (int(word) for word in blocks(key, stream | _FURTHER, address, counter)[:, 0])

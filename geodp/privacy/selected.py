@@ -1,0 +1,164 @@
+"""Events of selection: of many public candidates a few are named, and no count is shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from geodp.errors import UsageError
+from geodp.privacy.event import NOISE_KEYS, NOT_PRIVATE, PURE, Event, name_bound, name_change
+from geodp.privacy.loss import Loss, PureDP
+from geodp.privacy.neighbours import REPLACE
+from geodp.privacy.terms import Terms
+
+
+def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fraction:
+    """Return how fast chances fall with the utility: epsilon / sensitivity, or half of it.
+
+    A utility is monotone where a neighbour changes those of all candidates in one direction. Then
+    the best utility and that of a candidate move together, so their difference changes by the
+    sensitivity at most, and not by twice as much (McKenna and Sheldon 2020, section 2).
+    """
+    return epsilon / sensitivity / (1 if monotone else 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """By how much one person, counted once, changes a utility at most.
+
+    Attributes
+    ----------
+    added : Fraction
+        Where that person is added or removed.
+    moved : Fraction
+        Where that person is replaced by another.
+    monotone : bool
+        Whether a person more lowers no utility; one who is replaced may lower one and raise another
+        in any case.
+    """
+
+    added: Fraction
+    moved: Fraction
+    monotone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Event):
+    """Candidates drawn by their utilities, one round after the other.
+
+    Attributes
+    ----------
+    mechanism : str
+        What was asked and by which mechanism: ``select-top:permute-and-flip``.
+    epsilon : Fraction
+        Of all rounds together, each of which has the same part.
+    neighbours : str
+        One of ``NEIGHBOURS``.
+    contribution : int
+        The most that one person adds to the sum of all counts.
+    enforced : bool
+        Whether geodp bounded the contribution itself; otherwise the operator vouches for it.
+    unit : str
+        Whom the guarantee protects, as a noun.
+    key_origin : str
+        ``"entropy"``, ``"file"`` or ``"fixed"``, as of a :class:`geodp.Measurement`.
+    sensitivity : Fraction
+        The most that the utility of any candidate differs between neighbours.
+    monotone : bool
+        Whether neighbours change all utilities in one direction.
+    rounds : int
+        How many draws the budget is shared among.
+    """
+
+    mechanism: str
+    epsilon: Fraction
+    neighbours: str
+    contribution: int
+    enforced: bool
+    unit: str
+    key_origin: str
+    sensitivity: Fraction
+    monotone: bool
+    rounds: int
+
+    rho: ClassVar[None] = None
+    variant: ClassVar[str] = PURE
+
+    @classmethod
+    def of(cls, mechanism: str, terms: Terms, change: Change, rounds: int, key_origin: str) -> Self:
+        """Return what a selection spends under terms whose contribution is settled.
+
+        Raises UsageError for Gaussian noise, or terms that leave the contribution to a table.
+
+        Examples
+        --------
+        >>> once = Change(Fraction(1), Fraction(1), True)
+        >>> terms = Terms.of(epsilon=1, contribution=2)
+        >>> Selection.of("select-top", terms, once, 10, "file").rate
+        Fraction(1, 20)
+        """
+        if terms.contribution is None:
+            raise UsageError("Nothing bounds the contribution; settle it with Terms.bound.")
+        if not isinstance(terms.loss, PureDP):
+            raise UsageError("A selection is made under epsilon alone: give no rho and no delta.")
+        moves = terms.neighbours == REPLACE
+        return cls(
+            mechanism,
+            terms.loss.epsilon,
+            terms.neighbours,
+            terms.contribution,
+            terms.enforced,
+            terms.unit,
+            key_origin,
+            terms.contribution * (change.moved if moves else change.added),
+            change.monotone and not moves,
+            rounds,
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """What it costs, for a ledger."""
+        return PureDP(self.epsilon)
+
+    @property
+    def rate(self) -> Fraction:
+        """What a unit of utility is worth in a round: see :func:`rate_of`."""
+        return rate_of(self.epsilon / self.rounds, self.sensitivity, self.monotone)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether nobody could know the key beforehand."""
+        return self.key_origin in ("entropy", "file")
+
+    @property
+    def words(self) -> str:
+        """The guarantee as one sentence."""
+        if not self.is_private:
+            return NOT_PRIVATE
+        change, counted = name_change(self.neighbours, self.contribution, self.unit)
+        factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
+        return (
+            f"Whatever is chosen is at most exp({self.epsilon}){factor} times as likely or as "
+            f"unlikely, after {change}, {counted}"
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for a card."""
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": str(self.epsilon),
+            "epsilon_decimal": float(self.epsilon),
+            "neighbours": self.neighbours,
+            "contribution": self.contribution,
+            "contribution_bound": name_bound(self.enforced),
+            "enforced": self.enforced,
+            "unit": self.unit,
+            "sensitivity": str(self.sensitivity),
+            "monotone": self.monotone,
+            "rounds": self.rounds,
+            "rate": str(self.rate),
+            "key_origin": self.key_origin,
+            "noise_key": NOISE_KEYS[self.key_origin],
+        }

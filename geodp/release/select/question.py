@@ -1,0 +1,201 @@
+"""What every question asked of a table has, and where its candidates are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.coarsen import Coarsening
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import CELL
+from geodp.mechanisms.base import Plain
+from geodp.mechanisms.selection import Selector
+from geodp.mechanisms.selection.questions import Counted
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise.geometric import LIMIT
+from geodp.privacy.selected import Change, Selection
+from geodp.table.counts import CountTable, coalesce
+from geodp.table.selected import Code
+
+Answer = Mapping[str, Code]
+
+
+@dataclass(frozen=True)
+class Question(ABC):
+    """A question with its settings: a frozen value.
+
+    Attributes
+    ----------
+    name : str
+        As in a card.
+    version : int
+        Higher whenever what is measured changes.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    @property
+    def rounds(self) -> int:
+        """Draws that the budget is shared among."""
+        return 1
+
+    @property
+    @abstractmethod
+    def change(self) -> Change:
+        """By how much a person changes a utility."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> tuple[tuple[str, Plain], ...]:
+        """Names and values of all settings, exact, as a card has them where they are texts."""
+
+    @property
+    @abstractmethod
+    def words(self) -> tuple[str, str]:
+        """The question as a sentence, and what makes a candidate better."""
+
+    @abstractmethod
+    def candidates(self, grid: Grid) -> int:
+        """Return how many candidates there are; UsageError where the question makes no sense."""
+
+    @abstractmethod
+    def measure(self, table: CountTable, event: Selection) -> Any:
+        """Return what the draws go by: whole numbers, confidential."""
+
+    @abstractmethod
+    def draw(
+        self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
+    ) -> tuple[Answer, ...]:
+        """Return what is chosen, in words and numbers that may be published."""
+
+    @abstractmethod
+    def longest(self, grid: Grid) -> tuple[Answer, ...]:
+        """Return an answer of the same kind that depends on no data, to try a card with."""
+
+    def false_below(self, grid: Grid, rate: Fraction) -> float | None:
+        """Return the count below which empty candidates are expected among the chosen."""
+        return None
+
+
+class Places(ABC):
+    """Public candidates that lie on a map, by number."""
+
+    size: int
+
+    @abstractmethod
+    def count(self, table: CountTable) -> Counted:
+        """Return the numbers of those that have a count, and the counts."""
+
+    @abstractmethod
+    def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
+        """Return codes and labels of some of them."""
+
+
+@lru_cache(maxsize=4)
+def find_places(grid: Grid, level: str | None) -> Places:
+    """Return the cells of a grid, or the areas of one of its levels.
+
+    Parameters
+    ----------
+    grid : Grid
+    level : str, optional
+        A level of the grid's regions, or what :meth:`Coarsening.of` takes. Default: its cells.
+
+    Raises
+    ------
+    UsageError
+        No such level, or a domain of more than ``2**62`` cells.
+    """
+    if level is None or level == CELL:
+        return CellPlaces(grid, None)
+    if grid.hierarchy is not None:
+        return RegionPlaces(grid, level)
+    return CellPlaces(grid, Coarsening.of(grid, level))
+
+
+class CellPlaces(Places):
+    """Cells of a grid, or the coarser ones of another."""
+
+    def __init__(self, grid: Grid, onto: Coarsening | None) -> None:
+        self._onto = onto
+        self.grid = grid if onto is None else onto.grid
+        self.size = self.grid.size
+        if self.size > LIMIT:
+            raise UsageError(f"A selection takes at most 2**62 cells; this grid has {self.size:,}.")
+
+    def count(self, table: CountTable) -> Counted:
+        """Return the cells that have a count, by their number in the domain, and the counts."""
+        key, count = table.key, table.count
+        if self._onto is not None:
+            coarse = self.grid.encode(self._onto.index(table.grid.decode(key)))
+            key, count = coalesce(coarse, count)
+        rank = self.grid.domain.ranks_of_keys(key)
+        order = np.argsort(rank)
+        return Counted(rank[order], count[order], self.size)
+
+    def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
+        """Return the codes of cells, and the labels of their attributes."""
+        grid = self.grid
+        index = grid.decode(grid.domain.keys_of_ranks(rank))
+        columns: dict[str, list[Code]] = {}
+        names = ["origin", "destination"] if len(grid.places) == 2 else ["code"]
+        for number, place in enumerate(grid.places):
+            codes = place.format(index[2 * number], index[2 * number + 1])
+            columns[names[number]] = codes.tolist()
+        plain = 2 * len(grid.places)
+        for axis in range(plain, plain + len(grid.extents)):
+            columns[grid.axis_names[axis]] = index[axis].tolist()
+        for at, attribute in enumerate(grid.attributes, plain + len(grid.extents)):
+            columns[attribute.name] = [attribute.labels[label] for label in index[at]]
+        return tuple(
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        )
+
+
+class RegionPlaces(Places):
+    """Regions of one level of an office's hierarchy; attributes are summed."""
+
+    def __init__(self, grid: Grid, level: str) -> None:
+        hierarchy = grid.hierarchy
+        assert hierarchy is not None
+        if level not in hierarchy.levels:
+            names = ", ".join([*hierarchy.levels, CELL])
+            raise UsageError(f"The levels of these regions are: {names}.")
+        self._hierarchy, self._number = hierarchy, hierarchy.levels.index(level)
+        self.size = len(hierarchy.codes[self._number])
+
+    def count(self, table: CountTable) -> Counted:
+        """Return the regions that have a count, by their place in the table, and the counts."""
+        region = self.region_of(table.grid, table.key)
+        rank, count = coalesce(region.astype(np.uint64), table.count)
+        return Counted(rank.astype(np.int64), count, self.size)
+
+    def region_of(self, grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the region of each key."""
+        cell = self._hierarchy.number_of(grid.decode(key)[:2])
+        at = np.searchsorted(self._hierarchy.number, cell)
+        return np.asarray(self._hierarchy.region[self._number, at], np.int64)
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Cells of the map in each region."""
+        return np.bincount(self._hierarchy.region[self._number], minlength=self.size)
+
+    def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
+        """Return the codes of regions, and of those that hold them."""
+        table, n = self._hierarchy, self._number + 1
+        at = np.searchsorted(table.region[self._number], rank)  # cells are in the regions' order
+        codes = [
+            np.array(codes)[own[at]].tolist()
+            for codes, own in zip(table.codes[:n], table.region[:n], strict=True)
+        ]
+        return tuple(dict(zip(table.levels, row, strict=False)) for row in zip(*codes, strict=True))

@@ -1,0 +1,120 @@
+from decimal import Decimal, localcontext
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise import decay
+from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
+from tests.keys import secret
+
+KEY = NoiseKey(secret("decay"))
+
+
+def digits(exponent, bits):
+    """The first binary digits of exp(-exponent), by Decimal."""
+    with localcontext(prec=120):
+        x = Decimal(exponent.numerator) / Decimal(exponent.denominator)
+        return int((-x).exp() * 2**bits)
+
+
+@pytest.mark.parametrize("rate", [F(1, 10), F(3, 7), F(1, 4000), F(50)])
+def test_floors_are_exact(rate):
+    made = Decay(rate)
+    distances = [
+        0,
+        1,
+        2,
+        5,
+        1023,
+        1024,
+        1025,
+        5000,
+        made._end(44) - 1,
+        made._end(44),
+        made._end(44) + 9,
+    ]
+    found = made.floors(distances)
+    assert found == [digits(rate * d, 63) for d in distances]
+    assert found[-1] == found[-2] == 0
+    for bits in (64, 200):
+        for distance, (low, high) in zip(distances, made.intervals(distances, bits), strict=True):
+            exact = digits(rate * distance, bits)
+            assert exact - 1 <= low <= exact <= high <= exact + 2
+
+
+def test_coins_do_not_depend_on_the_others():
+    made, distance = Decay(F(1, 9)), np.arange(100) % 17
+    all_of_them = made.flip(distance, KEY, 5)
+    assert (made.flip(distance[:33], KEY, 5) == all_of_them[:33]).all()
+    assert (made.flip(distance.astype(object), KEY, 5) == all_of_them).all()
+    assert (made.flip(distance, KEY, 6) != all_of_them).any()
+    assert all_of_them[distance == 0].all()
+
+
+def test_coins_fall_as_often_as_they_should():
+    falls = Decay(F(1, 2)).flip(np.repeat([1, 3], 100_000), KEY, 7).reshape(2, -1).mean(axis=1)
+    assert np.abs(falls - np.exp([-0.5, -1.5])).max() < 0.008  # 5 standard deviations
+
+
+def test_further_digits_decide_a_tie():
+    made = Decay(F(1))
+    floor = made.floors([1])[0]
+    next_64 = digits(F(1), 127) - (floor << 64)
+    assert made._decide(1, floor, iter([next_64 - 1])) is True
+    assert made._decide(1, floor, iter([next_64 + 1])) is False
+    assert made._decide(1, floor, iter([next_64, 0])) is True
+    far = made._end(44) * 5  # a chance of 2**-317
+    assert made._decide(far, 0, iter([0, 0, 0, 1 << 63])) is False
+    assert made._decide(far, 0, iter([0] * 99)) is True
+
+
+def test_a_tie_of_63_digits_is_seen(monkeypatch):
+    made = Decay(F(1))
+    floor = made.floors([1])[0]
+    monkeypatch.setattr(decay, "_words", lambda key, stream, n: np.full(n, floor, np.uint64))
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([0] * 3))
+    assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
+
+
+def test_whole_numbers_below_bounds():
+    bounds = np.array([1, 2, 3, 1 << 62, 1 << 63, (1 << 62) + 5] * 500, np.uint64)
+    drawn = draw_below(bounds, KEY, 9)
+    assert (drawn < bounds).all()
+    for bound in (2, 3):
+        here = np.bincount(drawn[bounds == bound].astype(int), minlength=bound)
+        assert np.abs(here - 500 / bound).max() < 60
+    assert (drawn[bounds == 1 << 63] > 1 << 62).any()
+
+
+def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
+    top = np.uint64(2**64 - 1)
+    monkeypatch.setattr(decay, "_words", lambda key, stream, n: np.full(n, top))
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([2**64 - 1, 8]))
+    assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
+    assert draw_one_below(4, KEY, 1) == 3  # nothing is left over
+
+
+def test_coins_before_the_first_follow_their_law():
+    made, n = Decay(F(1, 3)), 4
+    found = np.bincount(
+        [made.count_before(5, n, NoiseKey(secret(f"first {i}")), 3) for i in range(4000)],
+        minlength=n + 1,
+    )
+    p = np.exp(-5 / 3)
+    law = np.append(p * (1 - p) ** np.arange(n), (1 - p) ** n)
+    assert ((found - 4000 * law) ** 2 / (4000 * law)).sum() < 28  # 4 degrees: once in 100,000
+
+
+@pytest.mark.parametrize("digit", [0, 1, 2**63, 2**64 - 1])
+def test_coins_before_the_first_are_those_of_the_inverse_distribution(digit, monkeypatch):
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([digit] * 60))
+    made = Decay(F(1, 3))
+    for distance, n in ((1, 10), (60, 1 << 40), (126, 1 << 62), (1000, 1 << 62)):
+        with localcontext(prec=1300):
+            r = 1 - (-Decimal(distance) / 3).exp()
+            u = sum(Decimal(digit) / 2 ** (64 * i) for i in range(1, 61)) or Decimal(2) ** -3840
+            exact = u.ln() / r.ln()
+        assert made.count_before(distance, n, KEY, 3) == min(int(exact), n)
+    assert made.count_before(0, 1 << 62, KEY, 3) == 0
