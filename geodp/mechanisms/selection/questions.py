@@ -53,7 +53,7 @@ def draw_top(
     key : NoiseKey
     """
     rank, count, chosen = counted.rank, counted.count, list[int]()
-    taken = np.empty(0, np.int64)
+    taken = counted.rank[:0]
     for turn in range(k):
         best = int(count.max(initial=0))
         others = counted.size - rank.size - taken.size
@@ -66,8 +66,7 @@ def draw_top(
             taken = np.append(taken, chosen[-1])
         else:
             out = np.sort(np.concatenate([rank, taken]))
-            number = np.array([found - rank.size], np.int64)
-            chosen.append(int(skip_ranks(out, number)[0]))
+            chosen.append(skip_ranks(out, np.array([found - rank.size])).item())
             taken = np.append(taken, chosen[-1])
     return chosen
 

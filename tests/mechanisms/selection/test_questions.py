@@ -72,7 +72,7 @@ def test_large_counts_are_whole_numbers(selector):
 
 
 def test_no_count_is_shown():
-    table = Counted(np.array([3]), np.array([271828]), 314)
+    table = Counted(np.array([271828]), np.array([271828]), 314)
     candidates = Candidates(np.array([271828]), F(1), 271828, 271828)
     assert "271828" not in repr(table) + repr(candidates)
 
@@ -95,6 +95,11 @@ def test_errors_of_even_splits_are_those_of_the_definition(sizes):
     node = np.repeat(range(3), [at.size for at in occupied])
     cells = np.array([n for n, at in zip(sizes, occupied, strict=True) if at.size])
     assert split_error(count, node, cells) == expected
+
+
+def test_nobody_has_no_error():
+    none = np.empty(0, np.int64)
+    assert split_error(none, none, none) == 0
 
 
 def test_errors_of_even_splits_change_by_two_at_most():
