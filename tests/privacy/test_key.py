@@ -75,8 +75,10 @@ def test_streams_have_the_numbers_that_releases_were_made_with_and_room_between(
         "TOPDOWN_DETAIL": 2,
         "CONTINUOUS": 3,
         "SAMPLE": 4,
+        "LOCAL_ROUNDING": 256,
         "PYRAMID": 4096,
         "STAGE": 65536,
+        "SELECT": 1 << 24,
     }
     assert NOISE_FORMAT == "chacha20-inverse-2"
 
