@@ -4,6 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from geodp.cli import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, grid_of, read_named
 from geodp.cli.options import NEIGHBOURS as RELATIONS
@@ -82,7 +83,7 @@ def test_a_european_table_is_asked_for_its_codes(tmp_path) -> None:
     path = tmp_path / "grid.csv"
     path.write_text("GRD_ID,T\n1kmN2599E4695,3\n")
     call = [str(path), "--grid", "inspire:1km", "--value", "T", "--epsilon", "1"]
-    done = CliRunner().invoke(publish, [*call, "--output", str(tmp_path / "o")])
+    done = CliRunner().invoke(geodp, ["publish", *call, "--output", str(tmp_path / "o")])
     assert "--code, --x and --y" in str(done.exception)
     assert "JIS" not in str(done.exception)
 
@@ -131,7 +132,7 @@ def test_a_grid_like_an_input_is_vouched_for(tmp_path) -> None:
 def test_checks_come_before_reading(options: list[str], words: str, tmp_path) -> None:
     """The input is absent, and that is not what the error is about."""
     call = ["absent.txt", "--grid", "jis:half", "--epsilon", "1", "--output", str(tmp_path / "o")]
-    done = CliRunner().invoke(publish, [*call, *options])
+    done = CliRunner().invoke(geodp, ["publish", *call, *options])
     assert done.exit_code != 0
     assert words in done.output + str(done.exception)
 

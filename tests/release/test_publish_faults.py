@@ -43,7 +43,7 @@ class Office:
             *["--ledger", str(self.ledger.path), "--dataset", "census"],
         ]
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "faulty.py", *self.call, "--output", folder / "first"],
+            [sys.executable, "-P", HERE / "faulty.py", *self.call, "--output", folder / "first"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.optimize import minimize_scalar
 
-from geodp.cli.commands.local import blend as command
+from geodp.cli import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.local.blending import blend, indicator
 from geodp.privacy.loss import PureDP
@@ -241,17 +241,19 @@ def test_estimates_that_are_refused(call, said):
 
 
 def test_the_command_says_it_in_text_and_json():
-    done = CliRunner().invoke(command, ["--menu", "0.8:0.5,0.6:0.5", "--json"])
+    done = CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8:0.5,0.6:0.5", "--json"])
     document = json.loads(done.output)
     assert [row["indicator"] for row in document["labels"]] == pytest.approx(
         [math.log(3), math.log(1.5)]
     )
     assert document["mixture"] == pytest.approx(0.847298, abs=5e-7)
     assert document["best_shares"][0] == pytest.approx(0.550510, abs=5e-7)
-    text = CliRunner().invoke(command, ["--menu", "0.8:0.5,0.6:0.5"]).output
+    text = CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8:0.5,0.6:0.5"]).output
     assert "indicator (no guarantee)" in text
     assert "mixture: 0.847298" in text
     epsilons = ["--menu", "2:1/3,1/2:2/3", "--epsilons", "--values", "10", "--json"]
-    labels = json.loads(CliRunner().invoke(command, epsilons).output)["labels"]
+    labels = json.loads(CliRunner().invoke(geodp, ["local", "blend", *epsilons]).output)["labels"]
     assert [row["ldp"] for row in labels] == [2, 0.5]
-    assert isinstance(CliRunner().invoke(command, ["--menu", "0.8"]).exception, UsageError)
+    assert isinstance(
+        CliRunner().invoke(geodp, ["local", "blend", "--menu", "0.8"]).exception, UsageError
+    )

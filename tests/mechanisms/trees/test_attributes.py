@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.plan import plan as plan_command
-from geodp.cli.commands.publish import publish as publish_command
+from geodp.cli import geodp as command_line
 from geodp.errors import BudgetError
 from geodp.grid.order import Order
 from geodp.io.verify import verify_release
@@ -244,19 +243,23 @@ def test_the_command_line_warns_once_before_the_charge(tmp_path):
     place = ["--grid", "regular:8x8", "--axis", "sex=f,m", "--epsilon", "0.1"]
     read = ["--x", "x", "--y", "y", "--anchor", "index", "--value", "n", "--column", "sex=sex"]
     arguments = [str(tmp_path / "a.csv"), *place, *read, "--contribution", "1", "--json"]
-    done = CliRunner().invoke(publish_command, [*arguments, "--output", str(tmp_path / "out")])
+    done = CliRunner().invoke(
+        command_line, ["publish", *arguments, "--output", str(tmp_path / "out")]
+    )
     assert done.exit_code == 0, done.output
     assert done.stderr.count("Warning: Totals of small labels are biased: a label of sex") == 1
     (said,) = json.loads(done.stdout)["warnings"]
     assert f"Warning: {said}\n" == done.stderr
     above = [*arguments, "--attributes", "above", "--output", str(tmp_path / "above")]
-    done = CliRunner().invoke(publish_command, above)
+    done = CliRunner().invoke(command_line, ["publish", *above])
     assert (done.stderr, json.loads(done.stdout)["warnings"]) == ("", [])
-    done = CliRunner().invoke(plan_command, [*place, "--json"])
+    done = CliRunner().invoke(command_line, ["plan", *place, "--json"])
     (planned,) = json.loads(done.stdout)["plans"][0]["warnings"]
     assert planned == said
     assert done.stderr == f"Warning: {said}\n"
-    done = CliRunner().invoke(plan_command, [*place, "--output", str(tmp_path / "plan.toml")])
+    done = CliRunner().invoke(
+        command_line, ["plan", *place, "--output", str(tmp_path / "plan.toml")]
+    )
     assert done.stderr.startswith("Warning: ")
     assert f"# {said}" in (tmp_path / "plan.toml").read_text(encoding="utf-8")
 

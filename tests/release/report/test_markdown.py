@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.report import report
+from geodp.cli import geodp as command_line
 from geodp.errors import InputError, OutputError, UsageError, VerificationError
 from geodp.grid.mask import mask_of_blocks
 from geodp.io.verify.verify import verify
@@ -290,8 +290,8 @@ def toml(values):
 
 def test_the_command_line(tmp_path, card):
     def run(*arguments):
-        words = [str(argument) for argument in arguments]
-        return CliRunner().invoke(report, words, catch_exceptions=False).stdout
+        words = ["report", *map(str, arguments)]
+        return CliRunner().invoke(command_line, words, catch_exceptions=False).stdout
 
     out, about = tmp_path / "out", tmp_path / "about.toml"
     about.write_text(toml(ABOUT))
