@@ -52,7 +52,9 @@ ELSEWHERE = {
     "tests/release/cluster/test_same_release.py": (
         "release/cluster/cluster release/cluster/partitions release/cluster/run"
     ),
-    "tests/analysis/audit/test_recoding.py": "analysis/audit/areas analysis/audit/paths io/read/rows/records",
+    "tests/analysis/audit/test_recoding.py": (
+        "analysis/audit/areas analysis/audit/paths io/read/rows/records"
+    ),
     "tests/analysis/audit/test_threshold.py": "analysis/audit/figure",
     "tests/privacy/test_samples.py": "analysis/audit/charge",
     "tests/release/select/test_select.py": (
