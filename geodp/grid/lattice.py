@@ -51,7 +51,8 @@ class Lattice:
             raise UsageError("A grid has at least one row and one column.")
         if self.transform is not None:
             a, b, _, d, e, _ = self.transform
-            if b or d or not a > 0 or not e or not np.isfinite(self.transform).all():
+            finite = bool(np.isfinite(np.array(self.transform, float)).all())
+            if b or d or not a > 0 or not e or not finite:
                 raise UsageError(
                     "The transform must be finite, without rotation, with columns eastwards."
                 )
@@ -214,7 +215,7 @@ def normalise_crs(crs: Any) -> str | None:
         raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
     try:
         CRS.from_user_input(text)
-    except CRSError:
+    except (CRSError, UnicodeError):  # also half a surrogate pair
         raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
     return str(text)
 
