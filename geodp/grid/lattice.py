@@ -203,6 +203,9 @@ _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
 """Parameters of PROJ's strings whose values are files."""
 
 
+_ROW_COL = re.compile(r"[0-9]{1,18}_[0-9]{1,18}")
+
+
 def normalise_crs(crs: Any) -> str | None:
     """Return a CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
     if crs is None:
@@ -236,9 +239,16 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
     texts = np.asarray(codes, dtype=np.str_)
     if not texts.size:  # NumPy 2 does not partition an empty array
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    parts = np.strings.partition(texts, "_")
-    row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
+    rule, parts = (
+        "A code must read row_col, as this grid writes it.",
+        np.strings.partition(texts, "_"),
+    )
+    try:
+        row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
+    except (ValueError, OverflowError):  # NumPy quotes the code
+        plain = (_ROW_COL.fullmatch(text) is not None for text in texts.tolist())
+        raise CodeError([*plain, False].index(False), rule) from None
     different = np.flatnonzero(place.format(row, col) != texts)
     if different.size:
-        raise CodeError(int(different[0]), "A code must read row_col, as this grid writes it.")
+        raise CodeError(int(different[0]), rule)
     return row, col

@@ -251,6 +251,14 @@ def test_codes_are_cells(opened, index):
     assert randomize(opened, codes.tolist()).size == index.shape[1]
 
 
+@pytest.mark.parametrize("code", ["3,4", "a", "code", "9" * 40 + "_1", "1_", "\u0664_1", ""])
+def test_codes_of_a_plain_grid_are_refused_and_not_quoted(code):
+    opened = open_round(plan(geodp.Grid.regular((64, 64)), devices=5000, epsilon=1))
+    assert randomize(opened, ["3_4"]).size == 1
+    with pytest.raises(CodeError, match=r"^A code must read row_col, as this grid writes it\.$"):
+        randomize(opened, ["3_4", code])
+
+
 def test_reports_come_in_random_order(opened):
     corners = np.zeros((2, 4000), np.int64)
     corners[:, 2000:] = 63
