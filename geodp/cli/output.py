@@ -23,7 +23,7 @@ def require_free(
         return
     if path.suffix.lower() not in endings:
         raise UsageError(f"{option} must end in {' or '.join(endings)}.")
-    if path.exists() and not overwrite:
+    if os.path.exists(path) and not overwrite:  # False of a name that is too long
         raise UsageError(f"{path} exists; replace it with --overwrite.")
     if not path.parent.is_dir():
         raise UsageError(f"There is no folder {path.parent} for {option}.")

@@ -51,7 +51,8 @@ class Lattice:
             raise UsageError("A grid has at least one row and one column.")
         if self.transform is not None:
             a, b, _, d, e, _ = self.transform
-            if b or d or not a > 0 or not e or not np.isfinite(self.transform).all():
+            finite = bool(np.isfinite(np.array(self.transform, float)).all())
+            if b or d or not a > 0 or not e or not finite:
                 raise UsageError(
                     "The transform must be finite, without rotation, with columns eastwards."
                 )
@@ -202,6 +203,9 @@ _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
 """Parameters of PROJ's strings whose values are files."""
 
 
+_ROW_COL = re.compile(r"[0-9]{1,18}_[0-9]{1,18}")
+
+
 def normalise_crs(crs: Any) -> str | None:
     """Return a CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
     if crs is None:
@@ -214,7 +218,7 @@ def normalise_crs(crs: Any) -> str | None:
         raise UsageError("A CRS that names files is not read; name one such as EPSG:3035.")
     try:
         CRS.from_user_input(text)
-    except CRSError:
+    except (CRSError, UnicodeError):  # also half a surrogate pair
         raise UsageError("The CRS is unknown; name one such as EPSG:3035.") from None
     return str(text)
 
@@ -235,9 +239,16 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
     texts = np.asarray(codes, dtype=np.str_)
     if not texts.size:  # NumPy 2 does not partition an empty array
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    parts = np.strings.partition(texts, "_")
-    row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
+    rule, parts = (
+        "A code must read row_col, as this grid writes it.",
+        np.strings.partition(texts, "_"),
+    )
+    try:
+        row, col = parts[0].astype(np.int64), parts[2].astype(np.int64)
+    except (ValueError, OverflowError):  # NumPy quotes the code
+        plain = (_ROW_COL.fullmatch(text) is not None for text in texts.tolist())
+        raise CodeError([*plain, False].index(False), rule) from None
     different = np.flatnonzero(place.format(row, col) != texts)
     if different.size:
-        raise CodeError(int(different[0]), "A code must read row_col, as this grid writes it.")
+        raise CodeError(int(different[0]), rule)
     return row, col

@@ -155,11 +155,8 @@ class Method(ABC, Generic[E]):
         float64[n] or None
             None where the error depends on the data, or is not worked out.
         """
-        if not self.skips_outside:
-            return None
-        tree = self.tree_variance(grid, event)
-        assert tree is not None
-        return block_variances(tree, block, stride, grid)
+        tree = self.tree_variance(grid, event) if self.skips_outside else None
+        return None if tree is None else block_variances(tree, block, stride, grid)
 
     def isolated_cell(self, grid: Grid, event: E) -> dict[str, float] | None:
         """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""

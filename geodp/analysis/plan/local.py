@@ -269,7 +269,9 @@ def _join(numbers: list[int]) -> str:
 def _devices(devices: object) -> int:
     whole = isinstance(devices, Real) and not isinstance(devices, bool) and devices == devices
     if not whole or not FEWEST <= float(devices) <= MOST_DEVICES:  # type: ignore[arg-type]
-        raise UsageError(f"devices is how many reports are expected: at least {FEWEST:,}.")
+        raise UsageError(
+            f"devices is how many reports are expected: at least {FEWEST:,}, at most 2**40."
+        )
     return int(devices)  # type: ignore[call-overload, no-any-return]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, OutputError, UsageError
+from geodp.errors import InputError, UsageError
+from geodp.io.local.whole import write_whole
 from geodp.io.opening import open_parquet, parse_json
 
 SCHEMA = "geodp-reports-1"
@@ -35,7 +37,7 @@ Reports = NDArray[Any]
 
 
 def write_reports(path: Path, digest: str, reports: Reports) -> None:
-    """Write a new file of reports, in the order that they have.
+    """Write a new file of reports, whole or not at all, in the order that they have.
 
     Parameters
     ----------
@@ -52,20 +54,15 @@ def write_reports(path: Path, digest: str, reports: Reports) -> None:
     OutputError
         The file cannot be written.
     """
-    require_ending(path)
-    try:
-        with path.open("xb") as file:
-            if path.suffix == ".parquet":
-                schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_head(digest))})
-                columns = [pa.array(reports[name]) for name in reports.dtype.names or ()]
-                rows = pa.table(columns, schema)
-                pq.write_table(rows, file, compression="zstd", row_group_size=AT_ONCE)
-            else:
-                file.writelines(_lines(digest, reports))
-    except FileExistsError:
-        raise UsageError(f"{path} exists; choose a new file.") from None
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
+    require_new(path)
+    with write_whole(path, _there(path)) as file:
+        if path.suffix == ".parquet":
+            schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_head(digest))})
+            columns = [pa.array(reports[name]) for name in reports.dtype.names or ()]
+            rows = pa.table(columns, schema)
+            pq.write_table(rows, file, compression="zstd", row_group_size=AT_ONCE)
+        else:
+            file.writelines(_lines(digest, reports))
 
 
 def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
@@ -84,7 +81,8 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
     InputError
         A file of another round, of other fields, that is cut off or none of reports.
     """
-    require_ending(path)
+    if path.suffix not in ENDINGS:
+        raise InputError(f"Files of reports end in {' or '.join(ENDINGS)}.", file=path.name)
     try:
         yield from (_read_parquet if path.suffix == ".parquet" else _read_lines)(path, digest, kind)
     except InputError:
@@ -97,10 +95,16 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
         ) from None
 
 
-def require_ending(path: Path) -> None:
-    """Raise UsageError where a file of reports is called otherwise."""
+def require_new(path: Path) -> None:
+    """Raise UsageError where a file of reports exists or is called otherwise."""
     if path.suffix not in ENDINGS:
         raise UsageError(f"{path.name}: files of reports end in {' or '.join(ENDINGS)}.")
+    if os.path.exists(path):  # False of a name that is too long
+        raise UsageError(_there(path))
+
+
+def _there(path: Path) -> str:
+    return f"{path} exists; choose a new file."
 
 
 def digest_file(path: Path) -> str:

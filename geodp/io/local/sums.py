@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, OutputError, UsageError
-from geodp.io.folder.stopping import commits
+from geodp.errors import InputError
+from geodp.io.local.whole import write_whole
 from geodp.io.opening import parse_json
 
 SCHEMA = "geodp-sums-1"
@@ -47,27 +45,21 @@ def write_sums(
         It cannot be written.
     """
     pieces = [np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for a in arrays.values()]
-    body = hashlib.sha256()
-    for piece in pieces:
-        body.update(piece.data)
     listed = [[name, a.dtype.name, a.size] for name, a in arrays.items()]
-    head = {"schema": SCHEMA, **said, "arrays": listed, "sha256": body.hexdigest()}
-    partial = path.parent / f".{path.name}.{secrets.token_hex(4)}"
-    try:
-        with partial.open("xb") as file:
-            file.write(json.dumps(head).encode() + b"\n")
-            for piece in pieces:
-                file.write(piece.data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists() and not overwrite:
-            raise UsageError(f"{path} exists; replace it with --overwrite.")
-        with commits():
-            os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    head = {"schema": SCHEMA, **said, "arrays": listed}
+    digest = hashlib.sha256(_encode_head(head))
+    for piece in pieces:
+        digest.update(piece.data)
+    refusal = f"{path} exists; replace it with --overwrite."
+    with write_whole(path, refusal, overwrite=overwrite) as file:
+        file.write(json.dumps({**head, "sha256": digest.hexdigest()}).encode() + b"\n")
+        for piece in pieces:
+            file.write(piece.data)
+
+
+def _encode_head(head: Mapping[str, Any]) -> bytes:
+    """Return what a file says of itself, the same bytes for the same, for its SHA-256."""
+    return json.dumps(head, sort_keys=True).encode()
 
 
 def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -96,7 +88,10 @@ def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             end = at + size * np.dtype(kind).itemsize
             found[name] = np.frombuffer(body[at:end], np.dtype(kind).newbyteorder("<")).astype(kind)
             at = end
-        whole = at == len(body) and hashlib.sha256(body).hexdigest() == head["sha256"]
+        stated = head.pop("sha256")
+        digest = hashlib.sha256(_encode_head(head))
+        digest.update(body)
+        whole = at == len(body) and digest.hexdigest() == stated
     except OSError as error:
         raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
     except (ValueError, TypeError, KeyError):

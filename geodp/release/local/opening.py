@@ -100,7 +100,7 @@ def _charge(found: Round, ledger: Ledger | None, dataset: str | None) -> Round:
 
 def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
     """Return the same, and its file: it is there whole, or nothing was charged."""
-    partial = path.parent / f".{path.name}.{secrets.token_hex(4)}"
+    partial, charged = path.parent / f".{path.name}.{secrets.token_hex(4)}", found
     try:
         _fill(partial, _text(found) + " " * 4096)  # room for the charge
         if path.exists():
@@ -110,7 +110,8 @@ def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path)
             _fill(partial, _text(charged))
             os.replace(partial, path)
     except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error.strerror}).") from None
+        paid = "" if charged.budget is None else "; the ledger was charged, and that stays"
+        raise OutputError(f"{path} cannot be written ({error.strerror}){paid}.") from None
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

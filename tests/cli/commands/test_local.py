@@ -134,3 +134,13 @@ def test_bad_input_gets_one_sentence(folder):
     broken.write_text(rounds.read_text().replace('"epsilon": "1"', '"epsilon": "2"'))
     text = error_of("aggregate", broken, folder / "a.parquet", "-o", folder / "a.sums")
     assert "changed" in text
+    (folder / "bare.csv").write_text(cells.read_text().partition("\n")[2])
+    text = error_of("randomize", rounds, folder / "bare.csv", "-o", folder / "bare.parquet")
+    assert "first line" in text
+    assert not (folder / "bare.parquet").exists()
+    text = error_of("aggregate", rounds, cells, "-o", folder / "a.sums", kind=InputError)
+    assert text.count("cells.csv") == 1
+    long = folder / ("a" * 300 + ".jsonl")
+    assert "too long" in error_of("randomize", rounds, cells, "-o", long)
+    assert "too long" in error_of("aggregate", rounds, twice[0], "-o", long.with_suffix(".sums"))
+    assert "at most" in error_of("plan", *GRID, "--devices", "1e13", "--epsilon", 1)

@@ -1,6 +1,7 @@
 """Files of reports are read whole or refused, and no report is quoted."""
 
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +48,7 @@ def test_no_file_is_replaced_and_no_other_ending_taken(path, reports, tmp_path):
         write_reports(path, DIGEST, reports)
     with pytest.raises(UsageError, match="end in"):
         write_reports(tmp_path / "a.csv", DIGEST, reports)
-    with pytest.raises(UsageError, match="end in"):
+    with pytest.raises(InputError, match="Files of reports end in"):
         read(tmp_path / "a.csv")
     with pytest.raises(OutputError):
         write_reports(tmp_path / "nowhere" / "a.jsonl", DIGEST, reports)
@@ -128,3 +129,16 @@ def test_a_digest_is_that_of_the_bytes(path, tmp_path):
     assert digest_file(copy) == digest_file(path)
     with pytest.raises(InputError):
         digest_file(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.jsonl"])
+def test_nothing_half_written_stays(tmp_path, reports, name, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OutputError, match="No space"):
+        write_reports(tmp_path / name, DIGEST, reports)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(OutputError, match="too long"):
+        write_reports(tmp_path / ("b" * 300 + name), DIGEST, reports)

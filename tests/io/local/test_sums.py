@@ -50,6 +50,8 @@ def test_nowhere_to_write(tmp_path):
     "change",
     [
         {"schema": "other"},
+        {"round": {"n": 2}},
+        {"files": []},
         {"sha256": "0" * 64},
         {"arrays": [["0.key", "object", 2]]},
         {"arrays": [["0.key", "uint64", -2]]},
@@ -64,3 +66,8 @@ def test_a_changed_head_is_refused(path, change):
     path.write_bytes(json.dumps({**json.loads(line), **change}).encode() + b"\n" + body)
     with pytest.raises(InputError, match="no whole file of sums"):
         read_sums(path)
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(OutputError, match="too long"):
+        write_sums(tmp_path / ("a" * 300), {}, ARRAYS, overwrite=False)

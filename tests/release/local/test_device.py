@@ -25,6 +25,9 @@ VECTORS = (
 """Row and column of a device, and the units that it draws; the third tries a first one again."""
 
 
+NODE = pytest.mark.skipif(shutil.which("node") is None, reason="the page's code is run by Node")
+
+
 @cache
 def opened(shape, devices, epsilon):
     return geodp.local.open_round(
@@ -41,24 +44,29 @@ def sent(round_, place, units):
 
 def in_javascript(round_, cases):
     """What the page's code sends for places and units."""
-    (code,) = re.findall(r"^```javascript\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     driver = """
     const { round, cases } = JSON.parse(require("node:fs").readFileSync(0));
     const found = cases.map(([[row, col], units]) => {
       let at = 0;
       return report(round, row, col, () => units[at++]);
     });
-    console.log(JSON.stringify(found, (_, v) => typeof v === "bigint" ? Number(v) : v));
+    console.log(JSON.stringify(found));
     """
+    return json.loads(run(driver, {"round": round_.to_json(), "cases": cases}))
+
+
+def run(driver, given):
+    """What the page's code prints when it is driven with JSON."""
+    (code,) = re.findall(r"^```javascript\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     done = subprocess.run(
         ["node", "-e", code + driver],
-        input=json.dumps({"round": round_.to_json(), "cases": cases}),
+        input=json.dumps(given),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout
 
 
 def test_the_vectors_of_the_page():
@@ -73,7 +81,7 @@ def test_the_vectors_of_the_page():
     assert kept == "\n".join(lines)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="the page's code is run by Node")
+@NODE
 @pytest.mark.parametrize(
     ("shape", "devices", "epsilon", "oracles"),
     [
@@ -98,10 +106,55 @@ def test_the_code_of_the_page_sends_what_geodp_sends(shape, devices, epsilon, or
     assert [one | {"bit": 0} for one in theirs] == [one | {"bit": 0} for one in ours]
 
 
+@NODE
 def test_the_code_of_the_page_refuses_a_place_outside():
-    if shutil.which("node") is None:
-        pytest.skip("the page's code is run by Node")
     round_ = opened((512, 512), 10**6, 1)
     for place in ((512, 0), (-1, 0), (0, 512)):
         with pytest.raises(AssertionError, match="outside: nothing is sent"):
             in_javascript(round_, [(place, [1, 2, 3, 4, 5])])
+
+
+@NODE
+def test_a_file_as_the_page_says_is_added_up(tmp_path):
+    round_ = opened((512, 512), 10**6, 1)
+    driver = """
+    const round = JSON.parse(require("node:fs").readFileSync(0)), reports = [];
+    for (let i = 0; i < 100; i++) reports.push(report(round, i, 7));
+    console.log(fileOf(round, reports));
+    """
+    (tmp_path / "a.jsonl").write_text(run(driver, round_.to_json()).rstrip("\n") + "\n")
+    assert geodp.local.aggregate(round_, tmp_path / "a.jsonl").reports == 100
+
+
+@NODE
+@pytest.mark.parametrize(
+    ("change", "epsilon", "refused"),
+    [
+        ("", 1, False),
+        ("", 2, False),
+        ("", 0.5, True),
+        ("round.chances[1][0][0] -= 9", 1, True),
+        ("round.chances[1][0][0] = 0", 1, True),
+        ("round.chances[1][0][0] = 2 ** 32 - 1", 1, True),
+        ("round.chances.pop()", 1, True),
+        ("round.oracles.push({ cells: 16 })", 1, True),
+        ("round.domain.key_bits = 10", 1, True),
+        ("round.depth = 10", 1, True),
+        ("round.domain.axes.row = 1024", 1, True),
+        ("round.oracles[0].cells = 8", 1, True),
+        ("round.oracles[1].cells = 128", 1, True),
+        ("round.oracles[0].oracle = 'pgr'", 1, True),
+        ("round.levels.pop()", 1, True),
+        ("round.epsilon = '3'; round.epsilon_decimal = 0.5", 1, False),
+    ],
+)
+def test_the_code_of_the_page_goes_by_no_epsilon_but_the_owners(change, epsilon, refused):
+    driver = f"""
+    const {{ round, epsilon }} = JSON.parse(require("node:fs").readFileSync(0));
+    {change};
+    let refused = false;
+    try {{ check(round, epsilon); }} catch {{ refused = true; }}
+    console.log(JSON.stringify(refused));
+    """
+    given = {"round": opened((512, 512), 10**6, 1).to_json(), "epsilon": epsilon}
+    assert json.loads(run(driver, given)) == refused

@@ -10,12 +10,13 @@ import pytest
 from geodp.local import aggregate, open_round, plan, publish, randomize, read_round
 
 import geodp
-from geodp.errors import BudgetError, CodeError, InputError, UsageError
+from geodp.errors import BudgetError, CodeError, InputError, OutputError, UsageError
 from geodp.io.folder import stopping
 from geodp.io.local.reports import write_reports
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.verify.verify_release import verify as verify_alone
+from geodp.release.local import opening
 from geodp.release.local.collect import FEWEST, Sums
 from geodp.release.local.opening import _charge
 from geodp.release.local.round import Round
@@ -73,6 +74,29 @@ def test_nothing_is_charged_where_the_file_cannot_be_written(planned, ledger, tm
     assert there.read_text() == "mine"
     assert not ledger.charges()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_charge_whose_file_is_lost_is_spoken_of(planned, ledger, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(opening.os, "replace", fail)
+    with pytest.raises(OutputError, match="the ledger was charged"):
+        open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
+    assert len(ledger.charges()) == 1
+    with pytest.raises(OutputError, match=r"device\)\.$"):
+        open_round(planned, path=tmp_path / "round.json")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["phones.ledger"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("crs", "\ud800"), ("transform", [10**19, 0, 0, 0, 1, 0])]
+)
+def test_a_hostile_place_is_refused_in_one_sentence(opened, name, value):
+    plain = json.loads(json.dumps(opened.to_json()))
+    plain["domain"]["places"][0][name] = value
+    with pytest.raises(InputError):
+        Round.from_json(plain)
 
 
 def test_a_round_comes_back_from_its_file(opened, tmp_path):
@@ -227,6 +251,14 @@ def test_codes_are_cells(opened, index):
     assert randomize(opened, codes.tolist()).size == index.shape[1]
 
 
+@pytest.mark.parametrize("code", ["3,4", "a", "code", "9" * 40 + "_1", "1_", "\u0664_1", ""])
+def test_codes_of_a_plain_grid_are_refused_and_not_quoted(code):
+    opened = open_round(plan(geodp.Grid.regular((64, 64)), devices=5000, epsilon=1))
+    assert randomize(opened, ["3_4"]).size == 1
+    with pytest.raises(CodeError, match=r"^A code must read row_col, as this grid writes it\.$"):
+        randomize(opened, ["3_4", code])
+
+
 def test_reports_come_in_random_order(opened):
     corners = np.zeros((2, 4000), np.int64)
     corners[:, 2000:] = 63
@@ -241,7 +273,8 @@ def test_sums_come_back_whole_or_not_at_all(opened, index, tmp_path):
     sums.write(path)
     assert Sums.read(path) == sums
     data = path.read_bytes()
-    for broken in (data[:-1], data + b"x", data[: len(data) // 2], b"", data[:-9] + bytes(9)):
+    changed = data[:-9] + bytes(255 - byte for byte in data[-9:])
+    for broken in (data[:-1], data + b"x", data[: len(data) // 2], b"", changed):
         path.write_bytes(broken)
         with pytest.raises(InputError):
             Sums.read(path)
@@ -249,8 +282,8 @@ def test_sums_come_back_whole_or_not_at_all(opened, index, tmp_path):
 
 KILLED = """
 import os, signal, sys
-import geodp.io.local.sums as sums
-sums.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+import geodp.io.local.whole as whole
+whole.os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from geodp.cli import geodp
 geodp(sys.argv[1:], standalone_mode=True)
 """
@@ -297,6 +330,10 @@ def test_official_areas_end_to_end(tmp_path):
     assert areas.level == "inspire:100km"
     assert areas.count.sum() == 20_000
     assert (areas.standard_error > 0).all()
+    spread = publish(opened, aggregate(opened, randomize(opened, index)), spread=True)
+    spread.write(tmp_path / "spread")
+    assert all(check.ok for check in verify(tmp_path / "spread", intervals_of))
+    assert [one.standard_error for one in spread.areas()] == [None, None]
     truth = np.bincount((index[0] // 100) * 3 + index[1] // 100, minlength=6)
     key = areas.table.grid.decode(areas.table.key)
     error = areas.count - truth[key[0] * 3 + key[1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from geodp.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.plan.local import LocalPlan
+    from geodp.grid.grid import Grid
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 _overwrite = click.option("--overwrite", is_flag=True, help="Replace what is there.")
@@ -100,15 +102,13 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
     CELLS is a CSV file whose first column has codes of cells; it is confidential. A device makes
     its own report with a few lines of any language.
     """
-    from geodp.io.local.reports import require_ending, write_reports
+    from geodp.io.local.reports import require_new, write_reports
     from geodp.release.local.collect import randomize as make
     from geodp.release.local.round import read_round
 
-    require_ending(output)
-    if output.exists():
-        raise UsageError(f"{output} exists; choose a new file.")
+    require_new(output)
     found = read_round(file)
-    reports = make(found, _codes(cells))
+    reports = make(found, _read_codes(cells, found.grid))
     write_reports(output, found.digest, reports)
     if as_json:
         _print({"output": str(output), "round": found.digest, "reports": reports.size})
@@ -215,17 +215,23 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: boo
     click.echo(found.words)
 
 
-def _codes(path: Path) -> list[str]:
-    """Return the first column of a CSV file without its header."""
+def _read_codes(path: Path, grid: Grid) -> list[str]:
+    """Return the first column of a CSV file without its header; the file needs one."""
     import csv
+
+    from geodp.grid.lattice import parse_codes
 
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return [row[0].strip() for row in list(csv.reader(file))[1:] if row]
+            header, *codes = [row[0].strip() for row in csv.reader(file) if row] or [""]
     except OSError as error:
         raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
     except (ValueError, csv.Error):
         raise InputError("The file is no CSV file in UTF-8.", file=path.name) from None
+    with suppress(InputError):
+        parse_codes(grid.places[0], [header])
+        raise UsageError(f"{path.name}: the first line has a code; it must name the column.")
+    return codes
 
 
 def _print(document: dict[str, Any]) -> None:
