@@ -1,0 +1,49 @@
+"""The benchmark of local collection runs, and its document shows the figures that were kept."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+from bench.suites import local
+from bench.tables import markdown
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def kept():
+    return json.loads(local.SAVED.read_text(encoding="utf-8"))
+
+
+def test_it_measures_what_is_there(monkeypatch):
+    monkeypatch.setattr(local, "child", lambda *task: {"peak": 5e8, "seconds": 1.0})
+    monkeypatch.setattr(local, "BASELINES", dict.fromkeys(local.BASELINES, ("no-such", None)))
+    found = local.measure(reports=3000, rounds=1, stream=5000)
+    assert {row["figure"] > 0 for row in found["rows"]} == {True}
+    whats = [row["what"] for row in found["rows"]]
+    assert [what for what in whats if what.startswith("haar, all of it")]
+    assert "5,000 reports from Parquet" in local.show(found)
+
+
+def test_a_figure_is_met_on_its_own_side():
+    row = local.judged("a", "b", 101.0, 100, 1.0, True)
+    assert row["met"]
+    assert not local.judged("a", "b", 101.0, 100, 1.0, False)["met"]
+
+
+def test_errors_are_those_of_a_list_of_counts():
+    value = np.array([0, 0, 1, 2])
+    assert local.rmse(np.array([2.0, 1.0, 1.0, 0.0]), value) == 0
+    assert local.rmse(np.array([4.0, 1.0, 1.0, 0.0]), value) == pytest.approx(0.5)
+
+
+def test_the_document_shows_what_was_kept(kept):
+    text = local.DOCUMENT.read_text(encoding="utf-8")
+    for (start, end), rows in (
+        (local.MARKS, local.lines(kept)),
+        (local.MAP_MARKS, local.errors(kept)),
+    ):
+        assert f"{start}\n{markdown(rows)}\n{end}" in text
