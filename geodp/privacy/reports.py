@@ -53,6 +53,7 @@ class LocalReports(Spent):
         "taking part, and the number of reports, which is the total: both are public",
         "further reports of the same device, in this round or another: k reports cost k times "
         "epsilon",
+        "silence: a device outside of the domain sends nothing, which tells that it is not inside",
         "how a report came: network addresses and times are no part of it and are not protected "
         "by it",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
@@ -89,13 +90,19 @@ class Sums:
         """
         said, arrays = read_sums(Path(path))
         found, files = Round.from_json(said.get("round"), Path(path).name), said.get("files")
-        if not isinstance(files, list) or not all(isinstance(one, str) for one in files):
-            raise InputError("The sums do not say of which files they are.", file=str(path))
+        if not isinstance(files, list) or not all(map(_is_digest, files)):
+            raise InputError("The sums do not say of which files they are.", file=Path(path).name)
+        if len(set(files)) < len(files):
+            raise InputError("The sums have a file twice; add it up once.", file=Path(path).name)
         try:
             state = restore_state(found.oracles, arrays)
         except UsageError as error:
             raise InputError(str(error), file=Path(path).name) from None
         return cls(found, state, tuple(files))
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
 def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> Reports:

@@ -268,6 +268,14 @@ def test_reports_come_in_random_order(opened):
     assert set(reports.dtype.names) <= {"level", "row", "bit", "value"}
 
 
+@pytest.mark.parametrize("files", [("x",), ("0" * 64, "0" * 64)])
+def test_sums_name_each_file_once(opened, index, tmp_path, files):
+    sums = aggregate(opened, randomize(opened, index))
+    replace(sums, files=files).write(tmp_path / "forged.sums")
+    with pytest.raises(InputError, match=r"^forged\.sums: The sums (do not say|have a file twice)"):
+        Sums.read(tmp_path / "forged.sums")
+
+
 def test_sums_come_back_whole_or_not_at_all(opened, index, tmp_path):
     sums, path = aggregate(opened, randomize(opened, index)), tmp_path / "a.sums"
     sums.write(path)
