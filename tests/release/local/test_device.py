@@ -158,3 +158,15 @@ def test_the_code_of_the_page_goes_by_no_epsilon_but_the_owners(change, epsilon,
     """
     given = {"round": opened((512, 512), 10**6, 1).to_json(), "epsilon": epsilon}
     assert json.loads(run(driver, given)) == refused
+
+
+@NODE
+def test_the_code_of_the_page_sends_one_report_a_period():
+    driver = """
+    const kept = {}, found = ["2026-11-22", "2026-11-22", "2026-11-23", "2026-11-23"].map((day) => {
+      try { once(kept, day); return "sent"; } catch (error) { return error.message; }
+    });
+    console.log(JSON.stringify(found));
+    """
+    refused = "one report a period: nothing is sent"
+    assert json.loads(run(driver, {})) == ["sent", refused, "sent", refused]
