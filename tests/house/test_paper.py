@@ -25,7 +25,8 @@ PAPER = geodp.Grid.regular((512, 512))
 def is_there(named):
     """Whether a file exists and defines what is named in it."""
     path, _, name = named.partition("::")
-    file = ROOT / path
+    above = Path(geodp.__file__).parents[1] if path.startswith("geodp/") else ROOT
+    file = above / path
     defined = rf"^ *(?:def|class) {re.escape(name)}\b"
     return file.is_file() and (
         not name or re.search(defined, file.read_text(encoding="utf-8"), re.M) is not None
