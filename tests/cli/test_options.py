@@ -23,7 +23,8 @@ POINTS = ["a.csv", "--grid", "jis:half", "--points", "--x", "x", "--y", "y"]
 
 
 def context(*arguments: str) -> click.Context:
-    return publish.make_context("publish", [*map(str, arguments), *END])
+    above = geodp.make_context("geodp", ["publish"])  # whose options of help hold for all commands
+    return publish.make_context("publish", [*map(str, arguments), *END], above)
 
 
 def test_the_names_of_the_help_are_those_of_the_library() -> None:

@@ -71,7 +71,8 @@ def write_table() -> str:
         "exact noise",
         "error",
     ]
-    rows = [head, ["---"] * len(head), *map(properties, geodp.METHODS.values())]
+    methods = [properties(geodp.METHODS[name]) for name in sorted(geodp.METHODS)]
+    rows = [head, ["---"] * len(head), *methods]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -255,8 +255,9 @@ def test_an_interrupted_run_leaves_nothing(processes, tmp_path):
         os.close(trial)
         with contextlib.suppress(ProcessLookupError):  # none is left
             os.killpg(child.pid, signal.SIGKILL)
-    assert child.returncode == 130, err
-    assert err.strip().splitlines()[-1] == "Interrupted; nothing was published."
+    # By the signal where threads of a library still run; shells report that as 130.
+    assert child.returncode in (130, -signal.SIGINT), err
+    assert "Interrupted; nothing was published." in err.splitlines()
     assert "Traceback" not in err
     assert out == ""
     assert list(tmp_path.iterdir()) == []
