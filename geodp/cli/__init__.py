@@ -25,8 +25,10 @@ from geodp.cli import commands
 from geodp.errors import GeodpError, LettersWarning, PluginWarning, printable
 from geodp.io.folder.stopping import ask, begin
 
+HELP = {"help_option_names": ["-h", "--help"]}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+@click.group(context_settings={**HELP, "max_content_width": 100})
 @click.version_option(__version__, prog_name="geodp")
 def geodp() -> None:
     """Publish sparse geospatial counts with differential privacy.
@@ -45,6 +47,8 @@ def _find_commands() -> list[click.Command]:
 
 
 for _command in _find_commands():
+    # Click makes a command's option of help once, for whoever asks first.
+    _command.context_settings = {**HELP, **_command.context_settings}
     geodp.add_command(_command)
 
 

@@ -23,8 +23,13 @@ POINTS = ["a.csv", "--grid", "jis:half", "--points", "--x", "x", "--y", "y"]
 
 
 def context(*arguments: str) -> click.Context:
-    above = geodp.make_context("geodp", ["publish"])  # whose options of help hold for all commands
-    return publish.make_context("publish", [*map(str, arguments), *END], above)
+    return publish.make_context("publish", [*map(str, arguments), *END])
+
+
+@pytest.mark.parametrize("command", geodp.commands.values(), ids=list(geodp.commands))
+def test_a_command_has_the_same_help_by_itself(command) -> None:
+    alone = click.Context(command, info_name=command.name, **command.context_settings)
+    assert set(command.get_help_option_names(alone)) == {"-h", "--help"}
 
 
 def test_the_names_of_the_help_are_those_of_the_library() -> None:
