@@ -2,13 +2,16 @@
 
 import contextlib
 import io
+import json
 import sys
 import warnings
 from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
 from geodp import cli
+from geodp.errors import GeodpError
 from geodp.io.folder import stopping
 
 
@@ -44,3 +47,28 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
             stopping.begin()
     said = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
     return Done(code if isinstance(code, int) else 0, *said)
+
+
+class Runner:
+    """Runs one command with click's runner, for tests that look at its error or its document."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def run(self, *arguments):
+        """Return the result of click's runner, the exception of a refusal among it."""
+        return CliRunner().invoke(self.command, [*map(str, arguments)])
+
+    def error_of(self, *arguments):
+        """Return the one sentence of a refusal."""
+        done = self.run(*arguments)
+        assert isinstance(done.exception, GeodpError), done.output
+        text = str(done.exception)
+        assert "\n" not in text
+        return text
+
+    def document_of(self, *arguments):
+        """Return what ``--json`` prints."""
+        done = self.run(*arguments, "--json")
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)

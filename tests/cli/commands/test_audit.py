@@ -7,35 +7,20 @@ import sys
 from fractions import Fraction
 
 import pytest
-from click.testing import CliRunner
 
 from geodp.analysis.audit.recoding import CHOSEN
 from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.cli.commands.audit import NOTICE, audit
-from geodp.errors import GeodpError
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP
+from tests.command import Runner
 
 MODEL = ["--rate", "0.2", "--threshold", "10"]
 GUARANTEE = [*MODEL, "--epsilon", "1.0252"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(audit, [*map(str, arguments)])
-
-
-def error_of(*arguments):
-    done = run(*arguments)
-    assert isinstance(done.exception, GeodpError), done.output
-    text = str(done.exception)
-    assert "\n" not in text
-    return text
-
-
-def document_of(*arguments):
-    done = run(*arguments, "--json")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+RUNNER = Runner(audit)
+run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
 
 
 @pytest.fixture

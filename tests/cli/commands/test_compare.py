@@ -6,33 +6,18 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import geodp
 from geodp.cli.commands.compare import compare
-from geodp.errors import GeodpError
+from tests.command import Runner
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139.0, 35.0, 139.25, 35 + 1 / 6))
 PLACES = geodp.Grid.regular((8, 8))
 AREA = "523940"
 
 
-def run(*arguments):
-    return CliRunner().invoke(compare, [*map(str, arguments)])
-
-
-def error_of(*arguments):
-    done = run(*arguments)
-    assert isinstance(done.exception, GeodpError), done.output
-    text = str(done.exception)
-    assert "\n" not in text
-    return text
-
-
-def document_of(*arguments):
-    done = run(*arguments, "--json")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+RUNNER = Runner(compare)
+run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
 
 
 @pytest.fixture(scope="module")

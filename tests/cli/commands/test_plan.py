@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import geodp
 from geodp.analysis.plan import read_plan
 from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
-from geodp.errors import GeodpError
+from tests.command import Runner
 
 DATA = Path(__file__).parents[3] / "data" / "kanto"
 BOX = ["--bounds", "138", "35", "141.2", "37.1333333333"]
@@ -21,22 +20,8 @@ INPUT = [*sorted(map(str, DATA.glob("*.zip"))), *KANTO, "--value", "人口（総
 SMALL = ["--grid", "regular:64x64", "--epsilon", "0.1"]
 
 
-def run(*arguments, command=plan):
-    return CliRunner().invoke(command, [*map(str, arguments)])
-
-
-def error_of(*arguments, command=plan):
-    done = run(*arguments, command=command)
-    assert isinstance(done.exception, GeodpError), done.output
-    text = str(done.exception)
-    assert "\n" not in text
-    return text
-
-
-def document_of(*arguments):
-    done = run(*arguments, "--json")
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+RUNNER, PUBLISHER = Runner(plan), Runner(publish)
+run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
 
 
 def test_the_help_imports_nothing_heavy_and_describes_every_option():
@@ -135,7 +120,7 @@ def test_publish_takes_a_plan_as_it_is(tmp_path):
     budget = ["--epsilon", "1/2", "--unit", "household"]
     planned = document_of(*KANTO, *budget, "--weight", "4=1", "--output", file)["plans"][0]
     out = ["--output", tmp_path / "out", "--json"]
-    done = run(*INPUT, "--plan", file, *out, command=publish)
+    done = PUBLISHER.run(*INPUT, "--plan", file, *out)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["method"] == planned["method"] == read_plan(file).method
     card = json.loads((tmp_path / "out" / "public" / "release.json").read_text(encoding="utf-8"))
@@ -147,9 +132,9 @@ def test_publish_refuses_what_is_not_as_planned(tmp_path):
     file = tmp_path / "plan.toml"
     file.write_text(geodp.plan(geodp.Grid.regular((64, 64)), epsilon=1).toml())
     out = ["--plan", file, "--output", tmp_path / "out"]
-    assert "another grid" in error_of(*INPUT, *out, command=publish)
+    assert "another grid" in PUBLISHER.error_of(*INPUT, *out)
     for option in (["--epsilon", 1], ["--method", "topdown"], ["--unit", "trip"]):
-        words = error_of(*INPUT, *out, *option, command=publish)
+        words = PUBLISHER.error_of(*INPUT, *out, *option)
         assert words == f"--plan settles what {option[0]} does; give one of them."
-    assert "cannot be read" in error_of(*INPUT, "--plan", tmp_path / "x", *out[2:], command=publish)
+    assert "cannot be read" in PUBLISHER.error_of(*INPUT, "--plan", tmp_path / "x", *out[2:])
     assert not (tmp_path / "out").exists()
