@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def explain(release: Path, language: str, as_json: bool) -> None:
     """Tell in plain words what a written RELEASE reveals of one person, from its card alone.
 
-    RELEASE may also be the JSON file of geodp audit.
+    RELEASE may also be what geodp select has written, or the JSON file of geodp audit.
     """
     found = _explain_file(release, language) if release.is_file() else _explain(release, language)
     if as_json:

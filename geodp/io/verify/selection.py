@@ -9,44 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from geodp.errors import VerificationError, printable
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import parse_codes
-from geodp.io.folder.staging import CARD
-from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import grid_of
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import rate_of
-from geodp.table.selected import SELECTION_SCHEMA, Code, SelectionCard
+from geodp.table.selected import Code, SelectionCard
 from geodp.table.stated import StatedHierarchy
-
-
-def is_selection(folder: Path) -> bool:
-    """Whether a public folder says that it holds a selection."""
-    try:
-        plain = read_json(folder / CARD)
-    except (OSError, ValueError):
-        return False
-    return isinstance(plain, dict) and plain.get("schema") == SELECTION_SCHEMA
-
-
-def read_selection(folder: Path) -> SelectionCard:
-    """Return the card of a selection in a public folder.
-
-    Raises VerificationError for one that this version cannot read.
-    """
-    strange = strange_entry(folder)
-    if strange is not None:
-        raise VerificationError(
-            f"{printable(strange)} is a link or a device; a release has plain files only."
-        )
-    try:
-        plain = read_json(folder / CARD)
-    except (OSError, ValueError) as error:
-        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
-    return SelectionCard.from_json(plain)
 
 
 def _ask_identity(folder: Path, card: SelectionCard) -> str:
