@@ -14,6 +14,7 @@ from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder import selection as folder_of_selection
 from geodp.io.folder.stopping import ask, begin, hold_stops
+from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from geodp.privacy.terms import Terms
@@ -82,6 +83,9 @@ def test_whole_domains_are_named_once_each_cell(form, tmp_path):
     assert len({tuple(one.items()) for one in found.chosen}) == grid.size
     found.write(tmp_path / "out")
     assert all(check.ok for check in verify(tmp_path / "out"))
+    alone = list(verify_release.verify(str(tmp_path / "out")))
+    assert [name for name, _, _ in alone] == [*verify_release.OF_CHOICE]
+    assert all(ok for _, ok, _ in alone)
 
 
 @pytest.mark.parametrize("form", ["official", "official, attribute above", "mask", "pairs"])
@@ -363,6 +367,43 @@ def test_a_changed_card_is_caught(tmp_path, changed, failing):
     bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
     assert failing in bad
     assert bad <= {failing, "checksums", "release id"}
+    alone = {name for name, ok, _ in verify_release.verify(str(tmp_path / "out")) if not ok}
+    assert {"checksums", "release id"} <= alone
+    seen = {"guarantee": {"card"}, "answers": {"answers"}, "card": {"card", "release id"}}
+    if not changed.keys() & {"false_hot_spots__count", "guarantee__neighbours"}:  # geodp's alone
+        assert alone & seen[failing]
+
+
+OTHERS = {
+    "quantile": lambda: select.quantile(table_on(FORMS["attribute"]), "1/3", axis="age", **SURE),
+    "level": lambda: select.level(TABLE, next_epsilon=1, **SURE),
+    "centre": lambda: select.median_centre(TABLE, **SURE),
+    "areas": lambda: select.top_cells(TABLE, 2, level=2, **SURE),
+    "cells": lambda: select.top_cells(table_on(FORMS["mask"]), 2, **SURE),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("quantile", {"chosen": [{"axis": "row", "index": 0}]}),
+        ("quantile", {"chosen": [{"axis": "age", "index": 7, "label": "old"}]}),
+        ("quantile", {"chosen": [{"axis": "age", "index": 0, "label": "x"}]}),
+        ("quantile", {"question__candidates": 64}),
+        ("level", {"chosen": [{"level": "jis:half"}]}),
+        ("centre", {"chosen": [{"code": "1_2", "row": 1, "col": 3}]}),
+        ("centre", {"question__candidates": 65}),
+        ("areas", {"chosen": [{"code": "1_1"}, {"code": "4_1"}]}),
+        ("areas", {"question__candidates": 64}),
+        ("cells", {"question__candidates": 64}),
+    ],
+)
+def test_an_answer_that_is_no_candidate_is_caught(tmp_path, name, changed):
+    OTHERS[name]().write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    change(tmp_path / "out", **changed)
+    bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
+    assert {"answers"} < bad <= {"answers", "checksums", "release id", "guarantee"}
 
 
 def test_a_folder_is_complete_or_not_there(tmp_path, monkeypatch):
