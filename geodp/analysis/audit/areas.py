@@ -48,8 +48,9 @@ def areas_above(
     grid = table.grid
     if len(grid.places) != 1 or grid.extents:
         raise UsageError("Areas stand for cells of one map; pairs and plain axes have none.")
-    named = hierarchies if isinstance(hierarchies, Mapping) else {CELL: hierarchies}
-    given: Mapping[str, Any] = named
+    given: Mapping[str, Any] = {CELL: hierarchies}
+    if isinstance(hierarchies, Mapping):
+        given = hierarchies
     names = [CELL, *(one.name for one in grid.attributes)]
     if names.count(CELL) > 1:
         raise UsageError(f"An attribute is called {CELL}, as the cells are; call it otherwise.")

@@ -73,6 +73,23 @@ def test_charged_replayed_and_refused_over_the_cap(tmp_path, ledger):
     assert not (tmp_path / "four").exists()
 
 
+def test_the_same_sample_is_refused_and_nothing_is_written(tmp_path):
+    file = tmp_path / "office.ledger"
+    geodp("budget", "init", "--ledger", file, "--dataset", "c", "--epsilon", 4, "--delta", "1e-3")
+    into = ["--ledger", file, "--dataset", "c"]
+    audited = ["--rate", "0.2", "--threshold", 10, "--delta", "1e-6", "--sample", "autumn"]
+    assert geodp("audit", *audited, *into).returncode == 0
+    before = geodp("budget", "show", "--json", *into[:2]).stdout
+    for more in ([], ["--records", "same-sample"]):
+        refused = select("top", tmp_path / "out", "--k", 1, *into, *more)
+        assert refused.returncode == 2
+        assert "--records all" in refused.stderr or "do not add up" in refused.stderr
+        assert not (tmp_path / "out").exists()
+    assert geodp("budget", "show", "--json", *into[:2]).stdout == before
+    done = select("top", tmp_path / "out", "--k", 1, "--records", "fresh-sample", *into)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_run_that_cannot_write_is_not_charged(tmp_path, ledger):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")

@@ -10,6 +10,8 @@ import pytest
 
 import geodp
 from geodp import select
+from geodp.analysis.audit.charge import charge_threshold
+from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder import selection as folder_of_selection
@@ -17,6 +19,8 @@ from geodp.io.folder.stopping import ask, begin, hold_stops
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.select.hot_spots import Top
 from geodp.release.select.quantiles import count_along
@@ -216,6 +220,36 @@ def test_charged_before_the_draw_replayed_free_and_refused_over_the_cap(ledger, 
     assert not select.quantile(TABLE, "1/2", axis="row", key=key, **terms).charge.replay
     with pytest.raises(BudgetError):
         select.top_cells(TABLE, 4, key=key, **terms)
+
+
+def test_a_selection_of_the_same_sample_is_refused_before_the_charge(tmp_path, key, monkeypatch):
+    ledger = Ledger.create(tmp_path / "samples.ledger")
+    ledger.add_dataset("census", ApproximateDP(F(4), F(1, 1000)))
+    into = {"epsilon": "1/2", "contribution": 1, "ledger": ledger, "dataset": "census", "key": key}
+    assert select.top_cells(TABLE, 2, **into).charge.earlier == 0
+    charge_threshold(sampled_threshold(10, "0.2", delta="1e-6"), ledger, "census", "autumn")
+    before, drawn = ledger.check(), []
+    monkeypatch.setattr(PermuteAndFlip, "draw", lambda *_: drawn.append(1))
+    for records, said in (
+        (None, "--records all"),
+        ("same-sample", "do not add up"),
+        ("x", "one of"),
+    ):
+        for question in (
+            lambda **more: select.top_cells(TABLE, 3, **more),
+            lambda **more: select.level(TABLE, next_epsilon=1, **more),
+            lambda **more: select.quantile(TABLE, "1/2", axis="row", **more),
+            lambda **more: select.median_centre(TABLE, **more),
+        ):
+            with pytest.raises(UsageError, match=said):
+                question(records=records, **into)
+    assert (ledger.check(), drawn) == (before, [])
+    monkeypatch.undo()
+    found = select.top_cells(TABLE, 3, records="all", **into)
+    assert [one.loss for one in ledger.charges("census")][2:] == [PureDP(F(1, 2))]
+    assert found.charge.spent.epsilon > F(1, 2) + F(13, 10)
+    with pytest.raises(UsageError, match="declared to a ledger"):
+        select.top_cells(TABLE, 1, records="all", **SURE)
 
 
 def test_what_fails_after_the_charge_stays_charged(ledger, monkeypatch):
