@@ -225,7 +225,7 @@ TARGETS = (
     # Which candidate.
     Target(
         "geodp.privacy.noise.decay",
-        ("tests/privacy/noise/test_decay.py", "tests/mechanisms/selection/test_selectors.py"),
+        ("tests/privacy/noise/test_decay.py",),
         ("Decay.flip", "Decay.count_before", "Decay.interval", "draw_below"),
     ),
     Target(

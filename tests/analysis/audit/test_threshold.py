@@ -14,6 +14,7 @@ from geodp.analysis.audit.binomial import (
     Ratio,
     delta_bounds,
     exponent,
+    least_certain,
     least_epsilon,
     walk,
 )
@@ -191,6 +192,24 @@ def test_it_says_what_it_rests_on():
     assert json.loads(json.dumps(found)) == found
     assert found["assumed"] == [*ASSUMED]
     assert found["neighbours"] == "add-remove-one"
+
+
+def test_where_everybody_is_drawn_no_long_powers_are_compared():
+    for rate in (Fraction(1, 5), Fraction(9, 10), Fraction(999, 1000)):
+        for delta in (
+            Fraction(1, 7),
+            rate,
+            rate**6,
+            rate**6 + Fraction(1, 10**40),
+            Fraction("1e-9"),
+        ):
+            least = least_certain(rate, delta)
+            assert rate**least <= delta < rate ** (least - 1)
+    # Nearly everybody is drawn, of every cell: the first threshold of that delta is 20,723,255.
+    assert least_certain(Fraction("0.999999"), Fraction("1e-9")) == 20_723_256
+    with pytest.raises(UsageError, match="1,048,576 people"):
+        smallest_k("0.999999", 20, "1e-9")
+    assert smallest_k("0.99", 20, "1e-3") == 688
 
 
 @pytest.mark.parametrize("exact", ["0.2", Fraction(1, 5), 0.2, Decimal("0.2")])
