@@ -32,6 +32,7 @@ SENTENCES: Mapping[str, str] = {
     "beliefs_table": "The table has how far any release can move that chance.",
     "beliefs_but": "In one of {one_in:n} cases it may move further.",
     "beliefs_independent": "This holds if people are independent of one another.",
+    "rounded": "Numbers on this page are rounded.",
     "column_before": "chance before",
     "column_least": "at least after",
     "column_most": "at most after",

@@ -30,6 +30,7 @@ SENTENCES: Mapping[str, str] = {
     "beliefs_table": "次の表は、推測の確率が最大でどこまで動くかを示します。",
     "beliefs_but": "{one_in:n} 回に一回は、それ以上動くことがあります。",
     "beliefs_independent": "これは人々が互いに独立な場合に成り立ちます。",
+    "rounded": "この説明の数は丸めてあります。",
     "column_before": "前の確率",
     "column_least": "後の最小",
     "column_most": "後の最大",

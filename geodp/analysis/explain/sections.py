@@ -50,7 +50,7 @@ def tell_beliefs(page: Writer, reach: Reach, unit: str) -> Section:
     sentences = [page.say("beliefs", unit=unit), page.say("beliefs_table")]
     if reach.chance:
         sentences.append(page.say("beliefs_but", one_in=1 / reach.chance))
-    sentences.append(page.say("beliefs_independent"))
+    sentences += [page.say("beliefs_independent"), page.say("rounded")]
     rows = tuple(
         tuple(_percent(chance) for chance in shift_belief(prior, reach.shift)) for prior in PRIORS
     )

@@ -292,6 +292,15 @@ def test_the_table_of_beliefs_is_that_of_the_bounds():
     assert page.figures["advantage"] == pytest.approx(np.tanh(0.5))
 
 
+@every_page
+@languages
+def test_it_says_that_numbers_are_rounded(source, language):
+    """They are not rounded to the safe side: 2.674 % at most is written as 2.67 %."""
+    said = {"en": "Numbers on this page are rounded.", "ja": "この説明の数は丸めてあります。"}
+    page = page_of(source, language)
+    assert (said[language] in sentences(page)) == (len(page.sections) > 2)
+
+
 def test_a_household_counts_together():
     def most(name, size):
         (part,) = [p for p in explain(CARDS[name]).sections if p.heading == "Households"]
