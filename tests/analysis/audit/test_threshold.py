@@ -296,6 +296,8 @@ def test_a_release_of_the_same_epsilon_is_planned_without_data():
     assert other.sizes[0].shown == pytest.approx(float(1 - law[None]), rel=1e-12)
     assert other.sizes[0].sampled == pytest.approx((50 * 0.8 / 0.2) ** 0.5)
     assert other.even == pytest.approx(other.error**2 / 4)
-    assert re.search("standard error of [0-9.]+ in every cell", other.words)
+    assert re.search("standard error of [0-9.]+, and is nearer", other.words)
+    assert "every cell that is not alone in an empty region" in other.words
+    assert "alone" not in release_instead(found, grid, "laplace").words
     with pytest.raises(UsageError, match="depends on the data"):
         release_instead(found, grid, "mwem")
