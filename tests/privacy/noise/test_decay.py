@@ -44,6 +44,18 @@ def test_floors_are_exact(rate):
             assert exact - 1 <= low <= exact <= high <= exact + 2
 
 
+@pytest.mark.parametrize("rate", [F(1, 10), F(3, 7), F(50)])
+@pytest.mark.parametrize("bits", [1, 64, 200])
+def test_a_chance_lies_between_its_bounds(rate, bits):
+    made = Decay(rate)
+    end = made._end(bits)
+    assert made.interval(0, bits) == (1 << bits, 1 << bits)
+    assert [made.interval(far, bits) for far in (end, end + 1, 10**30)] == [(0, 1)] * 3
+    for distance in {1, 2, end // 2, end - 1} - {0}:
+        low, high = made.interval(distance, bits)
+        assert 0 <= low <= digits(rate * distance, bits) < high <= low + 2
+
+
 def test_coins_do_not_depend_on_the_others():
     made, distance = Decay(F(1, 9)), np.arange(100) % 17
     all_of_them = made.flip(distance, KEY, 5)
@@ -76,6 +88,15 @@ def test_a_tie_of_63_digits_is_seen(monkeypatch):
     monkeypatch.setattr(decay, "_words", lambda key, stream, n: np.full(n, floor, np.uint64))
     monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([0] * 3))
     assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(("off", "falls"), [(-1, True), (1, False)])
+def test_all_63_digits_are_compared(monkeypatch, off, falls):
+    made = Decay(F(1))
+    seen = made.floors([1])[0] + off
+    monkeypatch.setattr(decay, "_words", lambda key, stream, n: np.full(n, seen, np.uint64))
+    monkeypatch.setattr(decay, "_further", lambda *_: pytest.fail("nothing is left open"))
+    assert made.flip(np.array([1]), KEY, 5).tolist() == [falls]
 
 
 def test_whole_numbers_below_bounds():
