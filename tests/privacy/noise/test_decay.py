@@ -96,7 +96,7 @@ def test_all_63_digits_are_compared(monkeypatch, off, falls):
     seen = made.floors([1])[0] + off
     monkeypatch.setattr(decay, "_words", lambda key, stream, n: np.full(n, seen, np.uint64))
     monkeypatch.setattr(decay, "_further", lambda *_: pytest.fail("nothing is left open"))
-    assert made.flip(np.array([1]), KEY, 5).tolist() == [falls]
+    assert made.flip(np.array([1, 0]), KEY, 5).tolist() == [falls, True]
 
 
 def test_whole_numbers_below_bounds():
