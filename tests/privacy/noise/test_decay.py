@@ -90,6 +90,18 @@ def test_a_tie_of_63_digits_is_seen(monkeypatch):
     assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
 
 
+def test_every_tie_is_decided_by_digits_of_its_own(monkeypatch):
+    made = Decay(F(1))
+    one, two = made.floors([1, 2])
+    next_one, next_two = (digits(F(d), 127) - (seen << 64) for d, seen in ((1, one), (2, two)))
+    seen = np.array([one, one, two, two], np.uint64)
+    further = [next_one - 1, next_one + 1, next_two + 1, next_two - 1]
+    monkeypatch.setattr(decay, "_words", lambda key, stream, n: seen)
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([further[item]]))
+    falls = made.flip(np.array([1, 1, 2, 2]), KEY, 5)
+    assert falls.tolist() == [True, False, False, True]
+
+
 @pytest.mark.parametrize(("off", "falls"), [(-1, True), (1, False)])
 def test_all_63_digits_are_compared(monkeypatch, off, falls):
     made = Decay(F(1))
