@@ -68,7 +68,7 @@ def _tell_release(page: Writer, card: Card) -> tuple[Section, ...]:
     kind = "local" if _is_local(said) else kind
     return (
         _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
-        tell_beliefs(page, alone, unit),
+        tell_beliefs(page, alone, unit, kind),
         tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
         tell_households(
             page, reach_of, "households_epsilon" if said.rho is None else "households_rho"

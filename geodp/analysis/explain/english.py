@@ -28,7 +28,12 @@ SENTENCES: Mapping[str, str] = {
     "trust_local": "Every {unit} makes its own noise, so nobody else needs to be trusted.",
     "period_local": "It holds for one report; a {unit} sends at most {contribution:n} in a period.",
     "heading_beliefs": "What somebody may believe",
-    "beliefs": "Somebody gives a statement about one {unit} a chance, and then reads the release.",
+    "beliefs_add": "Somebody gives it a chance that one {unit} was counted, and then reads the "
+    "release.",
+    "beliefs_any": "Somebody gives a statement about one {unit} a chance, and then reads the "
+    "release.",
+    "beliefs_where": "Who knows that one {unit} was counted and asks where may learn more: as much "
+    "as the row of two people below says.",
     "beliefs_table": "The table has how far any release can move that chance.",
     "beliefs_but": "In one of {one_in:n} cases it may move further.",
     "beliefs_independent": "This holds if people are independent of one another.",

@@ -26,7 +26,10 @@ SENTENCES: Mapping[str, str] = {
     "period_local": "これは一つの報告について成り立ちます。{unit}は期間ごとに最大 "
     "{contribution:n} 回送ります。",
     "heading_beliefs": "推測はどこまで変わるか",
-    "beliefs": "誰かが{unit}について何かを推測し、その後で公開物を読むとします。",
+    "beliefs_add": "誰かが{unit}が数えられたかどうかを推測し、その後で公開物を読むとします。",
+    "beliefs_any": "誰かが{unit}について何かを推測し、その後で公開物を読むとします。",
+    "beliefs_where": "数えられたと知っている人が場所を推測するときは、"
+    "下の表の二人の行まで動くことがあります。",
     "beliefs_table": "次の表は、推測の確率が最大でどこまで動くかを示します。",
     "beliefs_but": "{one_in:n} 回に一回は、それ以上動くことがあります。",
     "beliefs_independent": "これは人々が互いに独立な場合に成り立ちます。",

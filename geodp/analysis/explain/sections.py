@@ -45,11 +45,21 @@ def say_factor(page: Writer, reach: Reach) -> str:
     return page.say("factor", factor=factor)
 
 
-def tell_beliefs(page: Writer, reach: Reach, unit: str) -> Section:
-    """Return how far a belief about one unit moves."""
-    sentences = [page.say("beliefs", unit=unit), page.say("beliefs_table")]
+def tell_beliefs(page: Writer, reach: Reach, unit: str, kind: str) -> Section:
+    """Return how far a belief about one unit moves.
+
+    Where one is added or removed (kind ``"add"``), that is the belief that it was counted. Another
+    place of one that was counted is one removed and one added, so that a belief about it moves as
+    that about two who are alike.
+    """
+    sentences = [
+        page.say("beliefs_add" if kind == "add" else "beliefs_any", unit=unit),
+        page.say("beliefs_table"),
+    ]
     if reach.chance:
         sentences.append(page.say("beliefs_but", one_in=1 / reach.chance))
+    if kind == "add":
+        sentences.append(page.say("beliefs_where", unit=unit))
     sentences += [page.say("beliefs_independent"), page.say("rounded")]
     rows = tuple(
         tuple(_percent(chance) for chance in shift_belief(prior, reach.shift)) for prior in PRIORS

@@ -32,7 +32,7 @@ def tell_selection(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
     return (
         _tell_answer(page, card),
         _tell_promise(page, said, say_factor(page, alone), page.say(f"suppose_{kind}", unit=unit)),
-        tell_beliefs(page, alone, unit),
+        tell_beliefs(page, alone, unit, kind),
         tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
         tell_households(page, reach_of, "households_epsilon"),
         tell_open(page, said.not_protected, card.budget, unit, "open_counts"),

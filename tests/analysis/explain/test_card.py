@@ -293,6 +293,23 @@ def test_the_table_of_beliefs_is_that_of_the_bounds():
 
 
 @every_page
+def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
+    """Another place is one removed and one added: twice as far, as the row of two people has it."""
+    page = page_of(source, "en")
+    if len(page.sections) == 2:
+        return
+    text, given = (
+        page.to_text(),
+        source["guarantee"] if isinstance(source, dict) else source.guarantee,
+    )
+    neighbours = given["neighbours"] if isinstance(source, dict) else given.neighbours
+    more_or_less = neighbours == "add-remove-one"
+    assert ("gives it a chance that one" in text) == more_or_less
+    assert ("was counted and asks where" in text) == more_or_less
+    assert ("gives a statement about one" in text) != more_or_less
+
+
+@every_page
 @languages
 def test_it_says_that_numbers_are_rounded(source, language):
     """They are not rounded to the safe side: 2.674 % at most is written as 2.67 %."""
