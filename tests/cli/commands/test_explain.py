@@ -57,8 +57,10 @@ def test_a_selection_is_explained_and_has_no_report(tmp_path):
 
 
 def test_only_the_card_is_read(folder, tmp_path):
-    (tmp_path / "release.json").write_bytes((folder / "public" / "release.json").read_bytes())
+    card = tmp_path / "release.json"
+    card.write_bytes((folder / "public" / "release.json").read_bytes())
     assert command("explain", tmp_path).stdout == command("explain", folder).stdout
+    assert command("explain", card).stdout == command("explain", folder).stdout
 
 
 def test_what_is_no_release_is_refused(tmp_path):
