@@ -107,12 +107,13 @@ def test_both_laws_written_out_agree(k, rate, times):
 
 @pytest.mark.parametrize("bound", ["exact", "li"])
 @pytest.mark.parametrize(
-    ("rate", "epsilon"), [("1/4", "1/2"), ("3/5", "1"), ("9/10", "5/2"), ("1/7", "2/9")]
+    ("rate", "epsilon"),
+    [("1/4", "1/2"), ("3/5", "1"), ("9/10", "5/2"), ("1/7", "2/9"), ("1/2", "2")],
 )
 def test_every_term_lies_between_its_bounds_however_few_bits_it_has(rate, epsilon, bound):
     rate, epsilon = Fraction(rate), Fraction(epsilon)
     g, growth = suppression.ratio(rate, epsilon), suppression.exp(epsilon)
-    for bits in (16, 40, 300):
+    for bits in (4, 6, 8, 10, 12, 16, 40, 300):
         for term in islice(walk(rate, epsilon, bits, bound), 24):
             t = term.threshold
             n = math.floor(t / g) if bound == "li" else math.floor((t - 1) / g) + 1

@@ -127,6 +127,8 @@ def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
     monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([2**64 - 1, 8]))
     assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
     assert draw_one_below(4, KEY, 1) == 3  # nothing is left over
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([item + 6]))
+    assert draw_below(np.array([3, 3, 3], np.uint64), KEY, 1).tolist() == [0, 1, 2]
 
 
 def test_coins_before_the_first_follow_their_law():
