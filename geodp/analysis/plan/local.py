@@ -267,10 +267,11 @@ def _join(numbers: list[int]) -> str:
 
 
 def _devices(devices: object) -> int:
-    whole = isinstance(devices, Real) and not isinstance(devices, bool) and devices == devices
-    if not whole or not FEWEST <= float(devices) <= MOST_DEVICES:  # type: ignore[arg-type]
+    number = isinstance(devices, Real) and not isinstance(devices, bool) and devices == devices
+    if not number or not FEWEST <= devices <= MOST_DEVICES or devices % 1:  # type: ignore[operator]
         raise UsageError(
-            f"devices is how many reports are expected: at least {FEWEST:,}, at most 2**40."
+            "devices is how many reports are expected, a whole number: at least "
+            f"{FEWEST:,}, at most 2**40."
         )
     return int(devices)  # type: ignore[call-overload, no-any-return]
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import haar as haar_kernels
 from geodp.kernels import local_tree, oracles
@@ -107,8 +107,9 @@ def test_a_report_out_of_range_is_refused_and_not_quoted(reports, change):
     bad = found.copy()
     bad["level"][7] = 2
     bad[change[0]][7] = change[1]
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(CodeError) as error:
         method.aggregate(method.oracles(grid, ONE), bad)
+    assert error.value.position == 7
     assert "damaged" in str(error.value)
     assert str(tuple(bad[7])) not in str(error.value)
 
