@@ -215,6 +215,7 @@ def plan(
     >>> found.protocol.spec, found.released.shape
     ('counts:chain=4-4,weights=1-2', (16, 16))
     """
+    _require_map(grid)
     n, exact = _devices(devices), rational(epsilon)
     own = None if protocol is None else find_protocol(protocol)
     settings = (exact, n, canonical_unit(unit), _period(period), allow_weak)
@@ -223,16 +224,30 @@ def plan(
         found = LocalPlan(grid, depth, chosen, *settings)
         found.round  # noqa: B018  what is wrong with it shows here
         return found
-    best = None
+    best, refused = None, "The grid has no coarser squares of cells to ask about; give a depth."
     for candidate in _depths(grid):
         found = LocalPlan(grid, candidate, own or _suit(grid, candidate), *settings)
-        limit = DENSER * n / found.released.size
+        try:
+            limit = DENSER * n / found.released.size
+        except UsageError as error:  # a chain or weights of another depth
+            refused = str(error)
+            continue
         if best is not None and found.errors[-1].standard_error > limit:
             break
         best = found
     if best is None:
-        raise UsageError("The grid has no coarser squares of cells to ask about; give a depth.")
+        raise UsageError(refused)
     return best
+
+
+def _require_map(grid: Grid) -> None:
+    """Refuse a grid that devices cannot be asked about."""
+    more = grid.mask is not None or grid.hierarchy is not None
+    if more or len(grid.places) != 1 or len(grid.shape) != 2:
+        raise UsageError(
+            "A round asks devices about one map, in Morton order or that of official areas: leave "
+            "out mask, attributes, regions and pairs."
+        )
 
 
 def _depths(grid: Grid) -> Iterator[int]:

@@ -154,6 +154,7 @@ class Round:
             raise UsageError(refusal)
         if self.protocol.spread:
             raise UsageError("Blocks are spread when they are published, not by a round.")
+        self.protocol.levels(self.coarse.grid)  # refuses weights of another depth
         if not self.oracles:
             raise UsageError("A round asks devices about one level at least.")
 
