@@ -59,6 +59,15 @@ def test_another_round_is_refused(path):
         read(path, "cd" * 32)
 
 
+@pytest.mark.parametrize("head", [{"schema": "another", "round": DIGEST}, [1], "x", None, 1])
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl"])
+def test_another_kind_of_file_is_refused(tmp_path, reports, name, head, monkeypatch):
+    monkeypatch.setattr(module, "_head", lambda _: head)
+    write_reports(tmp_path / name, DIGEST, reports)
+    with pytest.raises(InputError, match=rf"^{name}: This is no file of reports\.$"):
+        read(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     "kind",
     [
