@@ -73,8 +73,8 @@ class Sums:
         files = sorted([*self.files, *other.files])
         if len(set(files)) < len(files):
             raise UsageError(
-                "Exactly the reports of this file, or of one of these sums, were added up already; "
-                "give them once, and a few reports each together in one file."
+                "Exactly these reports were added up already; give each file or sums once, and put "
+                "files of a few reports, which may agree by chance, together in one."
             )
         return Sums(self.round, self.state + other.state, tuple(files))
 

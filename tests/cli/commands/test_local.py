@@ -78,8 +78,10 @@ def test_a_round(folder):
     said = json.loads(done("randomize", *cells, "-o", folder / "b.jsonl", "--json"))
     assert said["reports"] == 3000
     both = (reports, folder / "b.jsonl")
-    done("aggregate", folder / "round.json", *both, "-o", folder / "both.sums")
-    done("aggregate", folder / "round.json", reports, "-o", sums)
+    text = done("aggregate", folder / "round.json", *both, "-o", folder / "both.sums")
+    assert "6,000 reports of 2 files" in text
+    text = done("aggregate", folder / "round.json", reports, "-o", sums)
+    assert "3,000 reports of 1 file\n" in text
     merged = ("aggregate", folder / "round.json", sums, folder / "b.jsonl", "--json")
     assert json.loads(done(*merged, "-o", folder / "merged.sums"))["reports"] == 6000
     assert (folder / "merged.sums").read_bytes() == (folder / "both.sums").read_bytes()

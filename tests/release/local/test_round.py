@@ -252,9 +252,9 @@ def test_the_same_reports_in_another_form_count_once(opened, index, tmp_path):
     sums = aggregate(opened, path)
     sums.write(tmp_path / "a.sums")
     for both in ([path, other], [sums, other], [tmp_path / "a.sums", other]):
-        with pytest.raises(InputError, match=r"^b\.jsonl: Exactly the reports of this file"):
+        with pytest.raises(InputError, match=r"^b\.jsonl: Exactly these reports"):
             aggregate(opened, both)
-    with pytest.raises(InputError, match=r"^a\.sums: Exactly the reports"):
+    with pytest.raises(InputError, match=r"^a\.sums: Exactly these reports"):
         aggregate(opened, [other, tmp_path / "a.sums"])
     changed = reports.copy()
     changed[np.flatnonzero(reports != reports[0])[0]] = reports[0]

@@ -143,7 +143,8 @@ def aggregate(
     if as_json:
         _print({"output": str(output), "reports": found.reports, "round": found.round.digest})
     else:
-        click.echo(f"{output}: {found.reports:,} reports of {len(found.files)} files")
+        files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
+        click.echo(f"{output}: {found.reports:,} reports of {files}")
 
 
 @local.command()
