@@ -43,6 +43,14 @@ def test_what_was_written_is_read(path, reports, at_once, monkeypatch):
     assert np.array_equal(np.concatenate(pieces), reports)
 
 
+@pytest.mark.parametrize("name", ["b.parquet", "b.jsonl"])
+def test_the_largest_fields_are_read(tmp_path, reports, name):
+    most = reports[:1].copy()
+    most[0] = (255, (1 << 64) - 1, 255)
+    write_reports(tmp_path / name, DIGEST, most)
+    assert read(tmp_path / name).tolist() == most.tolist()
+
+
 def test_no_file_is_replaced_and_no_other_ending_taken(path, reports, tmp_path):
     with pytest.raises(UsageError, match="exists"):
         write_reports(path, DIGEST, reports)
