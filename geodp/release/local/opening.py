@@ -101,11 +101,10 @@ def _charge(found: Round, ledger: Ledger | None, dataset: str | None) -> Round:
 def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
     """Return the same, and its file: it is there whole, or nothing was charged."""
     partial, charged = path.parent / f".{path.name}.{secrets.token_hex(4)}", found
-    taken = list[Path]()
+    taken = [partial]
     try:
         with commits():  # what was charged is not lost to Ctrl-C
             _fill(partial, _text(found) + " " * 4096)  # room for the charge
-            taken.append(partial)
             _take(path)  # before the charge: who opens a round at the same time finds it there
             taken.append(path)
             charged = _charge(found, ledger, dataset)

@@ -77,6 +77,17 @@ def test_nothing_is_charged_where_the_file_cannot_be_written(planned, ledger, tm
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_nothing_is_charged_or_left_where_the_disk_is_full(planned, ledger, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(opening.os, "fsync", fail)
+    with pytest.raises(OutputError, match=r"\(No space left on device\)\.$"):
+        open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
+    assert not ledger.charges()
+    assert [path.name for path in tmp_path.iterdir()] == ["phones.ledger"]
+
+
 def test_a_charge_whose_file_is_lost_is_spoken_of(planned, ledger, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
