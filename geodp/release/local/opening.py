@@ -120,7 +120,7 @@ def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path)
     finally:
         for file in taken:
             with suppress(OSError):
-                file.unlink(missing_ok=True)
+                file.unlink()
     return charged
 
 

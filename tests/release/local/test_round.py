@@ -97,7 +97,7 @@ def test_a_charge_whose_file_is_lost_is_spoken_of(planned, ledger, tmp_path, mon
         open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
     (charge,) = ledger.charges()
     (kept,) = (path for path in tmp_path.iterdir() if path.suffix != ".ledger")
-    assert str(kept) in str(error.value)
+    assert str(error.value).endswith(f" and that stays: the round is kept in {kept}.")
     found = read_round(kept)
     assert found.id == charge.fingerprint
     assert found.budget is not None
