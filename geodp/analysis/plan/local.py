@@ -40,8 +40,9 @@ DENSER = 2.2
 
 People live together: with levels whose standard error is up to so many times the mean people of
 their blocks, most people live in blocks well above it. Measured on the census of Kanto, 1e5 to 1e7
-devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 5 % more error than with
-the best of all depths and chains that were tried.
+devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 6 % more error than with
+the best of six depths and chains of two levels or more. One level alone was 1.7 times better with
+1e7 devices at epsilon 3; it has no coarser squares of its own, and is taken where it is named.
 """
 
 FINE_BITS = 4
