@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import click
@@ -27,12 +26,10 @@ def map_(release: Path, output: Path, overwrite: bool) -> None:
     if output.exists() and not overwrite:
         raise UsageError(f"{output} exists; replace it with --overwrite.")
     from geodp.io.verify.verify import read_release_table
-    from geodp.io.write.picture import write_png
+    from geodp.io.write.picture import draw_map
 
     table, card = read_release_table(release)
-    drawn = io.BytesIO()
-    write_png(table, drawn, name=card.name, card=card)
-    write_file(output, drawn.getvalue(), True, overwrite)
+    write_file(output, draw_map(table, card), True, overwrite)
     click.echo(str(output))
 
 
