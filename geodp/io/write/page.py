@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.io.write.captions import LANGUAGES, Captions, Language, tell_margin
-from geodp.io.write.drawing.fonts import families, measure
+from geodp.io.write.drawing.fonts import families, find_families, measure
 from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words, mix, parse_colour
 from geodp.io.write.frame import LONG_SIDE
 from geodp.io.write.panel import Bounds, Panel
@@ -193,7 +193,9 @@ def _write_head(page: _Page, table: ReleasedTable, card: Card, panels: list[Pane
     title = look.title or card.name
     lines = [spent]
     if title and families(title) is not None:
-        lines = [title, spent] if look.title else [f"{title} · {spent}"]
+        lines = [f"{title} · {spent}"]
+        if look.title or find_families(lines[0]) is None:
+            lines = [title, spent]
     flag = 0.0 if card.private else measure(words.flag, LARGE, bold=True) + 24
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
@@ -255,6 +257,8 @@ def _draw_legend(page: _Page, table: ReleasedTable, card: Card, panels: list[Pan
         what = words.counts
     what = shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
     unit = words.per_cell if frame.kilometres is None else words.per_area
+    if find_families(unit.format(what=what)) is None:
+        what = words.counts
     top = page.y
     page.y = top + 27
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
@@ -346,7 +350,10 @@ def _write_foot(page: _Page, card: Card, panels: list[Panel]) -> None:
     said = words.private.format(variant=words.name(card.guarantee.variant))
     lines = [said if card.private else words.fixed, *tell_margin(card, panels, words)]
     asked = ((words.date, look.date), (words.source, look.source), (words.credit, look.credit))
-    lines += [form.format(text=text) for form, text in asked if text is not None]
+    for form, text in asked:
+        if text is not None:
+            line = form.format(text=text)
+            lines += [line] if find_families(line) is not None else [form.format(text=""), text]
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)
@@ -374,7 +381,8 @@ def shorten(text: str, room: float, size: float, *, bold: bool = False) -> str:
     """Return a text, or its beginning and an ellipsis, of at most so many pixels."""
     if measure(text, size, bold=bold) <= room:
         return text
-    return text[: _fit(text, room - measure("…", size, bold=bold), size, bold)] + "…"
+    end = "…" if find_families(f"{text}…") is not None else ""
+    return text[: _fit(text, room - measure(end, size, bold=bold), size, bold)] + end
 
 
 def _fit(text: str, room: float, size: float, bold: bool) -> int:

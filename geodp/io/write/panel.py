@@ -94,7 +94,7 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
     (2, 3, (3, 2))
     """
     west, south, east, north = bounds
-    if not (west < east and south < north):
+    if not (all(map(math.isfinite, bounds)) and west < east and south < north):
         raise UsageError("--bounds are west, south, east and north, west and south the smaller.")
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     left, right = sorted(((west - c) / a, (east - c) / a))

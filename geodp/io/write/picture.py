@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.drawing.fonts import families
-from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.drawing.png import DPI, draw_png
+from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.page import Look, compose
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+
+Form = Literal["png", "svg"]
+
+LEAST_DPI, MOST_DPI = 50, 600
+"""Pixels to an inch of a PNG."""
 
 
 def why_no_picture(grid: Grid) -> str | None:
@@ -58,7 +64,12 @@ class Picture(Format):
 
 
 def draw_map(
-    table: ReleasedTable, card: Card, look: Look | None = None, *, dpi: int = 100
+    table: ReleasedTable,
+    card: Card,
+    look: Look | None = None,
+    *,
+    form: Form = "png",
+    dpi: int = DPI,
 ) -> bytes:
     """Draw a released map, or origins and destinations side by side.
 
@@ -74,8 +85,9 @@ def draw_map(
         Its card, with the name of the count. Letters that geodp's own font lacks are drawn by an
         installed one; where none has them, the name is left out, with a LettersWarning.
     look : Look, optional
+    form : {"png", "svg"}
     dpi : int
-        Pixels to an inch, from 50 to 1,200.
+        Of a PNG: pixels to an inch, from 50 to 600.
 
     Raises
     ------
@@ -87,7 +99,10 @@ def draw_map(
     reason = why_no_picture(table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.")
-    return draw_png(compose(table, card, look or Look()), dpi)
+    if not LEAST_DPI <= dpi <= MOST_DPI:
+        raise UsageError(f"A picture has {LEAST_DPI} to {MOST_DPI} pixels to an inch.")
+    sheet = compose(table, card, look or Look())
+    return draw_png(sheet, dpi) if form == "png" else draw_svg(sheet)
 
 
 FORMATS = (Picture(),)

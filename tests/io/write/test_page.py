@@ -113,11 +113,11 @@ def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
     panel = page.Panel.of(release.table, 0, release.card())
     pale = (cells.number >= page.FADED)[::-1]
     assert np.array_equal(pale, (panel.value > 0) & ~panel.believed)
-    assert f"pale: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
+    assert f"faded: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
     plain = sheet_of(KANTO, Look(fade=False))
     (cells,) = (item for item in plain.items if isinstance(item, Cells))
     assert cells.number.max() < page.FADED
-    assert not [text for text in words_of(plain) if text.startswith("pale")]
+    assert not [text for text in words_of(plain) if text.startswith("faded")]
     # A margin between 30 and 100 per km² fades three classes, or a part of the third.
     filled = [i for i in sheet.items if isinstance(i, Box) and i.height == 12 and i.width < 50]
     faded = sum(i.width for i in filled if i.fill in page.LIGHT.colours[page.FADED :])
@@ -153,9 +153,11 @@ def test_a_size_enlarges_by_whole_factors_and_keeps_every_cell():
 @pytest.fixture
 def no_fonts(monkeypatch):
     monkeypatch.setattr(fonts, "_folders", list)
-    fonts.families.cache_clear()
+    for found in (fonts.families, fonts.find_families):
+        found.cache_clear()
     yield
-    fonts.families.cache_clear()
+    for found in (fonts.families, fonts.find_families):
+        found.cache_clear()
 
 
 @pytest.mark.parametrize("look", [Look(title="人口"), Look(source="統計局"), Look(language="ja")])
@@ -169,6 +171,18 @@ def test_a_name_without_a_font_is_left_out_of_title_and_legend(no_fonts):
         words = words_of(sheet_of(KANTO, name="人口"))
     assert words[0] == "ε = 1 · pyramid"
     assert "counts per km²" in words
+
+
+def test_words_that_no_font_has_together_stand_apart(monkeypatch):
+    """A title whose font lacks Latin letters is followed by a line of its own."""
+    found = page.find_families
+    monkeypatch.setattr(page, "find_families", lambda t: None if "jobs " in t else found(t))
+    sheet = sheet_of(KANTO, Look(source="jobs here"), name="jobs")
+    words = words_of(sheet)
+    assert words[0] == "jobs"
+    assert "ε = 1 · pyramid · jis:half · 24 × 32 cells" in words
+    assert "counts per km²" in words
+    assert words[-2:] == ["Source:", "jobs here"]
 
 
 def test_lines_are_broken_where_they_may_be():

@@ -44,7 +44,14 @@ def test_a_window_shows_the_same_cells(grid):
 
 
 @pytest.mark.parametrize(
-    "bounds", [(141, 35, 138, 37), (138, 37, 141, 35), (0, 0, 1, 1), (float("nan"), 0, 1, 1)]
+    "bounds",
+    [
+        (141, 35, 138, 37),
+        (138, 37, 141, 35),
+        (0, 0, 1, 1),
+        (float("nan"), 0, 1, 1),
+        (138, 35, float("inf"), 36),
+    ],
 )
 def test_bounds_without_a_cell_are_refused(bounds):
     with pytest.raises(UsageError, match="bounds"):

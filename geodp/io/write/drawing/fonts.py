@@ -81,10 +81,31 @@ OWN = Family(
 
 @lru_cache(256)
 def families(text: str) -> tuple[Family, ...] | None:
-    """Font families that together have every letter of a text, in the order they are tried in.
+    """Return what `find_families` finds, and say what to do where it finds none.
 
-    None, with a LettersWarning that says what to do, where no installed font has the letters that
-    geodp's own lacks. A process looks, and warns, once for every text.
+    A process warns, by a LettersWarning, once for every text.
+    """
+    found = find_families(text)
+    if found is None:
+        lacking = f"No installed font has all letters of {text}"
+        wanted = "one that has them, such as Noto Sans CJK"
+        if needs_shaping(text) and not can_shape():
+            lacking, wanted = f"Letters of {text} take forms from each other", "FriBiDi for that"
+        warnings.warn(
+            f"{lacking}, and the map leaves them out; install {wanted}, before publishing, or draw "
+            "the map again by geodp map.",
+            LettersWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+@lru_cache(256)
+def find_families(text: str) -> tuple[Family, ...] | None:
+    """Return font families that together have every letter of a text, the first tried first.
+
+    None where no installed font has the letters that geodp's own lacks. Letters in other forms
+    beside each other are all drawn by one font.
     """
     if text.isascii():
         return (OWN,)
@@ -96,17 +117,6 @@ def families(text: str) -> tuple[Family, ...] | None:
         for family in find_installed(font_files(), shaped):
             if all(_has(family, letter) for letter in missing):
                 return (family,) if shaped else (OWN, family)
-    warnings.warn(
-        f"No installed font has all letters of {text}, and the map leaves them out; install "
-        "one that has them, such as Noto Sans CJK, before publishing, or draw the map again by "
-        "geodp map."
-        if not shaped or can_shape()
-        else f"The letters of {text} take forms from each other, which needs the library FriBiDi, "
-        "and the map leaves them out; install it before publishing, or draw the map again by "
-        "geodp map.",
-        LettersWarning,
-        stacklevel=2,
-    )
     return None
 
 
@@ -133,7 +143,7 @@ def can_shape() -> bool:
 
 def split(text: str, bold: bool) -> list[tuple[str, Face]]:
     """Return the runs of a text, and the face of each; of a text that `families` has fonts for."""
-    found = families(text) or (OWN,)
+    found = find_families(text) or (OWN,)
     if len(found) == 1:
         return [(text, found[0].bold if bold else found[0].normal)]
     runs: list[tuple[str, Face]] = []

@@ -51,15 +51,21 @@ def font(path, family, letters, *, blank=False, style="Regular"):
     builder.save(path)
 
 
+def forget():
+    """As a new process would look."""
+    fonts.families.cache_clear()
+    fonts.find_families.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def installed(monkeypatch, tmp_path):
     """A folder of fonts, empty at first, whatever this machine has, and nothing remembered."""
     folder = tmp_path / "installed"
     folder.mkdir()
     monkeypatch.setattr(fonts, "_folders", lambda: [folder])
-    fonts.families.cache_clear()
+    forget()
     yield folder
-    fonts.families.cache_clear()
+    forget()
 
 
 def drawn(name):
@@ -93,7 +99,7 @@ def test_letters_that_no_font_has_are_told_in_a_sentence(text):
 def test_an_installed_font_is_found_and_drawn(installed):
     with pytest.warns(LettersWarning):
         without = drawn(NOBODYS)
-    fonts.families.cache_clear()
+    forget()
     font(installed / "f.ttf", "Test Hieroglyphs", NOBODYS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -110,14 +116,14 @@ def test_letters_in_other_forms_beside_each_other_are_drawn_by_one_font(installe
     font(installed / "f.ttf", "Test Arabic", text[2:])
     with pytest.warns(LettersWarning, match=r"install one|FriBiDi"):
         assert fonts.families(text) is None
-    fonts.families.cache_clear()
+    forget()
     font(installed / "g.ttf", "Test Both", text)
     monkeypatch.setattr(fonts, "can_shape", lambda: True)
     assert names(text) == ("Test Both",)
     assert fonts.split(text, False) == [(text, fonts.families(text)[0].normal)]
     assert fonts.families(text)[0].normal.shaped
     monkeypatch.setattr(fonts, "can_shape", lambda: False)
-    fonts.families.cache_clear()
+    forget()
     with pytest.warns(LettersWarning, match="FriBiDi"):
         assert fonts.families(text) is None
 
