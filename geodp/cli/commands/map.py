@@ -46,7 +46,7 @@ def map_(
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: an SVG has no pixels.")
     from geodp.io.verify.verify import read_release_table
-    from geodp.io.write.page import Look
+    from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_map
 
     given = {name: value for name, value in look.items() if value is not None}

@@ -13,7 +13,8 @@ from geodp.io.write.drawing.fonts import families
 from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format, Released
-from geodp.io.write.page import Look, compose
+from geodp.io.write.map.look import Look
+from geodp.io.write.map.page import compose
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable

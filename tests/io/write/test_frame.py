@@ -11,7 +11,7 @@ from PIL import Image
 
 import geodp
 from geodp.io.write.frame import LONG_SIDE, MOST_BLOCKS, MOST_PIXELS, Frame, round_length
-from geodp.io.write.page import LEAST_WIDTH
+from geodp.io.write.map.page import LEAST_WIDTH
 from geodp.io.write.picture import draw_map
 
 NICE = {1, 2, 5}

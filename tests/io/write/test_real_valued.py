@@ -18,8 +18,10 @@ from PIL import Image
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.io.verify.verify import read_release_table, verify
-from geodp.io.write import geotiff, page, picture, qgis_style
+from geodp.io.write import geotiff, picture, qgis_style
 from geodp.io.write.drawing.sheet import Cells, Words
+from geodp.io.write.map import look
+from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.mechanisms import METHODS
@@ -328,13 +330,13 @@ def test_reports_say_what_the_values_are(written, method):
 
 
 def test_pictures_colour_negative_values_of_methods_that_have_them(written):
-    below = np.array(page.LIGHT.below, np.uint8)
+    below = np.array(look.LIGHT.below, np.uint8)
     for method in [*KINDS, "topdown"]:
         release, folder = written[method]
         assert failures(folder) == []
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
-        sheet = page.compose(release.table, Card.from_json(card), page.Look())
+        sheet = compose(release.table, Card.from_json(card), look.Look())
         words = [item.text for item in sheet.items if isinstance(item, Words)]
         with Image.open(folder / "population.png") as image:
             drawn = (np.asarray(image.convert("RGB")) == below).all(axis=-1)
@@ -350,10 +352,10 @@ def test_pairs_are_drawn_with_negative_values():
     release = released(GRIDS["pairs"], "laplace")
     table = release.table
     below = geodp.ReleasedTable(table.grid, table.key, -abs(table.count), table.event)
-    sheet = page.compose(below, release.card(), page.Look())
+    sheet = compose(below, release.card(), look.Look())
     left, right = (item.number for item in sheet.items if isinstance(item, Cells))
-    assert (left == page.NEGATIVE).any()
-    assert (right == page.NEGATIVE).any()
+    assert (left == look.NEGATIVE).any()
+    assert (right == look.NEGATIVE).any()
 
 
 @pytest.mark.parametrize(("whole", "nonnegative"), [(1, 1), (1, 0), (0, 1), (0, 0)])

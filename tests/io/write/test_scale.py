@@ -8,8 +8,9 @@ import pytest
 from pyproj import Geod
 
 import geodp
-from geodp.io.write import page, qgis_style, scale
+from geodp.io.write import qgis_style, scale
 from geodp.io.write.drawing.sheet import parse_colour
+from geodp.io.write.map import look
 from tests.io.write.test_writers import KANTO
 
 AREAS = [None, Fraction(1, 100), Fraction(1, 4), Fraction(1), Fraction(100), Fraction(1, 30_000)]
@@ -27,7 +28,7 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("theme", [page.LIGHT, page.DARK])
+@pytest.mark.parametrize("theme", [look.LIGHT, look.DARK])
 def test_more_people_are_further_from_the_paper(theme):
     found = [contrast(colour, theme.paper) for colour in theme.classes]
     assert found == sorted(found)
@@ -39,8 +40,8 @@ def test_more_people_are_further_from_the_paper(theme):
 
 
 def test_pictures_and_styles_have_the_same_colours():
-    assert page.LIGHT.classes == tuple(map(parse_colour, scale.DARK_IS_MANY))
-    assert page.LIGHT.below == parse_colour(qgis_style.BELOW)
+    assert look.LIGHT.classes == tuple(map(parse_colour, scale.DARK_IS_MANY))
+    assert look.LIGHT.below == parse_colour(qgis_style.BELOW)
 
 
 @pytest.mark.parametrize("area", AREAS)

@@ -5,9 +5,9 @@ import pytest
 
 import geodp
 from geodp.accuracy.interval import Z
-from geodp.io.write.captions import LANGUAGES, tell_margin
 from geodp.io.write.frame import pixel_errors
-from geodp.io.write.panel import Panel
+from geodp.io.write.map.captions import LANGUAGES, tell_margin
+from geodp.io.write.map.panel import Panel
 from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked
 

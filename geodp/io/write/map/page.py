@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
-from geodp.io.write.captions import LANGUAGES, Captions, Language, tell_margin
 from geodp.io.write.drawing.fonts import families, find_families, measure
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words, mix, parse_colour
-from geodp.io.write.frame import LONG_SIDE
-from geodp.io.write.panel import Bounds, Panel
-from geodp.io.write.qgis_style import BELOW
-from geodp.io.write.scale import BEGINS, DARK_IS_MANY, LIGHT_IS_MANY, area_of, classify
+from geodp.io.write.drawing.lines import shorten, wrap
+from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words
+from geodp.io.write.map.captions import tell_margin
+from geodp.io.write.map.look import CLASSES, FADED, NEGATIVE, OUTSIDE, PAPER, Look
+from geodp.io.write.map.panel import Panel
+from geodp.io.write.scale import BEGINS, area_of, classify
 from geodp.io.write.tables import name_of_counts
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -36,102 +34,6 @@ LARGE, MEDIUM, SMALL = 23.5, 14.5, 12.5
 
 TITLE_LINES, NAME_ROOM = 3, 560
 """Lines of a title that are drawn; pixels of a name within a line."""
-
-PALE = 0.65
-"""Share of paper in the colours of what lies within its margin."""
-
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours of a page: the classes, what is none, paper and ink."""
-
-    paper: Colour
-    ink: Colour
-    soft: Colour
-    line: Colour
-    alarm: Colour
-    outside: Colour
-    below: Colour
-    classes: tuple[Colour, ...]
-
-    @property
-    def colours(self) -> tuple[Colour, ...]:
-        """Paper, outside, below 0, the classes, and the classes in pale."""
-        pale = (mix(each, self.paper, PALE) for each in self.classes)
-        return self.paper, self.outside, self.below, *self.classes, *pale
-
-
-def _theme(classes: tuple[str, ...], *others: str) -> Theme:
-    paper, ink, soft, line, alarm, outside, below = map(parse_colour, others)
-    return Theme(paper, ink, soft, line, alarm, outside, below, tuple(map(parse_colour, classes)))
-
-
-LIGHT = _theme(
-    DARK_IS_MANY,
-    *("#ffffff", "#1d1c1a", "#5a5855", "#b4b4b9", "#b80f2a", "#dfdfe4", BELOW),
-)
-DARK = _theme(
-    LIGHT_IS_MANY,
-    *("#000000", "#e8e6e3", "#9a9894", "#3a3a3f", "#ff4d4d", "#232327", "#0e4a4c"),
-)
-
-PAPER, OUTSIDE, NEGATIVE, CLASSES, FADED = 0, 1, 2, 3, 3 + len(DARK_IS_MANY)
-"""Where colours stand in `Theme.colours`."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a map is drawn; all of it is public.
-
-    Attributes
-    ----------
-    title : str or None
-        Instead of the count's name.
-    date, source, credit : str or None
-        Printed under the map.
-    unit : str or None
-        What is counted, instead of the count's name or the unit of privacy.
-    language : {"en", "ja"}
-    bounds : (float, float, float, float) or None
-        West, south, east and north of what is drawn, in the grid's CRS.
-    size : int
-        Pixels that the longer side of the map is enlarged towards, by whole factors; a block of
-        cells has a pixel at least.
-    dark : bool
-        Light colours on black paper, not dark ones on white.
-    fade : bool
-        Whether what lies within its 95 % margin is drawn in pale.
-    """
-
-    title: str | None = None
-    date: str | None = None
-    source: str | None = None
-    credit: str | None = None
-    unit: str | None = None
-    language: Language = "en"
-    bounds: Bounds | None = None
-    size: int = LONG_SIDE
-    dark: bool = False
-    fade: bool = True
-
-    @property
-    def words(self) -> Captions:
-        """Return the sentences of the language."""
-        return LANGUAGES[self.language]
-
-    @property
-    def theme(self) -> Theme:
-        """Return the colours."""
-        return DARK if self.dark else LIGHT
-
-    def require_fonts(self) -> None:
-        """Raise UsageError where no font has the letters of what was asked for."""
-        asked = [self.title, self.date, self.source, self.credit, self.unit]
-        words = self.words
-        asked += [words.private, words.isolated, words.per_cell, words.blocks, words.floor]
-        for text in asked:
-            if text is not None and families(text) is None:
-                raise UsageError("The map was not drawn, as no font has all letters of its words.")
 
 
 @dataclass
@@ -357,44 +259,6 @@ def _write_foot(page: _Page, card: Card, panels: list[Panel]) -> None:
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)
-
-
-def wrap(text: str, room: float, size: float, *, bold: bool = False) -> list[str]:
-    """Return a text in lines of at most so many pixels, broken at blanks where there are any.
-
-    Between Chinese and Japanese letters, and within a word that is too long, anywhere.
-    """
-    lines, line = [], ""
-    for part in re.findall(r"[^\s\u2e80-\uffef]+\s*|\s+|[\u2e80-\uffef]\s*", text):
-        if line and measure((line + part).rstrip(), size, bold=bold) > room:
-            lines.append(line.rstrip())
-            line = ""
-        line += part
-        while measure(line.rstrip(), size, bold=bold) > room and len(line) > 1:
-            kept = _fit(line, room, size, bold)
-            lines.append(line[:kept])
-            line = line[kept:]
-    return [*lines, line.rstrip()]
-
-
-def shorten(text: str, room: float, size: float, *, bold: bool = False) -> str:
-    """Return a text, or its beginning and an ellipsis, of at most so many pixels."""
-    if measure(text, size, bold=bold) <= room:
-        return text
-    end = "…" if find_families(f"{text}…") is not None else ""
-    return text[: _fit(text, room - measure(end, size, bold=bold), size, bold)] + end
-
-
-def _fit(text: str, room: float, size: float, bold: bool) -> int:
-    """Return how many letters fit into so many pixels, at least one."""
-    low, high = 1, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if measure(text[:middle], size, bold=bold) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _short(amount: Fraction) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from geodp.io.write.panel import Panel
+from geodp.io.write.map.panel import Panel
 from geodp.table.card import Card
 
 Language = Literal["en", "ja"]

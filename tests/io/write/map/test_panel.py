@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.io.write import frame
-from geodp.io.write.panel import Panel, crop
+from geodp.io.write.map.panel import Panel, crop
 from tests.io.write.test_writers import KANTO, released
 
 DOWN = (100.0, 0.0, 1000.0, 0.0, -100.0, 5000.0)

@@ -7,11 +7,13 @@ import pytest
 
 import geodp
 from geodp.errors import LettersWarning, UsageError
-from geodp.io.write import page
 from geodp.io.write.drawing import fonts
 from geodp.io.write.drawing.fonts import measure
 from geodp.io.write.drawing.sheet import Box, Cells, Words
-from geodp.io.write.page import Look, compose, shorten, wrap
+from geodp.io.write.map import look as looks
+from geodp.io.write.map import page
+from geodp.io.write.map.look import Look
+from geodp.io.write.map.page import compose
 from tests.grids import half, masked
 from tests.io.write.test_writers import KANTO, released
 
@@ -82,7 +84,7 @@ def test_the_picture_says_where_its_margin_holds():
 def test_what_is_no_private_release_is_told_in_red():
     sheet = sheet_of(KANTO)
     (flag,) = (item for item in sheet.items if getattr(item, "text", "") == "NOT PRIVATE")
-    assert flag.colour == page.LIGHT.alarm
+    assert flag.colour == looks.LIGHT.alarm
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
     release = geodp.publish(table, epsilon=1)
     words = words_of(compose(release.table, release.card(), Look()))
@@ -111,16 +113,16 @@ def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
     sheet = sheet_of(KANTO)
     (cells,) = (item for item in sheet.items if isinstance(item, Cells))
     panel = page.Panel.of(release.table, 0, release.card())
-    pale = (cells.number >= page.FADED)[::-1]
+    pale = (cells.number >= looks.FADED)[::-1]
     assert np.array_equal(pale, (panel.value > 0) & ~panel.believed)
     assert f"faded: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
     plain = sheet_of(KANTO, Look(fade=False))
     (cells,) = (item for item in plain.items if isinstance(item, Cells))
-    assert cells.number.max() < page.FADED
+    assert cells.number.max() < looks.FADED
     assert not [text for text in words_of(plain) if text.startswith("faded")]
     # A margin between 30 and 100 per km² fades three classes, or a part of the third.
     filled = [i for i in sheet.items if isinstance(i, Box) and i.height == 12 and i.width < 50]
-    faded = sum(i.width for i in filled if i.fill in page.LIGHT.colours[page.FADED :])
+    faded = sum(i.width for i in filled if i.fill in looks.LIGHT.colours[looks.FADED :])
     density = panel.margin / float(page.area_of(panel.frame.place))
     number = int(page.classify(np.array([density]))[0])
     assert number * page.SEGMENT <= faded - 20 <= (number + 1) * page.SEGMENT
@@ -129,7 +131,7 @@ def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
 def test_zero_is_paper_and_nobody_is_outside():
     grid = GRIDS["mask"]
     (cells,) = (item for item in sheet_of(grid).items if isinstance(item, Cells))
-    outside = cells.number == page.OUTSIDE
+    outside = cells.number == looks.OUTSIDE
     assert outside.sum() == 64 - half((8, 8), 3).sum()
     assert "outside the domain" in words_of(sheet_of(grid))
     assert "outside the domain" not in words_of(sheet_of(KANTO))
@@ -183,20 +185,3 @@ def test_words_that_no_font_has_together_stand_apart(monkeypatch):
     assert "ε = 1 · pyramid · jis:half · 24 × 32 cells" in words
     assert "counts per km²" in words
     assert words[-2:] == ["Source:", "jobs here"]
-
-
-def test_lines_are_broken_where_they_may_be():
-    assert wrap("one two", 1000, 12) == ["one two"]
-    assert wrap("", 100, 12) == [""]
-    lines = wrap(LONG, 200, 12)
-    assert " ".join(lines) == LONG.strip()
-    assert max(measure(line, 12) for line in lines) <= 200
-    assert "".join(wrap("W" * 50, 60, 12)) == "W" * 50
-    assert wrap("W", 1, 12) == ["W"]
-
-
-def test_what_is_too_long_ends_in_an_ellipsis():
-    assert shorten("short", 100, 12) == "short"
-    cut = shorten("W" * 50, 100, 12)
-    assert cut.endswith("W…")
-    assert measure(cut, 12) <= 100
