@@ -98,6 +98,8 @@ def test_publish_json_verify_and_map(tmp_path):
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert ">People</text>" in drawn
     assert ">CC BY</text>" in drawn
+    assert geodp("map", out, "--output", tmp_path / "a.pdf", *look).returncode == 0
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert "faded" not in drawn
     for words, said in (
         (["--output", tmp_path / "b.svg", "--dpi", "200"], "PNG only"),

@@ -90,6 +90,7 @@ OUTSIDE = {
     "shapely": ("", "grid io/read analysis"),
     "scipy": ("", "mechanisms analysis"),
     "PIL": ("", "io/write/drawing"),
+    "fpdf": ("", "io/write/drawing"),
     "matplotlib": ("", "analysis"),
     "pyogrio": ("", "io/read"),
     "distributed": ("", "release/cluster"),

@@ -20,7 +20,10 @@ NO_FADE = "Draw what lies within its 95 % margin in full colours, too."
 @click.command("map")
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="PNG or SVG, by its ending."
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="PNG, SVG or PDF, by its ending.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file.")
 @click.option("--title", help="Instead of the count's name.")
@@ -42,13 +45,16 @@ def map_(
     folders = output.resolve().parents
     if any(f.name == "public" and (f / "release.json").exists() for f in folders):
         raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
-    require_free(output, "--output", (".png", ".svg"), overwrite=overwrite)
+    require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
     if dpi is not None and output.suffix.lower() != ".png":
-        raise UsageError("--dpi is for PNG only: an SVG has no pixels.")
+        raise UsageError("--dpi is for PNG only: the others have no pixels.")
     from geodp.io.verify.verify import read_release_table
+    from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_map
 
+    if output.suffix.lower() == ".pdf":
+        require_fpdf()
     given = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]

@@ -10,6 +10,7 @@ from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.drawing.fonts import families
+from geodp.io.write.drawing.pdf import draw_pdf
 from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format, Released
@@ -19,7 +20,7 @@ from geodp.io.write.tables import name_of_counts, require_released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
-Form = Literal["png", "svg"]
+Form = Literal["png", "svg", "pdf"]
 
 LEAST_DPI, MOST_DPI = 50, 600
 """Pixels to an inch of a PNG."""
@@ -86,7 +87,7 @@ def draw_map(
         Its card, with the name of the count. Letters that geodp's own font lacks are drawn by an
         installed one; where none has them, the name is left out, with a LettersWarning.
     look : Look, optional
-    form : {"png", "svg"}
+    form : {"png", "svg", "pdf"}
     dpi : int
         Of a PNG: pixels to an inch, from 50 to 600.
 
@@ -94,7 +95,8 @@ def draw_map(
     ------
     UsageError
         The table is no ReleasedTable; the grid has no picture, and `why_no_picture` says why; the
-        bounds hold no cell; no font has all letters of what the look asks for.
+        bounds hold no cell; no font has all letters of what the look asks for; a PDF is asked for
+        without fpdf2.
     """
     require_released(table)
     reason = why_no_picture(table.grid)
@@ -103,7 +105,9 @@ def draw_map(
     if not LEAST_DPI <= dpi <= MOST_DPI:
         raise UsageError(f"A picture has {LEAST_DPI} to {MOST_DPI} pixels to an inch.")
     sheet = compose(table, card, look or Look())
-    return draw_png(sheet, dpi) if form == "png" else draw_svg(sheet)
+    if form == "png":
+        return draw_png(sheet, dpi)
+    return draw_svg(sheet) if form == "svg" else draw_pdf(sheet)
 
 
 FORMATS = (Picture(),)

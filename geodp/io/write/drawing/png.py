@@ -56,6 +56,19 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
     return file.getvalue()
 
 
+def draw_cells(item: Cells) -> bytes:
+    """Return cells alone as PNG, as large as on the sheet: viewers smooth what they enlarge."""
+    from PIL import Image
+
+    rows, cols = (max(1, round(side)) for side in (item.height, item.width))
+    times = max(1, rows // item.number.shape[0]), max(1, cols // item.number.shape[1])
+    image = Image.fromarray(np.repeat(np.repeat(item.number, times[0], 0), times[1], 1))
+    image.putpalette([part for colour in item.colours for part in colour])
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
 @dataclass(frozen=True)
 class _Palette:
     """Colours by number: paper is 0; then what is filled; then words from paper to ink."""

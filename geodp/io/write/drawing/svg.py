@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import io
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
-
 from geodp.io.write.drawing.fonts import families, measure
+from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words
 
 FALLBACK = "sans-serif"
@@ -91,22 +89,9 @@ def _cells(item: Cells) -> str:
         "preserveAspectRatio": "none",
         "image-rendering": "optimizeSpeed",
         "style": "image-rendering:pixelated",
-        "xlink:href": f"data:image/png;base64,{base64.b64encode(_pixels(item)).decode()}",
+        "xlink:href": f"data:image/png;base64,{base64.b64encode(draw_cells(item)).decode()}",
     }
     return f"<svg {_attributes(window)}><image {_attributes(image)}/></svg>"
-
-
-def _pixels(item: Cells) -> bytes:
-    """Return a PNG in which a cell has as many pixels as on the sheet, as some viewers smooth."""
-    from PIL import Image
-
-    rows, cols = (max(1, round(side)) for side in (item.height, item.width))
-    times = max(1, rows // item.number.shape[0]), max(1, cols // item.number.shape[1])
-    image = Image.fromarray(np.repeat(np.repeat(item.number, times[0], 0), times[1], 1))
-    image.putpalette([part for colour in item.colours for part in colour])
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return file.getvalue()
 
 
 def _attributes(given: dict[str, str]) -> str:
