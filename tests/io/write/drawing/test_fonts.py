@@ -57,6 +57,35 @@ def forget():
     fonts.find_families.cache_clear()
 
 
+FOLDERS = fonts._folders
+
+
+@pytest.mark.parametrize(
+    ("system", "wanted"),
+    [
+        ("linux", ["/home/a/.fonts", "/data/fonts", "/usr/local/share/fonts", "/usr/share/fonts"]),
+        ("darwin", ["/home/a/Library/Fonts", "/Library/Fonts", "/System/Library/Fonts"]),
+        ("win32", ["D:/Windows/Fonts", "/home/a/AppData/Local/Microsoft/Windows/Fonts"]),
+    ],
+)
+def test_fonts_are_looked_for_where_the_system_keeps_them(monkeypatch, system, wanted):
+    monkeypatch.setattr(fonts.sys, "platform", system)
+    monkeypatch.setenv("HOME", "/home/a")
+    monkeypatch.setenv("WINDIR", "D:/Windows")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    for name in ("XDG_DATA_DIRS", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    assert [folder.as_posix() for folder in FOLDERS()] == wanted
+
+
+def test_fonts_in_folders_of_folders_are_found_in_a_fixed_order(installed):
+    (installed / "b" / "c").mkdir(parents=True)
+    for name in ("z.TTF", "b/c/a.otf", "b/x.ttc", "b/no.txt"):
+        (installed / name).touch()
+    found = [Path(path).relative_to(installed).as_posix() for path in fonts.font_files()]
+    assert found == ["b/c/a.otf", "b/x.ttc", "z.TTF"]
+
+
 @pytest.fixture(autouse=True)
 def installed(monkeypatch, tmp_path):
     """A folder of fonts, empty at first, whatever this machine has, and nothing remembered."""
