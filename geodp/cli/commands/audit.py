@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import epsilon, grid_options
-from geodp.cli.output import require_free, write_file
+from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -159,6 +159,7 @@ def _require_sense(context: click.Context) -> None:
         raise UsageError("--counts goes with --rate, and not with --column.")
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
 
 
 def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None:
