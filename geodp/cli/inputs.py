@@ -21,6 +21,7 @@ GRIDS: dict[str, tuple[str, ...]] = {
 """Options that each kind of grid takes, of those that not every kind does."""
 
 NEEDS: dict[str, str] = {
+    "measurements_complete_to": "measurements",
     "mask_source": "mask",
     "regions_source": "regions",
     "regions_columns": "regions",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -20,12 +22,19 @@ from geodp.privacy.loss import ZeroConcentratedDP
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
+from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.release import Release
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.totals import WholeTable
+
+
+class Given(TermsGiven, total=False):
+    """Terms, and what is published beside the table; :func:`publish` says what they mean."""
+
+    measurements: bool | str | int
 
 
 def publish(
@@ -37,7 +46,7 @@ def publish(
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
-    **terms: Unpack[TermsGiven],
+    **given: Unpack[Given],
 ) -> Release:
     """Release a table with differential privacy.
 
@@ -84,6 +93,10 @@ def publish(
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
+    measurements : bool, str or int
+        Also publish what was measured before any clamp (:mod:`geodp.release.measurements`), which
+        costs no more: True, or the smallest areas of which all are measured, such as ``"basic"``
+        in the order of official areas, ``"cell"``, or a number of cells of a block.
 
     Returns
     -------
@@ -119,10 +132,11 @@ def publish(
     >>> round(release.standard_error(64), 1)
     8.4
     """
+    measurements = given.pop("measurements", False)
     prepared = prepare(
         table,
         mechanism(method),
-        Terms.of(**terms),
+        Terms.of(**cast(TermsGiven, given)),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
@@ -130,7 +144,7 @@ def publish(
         records=records,
     )
     warn_of(prepared.outline)
-    return prepared.release()
+    return prepared.add(measurements=measurements).release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +160,8 @@ class Prepared:
         Of nobody: card and closed forms are those of the release, but for its charge.
     key, ledger, dataset, records
         As for :func:`publish`.
+    asked : Asked or None
+        Which measurements are published.
     """
 
     table: CountTable = field(repr=False)
@@ -156,6 +172,23 @@ class Prepared:
     ledger: Ledger | None
     dataset: str | None
     records: str | None
+    asked: Asked | None = None
+
+    def add(self, *, measurements: bool | str | int = False) -> Prepared:
+        """Return the same with what is published beside the table, as :func:`publish` takes it.
+
+        Raises UsageError where there is no such thing of this table.
+        """
+        if measurements is False:
+            return self
+        least = None if measurements is True else measurements
+        asked = ask_measurements(self.method, self.table.grid, self.spent, least)
+        return replace(self, asked=asked)
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the complete levels of measurements; None without any."""
+        return None if self.asked is None else sum(self.asked.sizes)
 
     def release(self) -> Release:
         """Charge, and draw."""
@@ -167,9 +200,25 @@ class Prepared:
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
             drawn = self.method.release(self.table, self.spent, own)
-            return replace(self.outline, table=drawn, charge=charge)
+            found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
+            return replace(self.outline, table=drawn, charge=charge, measurements=found)
         finally:
             own.forget()
+
+
+def restore_beside(
+    release: Release,
+    method: Mechanism,
+    spent: Measurement,
+    arrays: Mapping[str, NDArray[Any]],
+    measurements: bool | str | int = False,
+) -> Release:
+    """Return a release with what was drawn beside its table and kept, for the same call."""
+    if measurements is False:
+        return release
+    least = None if measurements is True else measurements
+    asked = ask_measurements(method, release.grid, spent, least)
+    return replace(release, measurements=asked.restore(arrays))
 
 
 def prepare(

@@ -30,6 +30,7 @@ from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.table.card import Card
 from geodp.table.charged import StatedCharge
+from geodp.table.measured import Measurements
 from geodp.table.released import ReleasedTable
 
 
@@ -48,6 +49,8 @@ class Release:
         What a refusal would have told, so that the card says it is not protected.
     own : Method, optional
         Default: that of ``METHODS`` or ``PROTOCOLS`` which the event names.
+    measurements : Measurements, optional
+        What was measured before any clamp, where it is published too.
     """
 
     table: ReleasedTable
@@ -55,6 +58,7 @@ class Release:
     people: float | None = None
     public_facts: tuple[str, ...] = ()
     own: Method[Any] | None = None
+    measurements: Measurements | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -64,6 +68,11 @@ class Release:
     def grid(self) -> Grid:
         """The public grid."""
         return self.table.grid
+
+    @property
+    def drawn_beside(self) -> dict[str, NDArray[Any]]:
+        """What was drawn beside the table, by name, to be kept until it is written."""
+        return {} if self.measurements is None else self.measurements.to_arrays()
 
     @property
     def event(self) -> Spent:
@@ -310,7 +319,8 @@ class Release:
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        released = Released(self.table, self.card(), self.errors(), self.areas)
+        found = self.table, self.card(), self.errors(), self.areas, self.measurements
+        released = Released(*found)
         return place.write(released, restricted)
 
 

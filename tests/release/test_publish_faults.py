@@ -211,6 +211,20 @@ def test_only_the_same_command_with_resume_goes_on(office):
     assert complete(office, before)
 
 
+def test_measurements_are_completed_as_they_were_drawn(office):
+    _, changes, _ = office.run("--measurements")
+    office.clear()
+    before = office.charges()
+    assert office.run("--measurements", first=changes - 30, last=changes - 30)[0] == -9
+    code, _, err = office.run("--resume")
+    assert (code, office.charges()) == (2, before + 1)
+    assert "other --measurements" in err
+    code, _, err = office.run("--resume", "--measurements")
+    assert (code, office.charges()) == (0, before + 1), err
+    office.require_release()
+    assert (office.out / "public" / "population.measurements.parquet").exists()
+
+
 def test_nothing_waits_where_no_run_was_interrupted(office):
     code, _, err = office.run("--resume")
     assert code == 2

@@ -24,6 +24,7 @@ from geodp.io.folder.parts import parts_id
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
+from geodp.io.verify.measurements import ask_measurements, has_measurements
 from geodp.io.verify.readback import (
     BROKEN,
     counts_of,
@@ -106,7 +107,10 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
             own = [("checksums", _ask_checksums), ("files", _ask_files)]
             questions = [*own, *SELECTION_QUESTIONS, ("restricted", _ask_restricted)]
         else:
-            card, questions = read_card(folder), _ask_table(intervals)
+            card = read_card(folder)
+            questions = _ask_table(intervals)
+            if has_measurements(card):
+                questions.insert(-1, ("measurements", ask_measurements))
     except VerificationError as error:
         return [Check("card", False, str(error))]
     checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
