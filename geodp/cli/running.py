@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from geodp import progress
+from geodp.errors import UsageError
 
 COMPILING = (
     "Compiling for this machine, which takes some seconds once after an installation; "
@@ -50,3 +52,22 @@ def time_phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[Non
     progress.begin(label)
     yield
     seconds[name] = round(time.perf_counter() - started, 3)
+
+
+@contextmanager
+def tell_if_kept(output: Path) -> Iterator[None]:
+    """Say, where a run ends early, that what it was charged for is not lost."""
+    from geodp.io.folder.staging import find_interrupted
+
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        if (found := find_interrupted(output)) is not None:
+            click.echo(
+                f"What was charged is kept in {found}: the same command with --resume completes "
+                "the release and costs nothing.",
+                err=True,
+            )
+        raise

@@ -26,6 +26,7 @@ from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.release import Release
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
+from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.totals import WholeTable
@@ -35,6 +36,7 @@ class Given(TermsGiven, total=False):
     """Terms, and what is published beside the table; :func:`publish` says what they mean."""
 
     measurements: bool | str | int
+    totals: PublicTotals | None
 
 
 def publish(
@@ -97,6 +99,9 @@ def publish(
         Also publish what was measured before any clamp (:mod:`geodp.release.measurements`), which
         costs no more: True, or the smallest areas of which all are measured, such as ``"basic"``
         in the order of official areas, ``"cell"``, or a number of cells of a block.
+    totals : PublicTotals
+        Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
+        have them, and the release meets them exactly.
 
     Returns
     -------
@@ -132,7 +137,7 @@ def publish(
     >>> round(release.standard_error(64), 1)
     8.4
     """
-    measurements = given.pop("measurements", False)
+    beside = given.pop("measurements", False), given.pop("totals", None)
     prepared = prepare(
         table,
         mechanism(method),
@@ -144,7 +149,7 @@ def publish(
         records=records,
     )
     warn_of(prepared.outline)
-    return prepared.add(measurements=measurements).release()
+    return prepared.add(*beside).release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +167,8 @@ class Prepared:
         As for :func:`publish`.
     asked : Asked or None
         Which measurements are published.
+    totals : PublicTotals or None
+        That are met.
     """
 
     table: CountTable = field(repr=False)
@@ -173,17 +180,33 @@ class Prepared:
     dataset: str | None
     records: str | None
     asked: Asked | None = None
+    totals: PublicTotals | None = None
 
-    def add(self, *, measurements: bool | str | int = False) -> Prepared:
+    def add(
+        self, measurements: bool | str | int = False, totals: PublicTotals | None = None
+    ) -> Prepared:
         """Return the same with what is published beside the table, as :func:`publish` takes it.
 
         Raises UsageError where there is no such thing of this table.
         """
-        if measurements is False:
-            return self
-        least = None if measurements is True else measurements
-        asked = ask_measurements(self.method, self.table.grid, self.spent, least)
-        return replace(self, asked=asked)
+        found, grid = self, self.table.grid
+        if measurements is not False:
+            least = None if measurements is True else measurements
+            asked = ask_measurements(self.method, grid, self.spent, least)
+            found = replace(found, asked=asked)
+        if totals is None:
+            return found
+        if not (self.method.whole and self.method.nonnegative):
+            raise UsageError(
+                f"{self.method.name} does not release whole counts from 0 on, which public totals "
+                "need."
+            )
+        if totals.grid != grid:
+            raise UsageError("The public totals are of areas of another grid.")
+        totals.require(self.table)
+        facts = *self.outline.public_facts, totals.describe_guarantee(self.spent)
+        outline = replace(self.outline, public_facts=facts, totals=totals)
+        return replace(found, outline=outline, totals=totals)
 
     @property
     def nodes(self) -> int | None:
@@ -201,6 +224,8 @@ class Prepared:
             )
             drawn = self.method.release(self.table, self.spent, own)
             found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
+            if self.totals is not None:
+                drawn = self.totals.fit(drawn)
             return replace(self.outline, table=drawn, charge=charge, measurements=found)
         finally:
             own.forget()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z
+from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Z
 from geodp.analysis.compare.difference import Alternative, Difference, Question
 from geodp.analysis.compare.tails import Noise, tail_of_difference
 from geodp.errors import UsageError
@@ -26,9 +26,6 @@ from geodp.release.release import Release
 
 ROUNDING = 1e-6
 """Less excess kurtosis is the rounding of an interval."""
-
-NOBODY = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
-"""Of a region without cells."""
 
 
 class Side(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from click.core import ParameterSource
 
 from geodp import progress
 from geodp.cli.check import require_unpublished, write_check_file
-from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.inputs import grid_of, read_public_totals, sha256
 from geodp.cli.options import (
     contribution,
     delta,
@@ -29,7 +28,7 @@ from geodp.cli.options import (
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
-from geodp.cli.running import pad_time, say_once, time_phase
+from geodp.cli.running import pad_time, say_once, tell_if_kept, time_phase
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
+    from geodp.io.folder.kept import Kept
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.mechanisms import Mechanism
     from geodp.privacy.key import NoiseKey
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
     from geodp.table.counts import CountTable
+    from geodp.table.public_totals import PublicTotals
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
@@ -84,6 +85,17 @@ CARRIED_OUT = {
     "--measurements-complete-to",
     help="The smallest areas of which all are measured, with --measurements: a level such as "
     "jis:basic, cell, or cells of a block.  [default: levels of up to 65,536 areas]",
+)
+@click.option(
+    "--public-totals",
+    type=click.Path(path_type=Path),
+    help="Totals of areas that are public already and that the table has: columns code and total, "
+    "or with --regions its levels and total. They are met exactly.",
+)
+@click.option(
+    "--public-totals-source",
+    help="Where they were published, in words. With it you vouch that they are public; the card "
+    "quotes it.",
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
@@ -157,11 +169,20 @@ class _Start:
     ledger: Ledger | None
     grid: Grid
     coarser: Coarsening | None
+    totals: PublicTotals | None
 
     @property
     def released(self) -> Grid:
         """The grid that is published."""
         return self.grid if self.coarser is None else self.coarser.grid
+
+    def require_kept(self, kept: Kept) -> None:
+        """Raise UsageError where an interrupted run was charged for other public totals."""
+        totals = self.totals
+        if totals and totals.describe_guarantee(kept.event) not in kept.public_facts:
+            raise UsageError(
+                "The interrupted run had other public totals; give the file as it was."
+            )
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
@@ -217,7 +238,8 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
         ledger = Ledger.open(options["ledger"])
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
-    start = _Start(method, terms, key, ledger, grid, coarser)
+    released = grid if coarser is None else coarser.grid
+    start = _Start(method, terms, key, ledger, grid, coarser, read_public_totals(options, released))
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):
@@ -235,7 +257,7 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
     assert start.terms is not None  # with --check nothing is prepared
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
-    return found.add(measurements=_measurements(options))
+    return found.add(_measurements(options), start.totals)
 
 
 def _measurements(options: dict[str, Any]) -> bool | str:
@@ -267,7 +289,7 @@ def _write(
 
     output, resume = options["output"], options["resume"]
     with (
-        _tell_if_kept(output),
+        tell_if_kept(output),
         stage_release(start.released, output, **_place(options), resume=resume) as place,
     ):
         with time_phase("Releasing", "mechanism", seconds):
@@ -312,30 +334,12 @@ def _resume(
     from geodp.release.release import Release
 
     kept = place.kept(_call(options))
+    start.require_kept(kept)
     charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
-    found = Release(kept.table, charge, people, kept.public_facts)
+    found = Release(kept.table, charge, people, kept.public_facts, totals=start.totals)
     made = start.method, kept.event, kept.measured
     return restore_beside(found, *made, _measurements(options)), dict(kept.run)
-
-
-@contextmanager
-def _tell_if_kept(output: Path) -> Iterator[None]:
-    """Say, where a run ends early, that what it was charged for is not lost."""
-    from geodp.io.folder.staging import find_interrupted
-
-    try:
-        yield
-    except UsageError:
-        raise
-    except BaseException:
-        if (found := find_interrupted(output)) is not None:
-            click.echo(
-                f"What was charged is kept in {found}: the same command with --resume completes "
-                "the release and costs nothing.",
-                err=True,
-            )
-        raise
 
 
 def _call(options: dict[str, Any]) -> dict[str, str]:

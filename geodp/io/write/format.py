@@ -13,6 +13,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.uncertainty import Errors
 from geodp.table.card import Card
 from geodp.table.measured import Measurements
+from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 
 
@@ -31,6 +32,8 @@ class Released:
         Sums of every level of official areas or regions, one after the other.
     measurements : Measurements or None
         What was measured before any clamp, where it is published.
+    totals : PublicTotals or None
+        That the counts meet exactly.
     """
 
     table: ReleasedTable
@@ -38,6 +41,7 @@ class Released:
     errors: Errors | None
     areas: Callable[[], Iterable[Areas]] = tuple
     measurements: Measurements | None = None
+    totals: PublicTotals | None = None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkag
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.released import ReleasedTable
@@ -159,9 +158,7 @@ class Pyramid(Mechanism):
         self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
         """Return the noise of counts."""
-        steps = self.descent(grid, event)
-        noise = NodeNoise(key, Stream.PYRAMID + level, steps.laws[level])
-        return noise.among_children(node, (1, *steps.fanouts)[level])
+        return dense.draw_nodes(self.descent(grid, event), key, level, node)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the levels and the variances of their estimates."""

@@ -3,7 +3,6 @@
 import pytest
 
 from geodp.cli.commands.publish import publish
-from geodp.cli.running import COMPILING, say_once
 from tests.command import Runner, geodp
 
 RUNNER = Runner(publish)
@@ -35,7 +34,24 @@ def test_areas_without_measurements_are_refused_in_a_sentence(call):
     )
 
 
-def test_compiling_is_told_once(capsys):
-    tell = say_once()
-    tell("a kernel"), tell("another")
-    assert capsys.readouterr().err == COMPILING + "\n"
+def test_public_totals_are_met(call, tmp_path):
+    regions = "".join(f"{x}_{y},{'ab'[x // 4]}\n" for x in range(8) for y in range(8))
+    (tmp_path / "regions.csv").write_text(f"cell,city\n{regions}")
+    totals = {"a": sum(20 + x for x in range(8)) * 4, "b": sum(20 + x for x in range(8)) * 4}
+    (tmp_path / "totals.csv").write_text(
+        "city,total\n" + "".join(f"{name},{total}\n" for name, total in totals.items())
+    )
+    options = [
+        *["--regions", tmp_path / "regions.csv", "--regions-source", "made up"],
+        *["--public-totals", tmp_path / "totals.csv"],
+    ]
+    assert "--public-totals-source is needed here" in geodp(*call, *options).stderr
+    done = geodp(*call, *options, "--public-totals-source", "the law")
+    assert done.returncode == 0, done.stderr
+    done = geodp("verify", tmp_path / "out")
+    assert done.returncode == 0
+    assert "2 areas have exactly their public totals" in done.stdout
+    (tmp_path / "totals.csv").write_text("city,total\na,1\n")
+    done = geodp(*call, *options, "--public-totals-source", "the law", "--overwrite")
+    assert done.returncode == 2
+    assert "Nothing was charged" in done.stderr
