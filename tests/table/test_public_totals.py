@@ -170,7 +170,7 @@ def test_methods_of_real_numbers_refuse_them():
 
 
 @pytest.mark.real
-@pytest.mark.skipif(not STAYS.exists(), reason="needs the real data sets beside the project")
+@pytest.mark.skipif(not STAYS.exists(), reason="the real data sets are not beside the project")
 def test_stays_in_53_municipalities_of_tokyo_are_met_exactly():
     rows = pyarrow.csv.read_csv(STAYS)
     for name, value in {"year": 2019, "month": 1, "dayflag": 0, "timezone": 1}.items():
