@@ -56,7 +56,13 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
     if options.get("attribute") and options["value"] and not grid.attributes:
         grid = grid.with_attribute(options["attribute"], options["value"])
-    if options["mask"] is not None:
+    if str(options["mask"] or "").startswith("land:"):
+        from geodp.io.read.public.land import cut_to_land
+
+        if options["mask_source"] is not None:
+            raise UsageError("A mask of land has its own source; leave out --mask-source.")
+        grid = cut_to_land(grid, str(options["mask"]))
+    elif options["mask"] is not None:
         from geodp.io.read.public.mask import read_mask
 
         source = _needed(options, "mask_source")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.public.land import state_land, warn_of_sea
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
@@ -264,6 +265,7 @@ def prepare(
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=allow_empty),
         *require_no_sums(table.grid, spent, WholeTable(table)),
+        *state_land(table.grid),
     )
     nobody = outline(table.grid, method, spent, terms.people, facts)
     return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
@@ -290,9 +292,15 @@ def outline(
     return found
 
 
+def list_warnings(release: Release) -> tuple[str, ...]:
+    """Return what must be known of a release before it is published; a sentence each."""
+    about = warnings_of(release.method, release.grid, release.event, release.people)
+    return (*about, *warn_of_sea(release.grid))
+
+
 def warn_of(nobody: Release) -> None:
-    """Warn of what must be known before a release is published, on behalf of who publishes."""
-    for words in warnings_of(nobody.method, nobody.grid, nobody.event, nobody.people):
+    """Warn of that, on behalf of who publishes."""
+    for words in list_warnings(nobody):
         warnings.warn(words, UserWarning, stacklevel=3)
 
 

@@ -368,9 +368,9 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
 
 def _warnings(release: Release) -> list[str]:
     """Return what must be known of it before it is published."""
-    from geodp.mechanisms.trees.attributes import warnings_of
+    from geodp.release.publish import list_warnings
 
-    return [*warnings_of(release.method, release.grid, release.event, release.people)]
+    return [*list_warnings(release)]
 
 
 def _read_plan_options(context: click.Context) -> Settings:
