@@ -303,7 +303,14 @@ class Release:
     def areas(self) -> Iterator[Areas]:
         """Return sums of every level of official areas or regions, with errors; see
         :mod:`geodp.accuracy.areas`."""
-        return areas_of(self.table, self._variances)
+        return areas_of(self.table, self._area_variances)
+
+    def _area_variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
+        """Return those of areas: 0 of those whose totals are public."""
+        found = self._variances(stride, block)
+        if found is None or self.totals is None:
+            return found
+        return np.where(self.totals.are_exact(stride, block), 0.0, found)
 
     def write(
         self,

@@ -192,6 +192,28 @@ class PublicTotals:
         row, col = np.divmod(self.place[self.area == number], self.grid.places[0].cols)
         return Region.of_map(self.grid, row, col).key
 
+    def are_exact(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which blocks of keys consist of areas that they hold completely: bool[n].
+
+        Parameters
+        ----------
+        stride : int
+            Keys that a block covers: a product of the last radices of the grid's order.
+        block : uint64[n]
+        """
+        key = Region.of_map(self.grid, *np.divmod(self.place, self.grid.places[0].cols)).key
+        area, node = self.areas_of(key), key // np.uint64(stride)
+        order = np.argsort(area, kind="stable")
+        first = np.searchsorted(area[order], np.arange(self.total.size))
+        low, high = (f.reduceat(node[order], first) for f in (np.minimum, np.maximum))
+        held, cells = np.unique(node[(low == high)[area]], return_counts=True)
+        digits = self.grid.order.digits_above(stride)
+        each = self.grid.order.count_cells(block * np.uint64(stride), digits, self.grid.shape)
+        at = np.minimum(np.searchsorted(held, block), max(held.size - 1, 0))
+        if not held.size:
+            return np.zeros(block.size, np.bool_)
+        return np.asarray((held[at] == block) & (cells[at] == each), np.bool_)
+
     def whole_areas(self, region: Region) -> NDArray[np.bool_]:
         """Return which cells of a region lie in areas that it holds completely: bool[n]."""
         area = self.areas_of(region.key)

@@ -66,6 +66,19 @@ def test_53_municipalities_have_exactly_their_totals(method):
         assert found.low == found.count == found.high == table.to_dense()[tuple(cells)].sum()
 
 
+def test_tables_of_areas_say_which_are_exact():
+    table = made()
+    for depth, exact in ((2, (True, True)), (1, (True, False))):
+        totals = totals_of(table.grid, table, depth)
+        release = geodp.publish(table, epsilon="1/20", totals=totals)
+        for areas, known in zip(release.areas(), exact, strict=True):
+            assert ((areas.standard_error == 0) == known).all(), areas.level
+    fewer = PublicTotals.of(table.grid, {totals.names[0]: int(totals.total[0])}, "a book")
+    release = geodp.publish(table, epsilon="1/20", totals=fewer)
+    prefectures = next(iter(release.areas()))
+    assert (prefectures.standard_error == 0).sum() == 1
+
+
 def test_errors_and_intervals_stay_right():
     table = made()
     totals, truth = totals_of(table.grid, table), table.to_dense()
