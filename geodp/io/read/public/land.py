@@ -321,9 +321,9 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     if share <= 0.5:
         return ()
     return (
-        f"About {100 * share:.0f} % of the domain lie at sea, more than 50 km from any land. Noise "
-        "there is released as people, and islands lose theirs to it: cut the domain down with "
-        "--mask land:world, land:europe or a country's, such as land:japan (cut_to_land).",
+        f"About {100 * share:.0f} % of the domain lie at sea, more than 50 km from any land, and "
+        "some noise there is released as people: cut the domain down with --mask land:world, "
+        "land:europe or a country's, such as land:japan (cut_to_land).",
     )
 
 

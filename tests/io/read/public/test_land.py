@@ -50,8 +50,8 @@ def test_the_map_of_half_degrees_is_that_of_the_coastline():
     assert np.array_equal(bits, land.half_degrees())
 
 
-def test_japan_is_a_fourteenth_of_its_domain(japan):
-    assert 0.06 < japan.size / geodp.Grid.mesh("jis:half").size < 0.08
+def test_japan_is_a_thirteenth_of_its_domain(japan):
+    assert (round(japan.size, -5), geodp.Grid.mesh("jis:half").size) == (2_400_000, 31_948_800)
     assert japan.mask.source.startswith("land:japan, coastline")
     assert "widened by at least 10 km" in japan.mask.source
     assert is_land(japan)
