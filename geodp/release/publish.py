@@ -224,9 +224,9 @@ class Prepared:
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
             drawn = self.method.release(self.table, self.spent, own)
-            found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
             if self.totals is not None:
                 drawn = self.totals.fit(drawn)
+            found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
             return replace(self.outline, table=drawn, charge=charge, measurements=found)
         finally:
             own.forget()
