@@ -7,6 +7,7 @@ from geodp.analysis.compare.many import adjust
 from geodp.analysis.compare.means import means, power, sample_size
 from geodp.analysis.compare.ratios import Ratio, estimate_mean, estimate_ratio
 from geodp.analysis.compare.regions import compare_regions
+from geodp.mechanisms.local.mean import report_bits
 
 __all__ = [
     "CellDifferences",
@@ -21,5 +22,6 @@ __all__ = [
     "logit",
     "means",
     "power",
+    "report_bits",
     "sample_size",
 ]

@@ -36,7 +36,7 @@ from geodp.io.verify.readback import (
     read_release_table,
     read_table,
 )
-from geodp.io.verify.selection import SELECTION_QUESTIONS, is_selection, read_selection
+from geodp.io.verify.selection import SELECTION_QUESTIONS
 from geodp.io.verify.tileset import Tileset
 from geodp.io.verify.totals import ask_totals, has_totals
 from geodp.io.write import geotiff, pixels, tables
@@ -98,22 +98,20 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
         There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
-    card: Card | SelectionCard
     questions: list[tuple[str, Callable[[Path, Any], str]]]
     try:
-        if is_selection(folder):
-            card = read_selection(folder)
-            own = [("checksums", ask_checksums), ("files", ask_files)]
-            questions = [*own, *SELECTION_QUESTIONS, ("restricted", ask_restricted)]
-        else:
-            card = read_card(folder)
-            questions = _ask_table(intervals)
-            if has_measurements(card):
-                questions.insert(-1, ("measurements", ask_measurements))
-            if has_totals(card):
-                questions.insert(-1, ("public totals", ask_totals))
+        card = read_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
+    if isinstance(card, SelectionCard):
+        own = [("checksums", ask_checksums), ("files", ask_files)]
+        questions = [*own, *SELECTION_QUESTIONS, ("restricted", ask_restricted)]
+    else:
+        questions = _ask_table(intervals)
+        if has_measurements(card):
+            questions.insert(-1, ("measurements", ask_measurements))
+        if has_totals(card):
+            questions.insert(-1, ("public totals", ask_totals))
     checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
     for name, ask in questions:
         try:

@@ -10,7 +10,7 @@ RELEASES = Path(__file__).parents[2] / "golden" / "releases"
 
 
 def test_releases_without_totals_have_none():
-    folder = next(RELEASES.rglob("release.json")).parent
+    folder = next(RELEASES.rglob("population.csv")).parent
     card = read_card(folder)
     assert not has_totals(card)
     assert "nothing that is not listed" in ask_files(folder, card)
