@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
-TESTED = ("regions", "polygon_name", "area", "cells", "correction", "conservative")
+RATED = ("alternative", "correction")
+TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
 
 
@@ -53,6 +54,11 @@ MOST_PAIRS = 10_000
     "--conservative",
     is_flag=True,
     help="Where a clamp at 0 may have moved people, go by the regions' 95 % intervals.",
+)
+@click.option(
+    "--ratio",
+    is_flag=True,
+    help="Estimate ratios, first to second, with intervals, instead of testing differences.",
 )
 @click.option("--plan", is_flag=True, help="No release: how many devices show a difference.")
 @click.option("--maximum", type=float, help="With --plan: largest value of a device, from 0 on.")
@@ -89,6 +95,9 @@ def compare(**options: Any) -> None:
     if options["plan"]:
         document = _plan(options)
         text = _plan_text(document)
+    elif options["ratio"]:
+        document = _ratios(options)
+        text = _ratios_text(document)
     elif options["bits"]:
         document = _bits(options)
         text = _bits_text(document)
@@ -134,6 +143,8 @@ def _require_fitting(context: click.Context) -> None:
     if count not in (1, 2):
         raise UsageError("Name one release or two, or ask for --plan.")
     has_regions = options["regions"] is not None or bool(options["area"])
+    if options["ratio"] and (options["cells"] or given & {*RATED}):
+        raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
     if options["cells"] == has_regions:
         raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
     if options["cells"] and (count != 2 or options["conservative"]):
@@ -215,7 +226,7 @@ def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
     return found
 
 
-def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
     """Return what is compared, with its name: pairs of regions of one release, or each of two."""
     releases = [_read(path) for path in options["releases"]]
     shapes = [_shapes(options, release) for release in releases]
@@ -229,7 +240,7 @@ def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     if count * (count - 1) // 2 > MOST_PAIRS:
         raise UsageError(f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.")
     for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
-        yield f"{one} - {two}", (releases[0], shape), (releases[0], other)
+        yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
 
 
 def _regions(options: dict[str, Any]) -> dict[str, Any]:
@@ -272,6 +283,35 @@ def _regions_text(document: dict[str, Any]) -> str:
         f"corrected by {document['correction']}; errors: {kinds}."
     )
     return "\n".join(lines)
+
+
+def _ratios(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.analysis.compare import estimate_ratio
+
+    asked = {name: options[name] for name in ("alpha", "conservative")}
+    rows: list[dict[str, Any]] = []
+    for name, first, second in _pairs(options, "/"):
+        try:
+            found = estimate_ratio(first, second, **asked)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+        rows.append({"name": name, **found.to_dict()})
+    return {**asked, "ratios": rows}
+
+
+def _ratios_text(document: dict[str, Any]) -> str:
+    rows = document["ratios"]
+    width = max(len("region"), *(len(row["name"]) for row in rows))
+    confidence = f"{100 * (1 - document['alpha']):g} % interval"
+    lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
+    for row in rows:
+        interval = f"{row['low']:.4f} to {row['high']:.4f}"
+        lines.append(
+            f"{row['name']:<{width}}  {row['ratio']:>10.4f}  {row['standard_error']:>14.4f}  "
+            f"{interval:>24}"
+        )
+    kinds = ", ".join(sorted({row["basis"] for row in rows}))
+    return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
 
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:

@@ -186,3 +186,17 @@ def test_calls_that_do_not_fit_together(arguments, said):
 
 def test_one_region_of_one_release_is_not_enough(folders):
     assert "at least two regions" in error_of(folders / "one", "--area", AREA)
+
+
+def test_ratios_of_one_release_and_of_two_dates(folders):
+    shapes = ("--regions", folders / "halves.geojson", "--ratio")
+    (row,) = document_of(folders / "one", *shapes)["ratios"]
+    assert row["name"] == "west / east"
+    assert row["low"] < 1 < row["high"]
+    west, _ = document_of(folders / "two", folders / "one", *shapes)["ratios"]
+    assert west["low"] < 1.1 < west["high"]
+    assert west["low"] > 1
+    text = run(folders / "one", *shapes).output
+    assert "west / east" in text
+    assert "not corrected for many" in text
+    assert "--ratio is of regions" in error_of(*folders.glob("flat-*"), "--cells", "--ratio")
