@@ -57,6 +57,8 @@ class Plan:
         What that spends.
     wanted : mapping of str to region
         Whose errors are asked for.
+    reasons : tuple of str
+        What it was chosen for, and how; a sentence each.
     """
 
     grid: Grid
@@ -64,6 +66,7 @@ class Plan:
     method: Mechanism
     event: Measurement
     wanted: Mapping[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -284,6 +287,7 @@ class Plan:
             "floor": self.floor,
             "output_cells": self.output_cells,
             "seconds": self.seconds,
+            "reasons": list(self.reasons),
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -296,7 +300,7 @@ class Plan:
             for area in (*self.blocks[::2], *self.areas)
             if area.standard_error is not None
         ]
-        return self.settings.toml([*self.warnings, *self.notes, *lines])
+        return self.settings.toml([*self.reasons, *self.warnings, *self.notes, *lines])
 
 
 def _some_cells(domain: Domain, random: np.random.Generator) -> NDArray[np.uint64]:
