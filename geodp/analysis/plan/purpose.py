@@ -13,10 +13,9 @@ from geodp.analysis.plan.plan import Plan, PlanGiven, Request
 from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.search import Candidate, Value, improve
 from geodp.analysis.plan.shares import Shares, best_products, least_product
-from geodp.analysis.plan.simulation import Simulated, Simulation, weights_of
+from geodp.analysis.plan.simulation import FRESH, Simulated, Simulation, weights_of
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -26,9 +25,6 @@ FIRST = 3
 
 MOVES = 100
 """Neighbours that the search tries."""
-
-FRESH = 1000
-"""Number of the first release whose errors are told: none of those that the search has seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +53,11 @@ class Purpose:
         found = start[0]
         words = "by closed forms, where nothing is clamped"
         if self.releases:
-            known = self.request.plan("pyramid").method
-            if not chain and isinstance(known, Pyramid):
-                start.append(_candidate_of(known, self.request))
+            if not chain:
+                default, terms = self.request.plan("pyramid").method, self.request.terms
+                start.append(
+                    Candidate.of_method(default, self.request.grid, gaussian=terms.gaussian)
+                )
             found, _ = improve(
                 start,
                 self._value(),
@@ -131,19 +129,6 @@ class Purpose:
 def _compare(ours: Simulated, other: Simulated) -> list[str]:
     rows = zip(ours.names, ours.mae.tolist(), other.mae.tolist(), strict=True)
     return [f"{name} {own:,.4g} ({theirs:,.4g})" for name, own, theirs in rows]
-
-
-def _candidate_of(method: Pyramid, request: Request) -> Candidate:
-    """Return a pyramid's levels on the grid as a candidate."""
-    chain = method.levels(request.grid, gaussian=request.terms.gaussian)
-    steps, radices, at = [], request.grid.order.radices, 0
-    for fanout in chain.fanouts:
-        first = at
-        while fanout > 1:
-            fanout //= radices[at]
-            at += 1
-        steps.append(at - first)
-    return Candidate.of(steps, [float(share) for share in chain.shares], method.passes)
 
 
 def serve(

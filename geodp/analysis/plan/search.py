@@ -11,6 +11,9 @@ from typing import Self
 import numpy as np
 
 from geodp.analysis.plan.shares import LAST_STEP, LEAST, PARTS
+from geodp.grid.grid import Grid
+from geodp.mechanisms import Mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
 
 CHAINS = 0.3
 """Part of the moves that change levels; the others change shares."""
@@ -56,6 +59,20 @@ class Candidate:
         parts = np.maximum(np.rint(share * PARTS).astype(int), least)
         parts[np.argmax(parts)] += PARTS - parts.sum()
         return cls(tuple(steps), tuple(parts.tolist()), passes)
+
+    @classmethod
+    def of_method(cls, method: Mechanism, grid: Grid, *, gaussian: bool) -> Self:
+        """Take a pyramid's levels on a grid."""
+        assert isinstance(method, Pyramid)
+        chain = method.levels(grid, gaussian=gaussian)
+        steps, at = [], 0
+        for fanout in chain.fanouts:
+            first = at
+            while fanout > 1:
+                fanout //= grid.order.radices[at]
+                at += 1
+            steps.append(at - first)
+        return cls.of(steps, [float(share) for share in chain.shares], method.passes)
 
     def fits(self, radices: Sequence[int]) -> bool:
         """Whether no node has more than 4,096 children, and every level its least share."""

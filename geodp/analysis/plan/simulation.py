@@ -19,6 +19,9 @@ from geodp.privacy.key import NoiseKey
 
 Floats = NDArray[np.float64]
 
+FRESH = 1000
+"""Number of the first release whose errors are told: none of those that a search has seen."""
+
 LEAST_ERROR = 1e-9
 """Errors of less count as so much: a perfect release has no logarithm."""
 

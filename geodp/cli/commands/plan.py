@@ -132,7 +132,9 @@ def plan(**options: Any) -> None:
     if wish == "dominate":
         other = options["dominate"]
         row = _row(other)
-        found = dominate(grid, other if row is None else row, chain=options["chain"], **given)
+        simulated = _simulated(options)
+        chain = options["chain"]
+        found = dominate(grid, other if row is None else row, chain=chain, **simulated, **given)
         main = found.plan
         specs += [other] if row is None else []
     elif wish == "purpose":
@@ -290,11 +292,13 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
         columns = ["cells", *names, "ratio"]
         last = len(columns) if ratios else -1
         _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
-    if found is not None:
+    if found is not None and found.ratios:
         click.echo(
-            f"\nLargest ratio to what is to be dominated: {found.largest:.3f}, of aligned blocks; "
-            "other areas can have a larger one."
+            f"\nLargest planned ratio to what is to be dominated: {found.largest:.3f}, of aligned "
+            "blocks; other areas can have a larger one."
         )
+    if found is not None:
+        click.echo("\n".join(found.sentences))
     click.echo()
     for one in every.plans:
         for words in _say(one, smallest):
