@@ -123,7 +123,7 @@ def dominate(
 
     Against a method with a closed form, planned errors of aligned blocks come first; then, and
     for all other methods, both are run on a public table, and the largest ratio over squares,
-    polygons and rectangles is made small. What is told was simulated anew.
+    polygons and rectangles, and of planned errors, is made small. What is told was simulated anew.
 
     Parameters
     ----------
@@ -202,7 +202,8 @@ class Contest:
         def value(candidate: Candidate) -> float:
             one = self.request.plan(candidate.spec)
             ours = simulation.run(one.method, one.event, tried)
-            logs = np.log(_largest(ours, theirs)[enough])
+            planned = [] if row is None else list(_ratios(one, row).values())
+            logs = np.log([*_largest(ours, theirs)[enough], *planned])
             return float(logs.max() + OTHERS * logs.mean())
 
         start = Candidate.of_method(plan.method, grid, gaussian=self.request.terms.gaussian)
