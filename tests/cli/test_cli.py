@@ -107,6 +107,7 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.law
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("moment", [*list(signalled.MOMENTS)[::2], signalled.LAST])
 def test_a_terminated_run_leaves_nothing(tmp_path, moment):

@@ -58,6 +58,7 @@ def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     assert not [name for name in modules if name.startswith("shapely.")]
 
 
+@pytest.mark.law
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("moment", signalled.MOMENTS)
 def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, moment):

@@ -179,6 +179,7 @@ def test_every_class_of_the_made_up_census_keeps_k_records(k):
     assert found.ncp == lost
 
 
+@pytest.mark.law
 def test_areas_of_a_map_keep_k_people():
     grid = Grid.mesh("jis:half", bounds=(139, 35, 141, 36.3333333333))
     draw = np.random.default_rng(3)

@@ -89,6 +89,7 @@ def tables():
     return [draw.integers(0, 6, draw.integers(2, 6)) for _ in range(300)]
 
 
+@pytest.mark.law
 @any_selector
 def test_log_ratios_of_300_random_tables_keep_epsilon(selector, tables):
     for monotone, moved in ((True, False), (False, True), (False, False)):

@@ -297,6 +297,7 @@ geodp(sys.argv[1:], standalone_mode=True)
 """
 
 
+@pytest.mark.law
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_run_is_run_again(opened, index, tmp_path):
     path, output = tmp_path / "a.parquet", tmp_path / "a.sums"
