@@ -89,7 +89,14 @@ def test_a_plan_for_families_of_regions_is_simulated_on_a_public_release(tmp_pat
     grid = geodp.Grid.regular((32, 32))
     old = geodp.CountTable.from_dense(np.arange(1024).reshape(32, 32) // 7, grid)
     geodp.publish(old, epsilon=1, contribution=1, public=True).write(folder)
-    purpose = ["--for", "municipalities=3,cells=1,relative", "--releases", 1, "--prior", folder / "public"]
+    purpose = [
+        "--for",
+        "municipalities=3,cells=1,relative",
+        "--releases",
+        1,
+        "--prior",
+        folder / "public",
+    ]
     small = ["--grid", "regular:32x32", "--epsilon", "0.5"]
     found = document_of(*small, *purpose, "--output", file)
     (main,) = found["plans"]
