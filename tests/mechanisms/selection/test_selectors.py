@@ -190,6 +190,7 @@ def test_a_key_draws_the_same_again(selector):
         ({"epsilon": 0}, "epsilon must be above 0"),
         ({"epsilon": "one"}, "epsilon must be a decimal"),
         ({"monotone": 1}, "monotone"),
+        ({"key": bytes(32)}, "key must be a NoiseKey"),
     ],
 )
 def test_what_makes_no_sense_is_refused(selector, changed, said):

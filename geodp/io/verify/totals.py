@@ -1,0 +1,28 @@
+"""Whether a release meets the public totals that it lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from geodp.io.read.public.totals import read_totals
+from geodp.io.verify.card import require
+from geodp.io.verify.readback import has_regions, read_table
+from geodp.io.write.totals import totals_file
+from geodp.table.card import Card
+
+
+def has_totals(card: Card) -> bool:
+    """Whether a release says that it meets public totals."""
+    return totals_file(card.name) in card.listed
+
+
+def ask_totals(folder: Path, card: Card) -> str:
+    """Ask whether the cells of each area add up to its total."""
+    table = read_table(folder, card, masked=False)
+    if has_regions(card) and table.grid.hierarchy is None:
+        return "not asked: there is no table of the regions"
+    found = read_totals(folder / totals_file(card.name), table.grid, source="the release")
+    require(np.array_equal(found.sums(table), found.total), "An area has another total.")
+    return f"{found.total.size:,} areas have exactly their public totals"
