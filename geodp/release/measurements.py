@@ -42,7 +42,7 @@ FEW = 1 << 16
 DRAWN = 1 << 18
 """Nodes whose noise is drawn together."""
 
-ROW_BYTES = 16
+ROW_BYTES = 8
 """About, of a node in the file."""
 
 SETTLEMENTS, REPEATS = 64, 16
@@ -79,7 +79,7 @@ class Asked:
         """How much will be written, in a sentence."""
         nodes, rest = sum(self.sizes), len(self.levels) - len(self.sizes)
         size = max(0.1, nodes * ROW_BYTES / 1e6)
-        more = f"; of the other {rest} levels those nodes that the release visits" if rest else ""
+        more = "; below them the nodes that the release visits" if rest else ""
         return (
             f"Measurements: {len(self.sizes)} of {len(self.levels)} levels complete, {nodes:,} "
             f"nodes, about {size:,.1f} MB{more}."
