@@ -12,7 +12,7 @@ from geodp.analysis.plan.dominance import FAMILIES, Dominance
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.plan import plan
 from geodp.analysis.plan.proxy import Proxy
-from geodp.analysis.plan.simulation import FRESH, LEAST_ERROR, Ratio, Simulation
+from geodp.analysis.plan.simulation import FRESH, Ratio, Simulation
 from geodp.errors import UsageError
 
 GRID = Grid.regular((16, 16))
@@ -32,9 +32,12 @@ def test_every_method_is_simulated_and_the_ratios_are_those_of_new_releases(meth
         simulation.run(one.method, one.event, range(FRESH, FRESH + 2))
         for one in (found.plan, plan(GRID, method, epsilon=1))
     ]
-    for figure in ("mae", "rmse"):  # with two releases a total can have no error at all
-        ours, theirs = (np.maximum(getattr(one, figure), LEAST_ERROR) for one in both)
-        np.testing.assert_allclose([getattr(one, figure) for one in found.simulated], ours / theirs)
+    some = both[1].mae > 0  # uniform's total is often exact
+    assert some.sum() > 9
+    for figure in ("mae", "rmse"):
+        ours, theirs = (getattr(one, figure)[some] for one in both)
+        told = np.array([getattr(one, figure) for one in found.simulated])
+        np.testing.assert_allclose(told[some], ours / theirs)
 
 
 def test_the_search_makes_the_largest_ratio_smaller(monkeypatch):
