@@ -7,11 +7,13 @@ were released as all but empty.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import NodeSums
-from geodp.accuracy.variance import TreeVariance
+from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.table.released import ReleasedTable
 
 FEW = 3.0
@@ -74,30 +76,49 @@ def draw_empty(
     return np.asarray(key[~np.isin(key, table.key)], np.uint64)
 
 
-def thin(
-    tree: TreeVariance, key: NDArray[np.uint64], count: NDArray[np.float64], least: float
-) -> NDArray[np.float64]:
-    """Move people of cells with few to those with more under the same node: float64[n].
+def tilt(
+    tree: TreeVariance,
+    table: ReleasedTable,
+    key: NDArray[np.uint64],
+    losses: list[tuple[float, float]],
+) -> float:
+    """Return how many people the clamp may have moved out of a region, or, below 0, into it.
+
+    Empty children of a node take what it loses to a clamp. Of the nodes that a region cuts, more
+    such children may lie on one side, as at a coast that the region follows: then the people whom
+    they take are missing on the other side.
 
     Parameters
     ----------
-    tree : TreeVariance
+    tree, table
+        Of a release.
     key : uint64[n]
-        Of cells, strictly increasing.
-    count : float64[n]
-        Above 0.
-    least : float
-        Fewer are few; but the largest cell of a node keeps its own.
+        Of the region's cells, strictly increasing.
+    losses : list of (mean, standard deviation)
+        Of what the clamp takes in one node of each level, the root's first.
     """
-    if not (key.size and tree.fanouts):
-        return count
-    node = key // np.uint64(tree.fanouts[-1])
-    first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
-    own = np.repeat(np.arange(first.size), np.diff(np.append(first, key.size)))
-    stays = np.maximum.reduceat(count, first)[own] == count
-    kept = np.where((count >= least) | stays, count, 0)
-    more = np.add.reduceat(count, first) / np.add.reduceat(kept, first)
-    return np.asarray(kept * more[own], np.float64)
+    found, stride = 0.0, 1
+    if not key.size:
+        return found
+    node, part, listed = key, np.ones(key.size), table.key
+    grid = table.grid if table.grid.size < prod(tree.fanouts) else None
+    for fanout, (mean, _) in zip(tree.fanouts[::-1], losses[::-1], strict=True):
+        above = node // np.uint64(fanout)
+        first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+        people = np.add.reduceat(part * np.isin(node, listed), first)
+        total, above = np.add.reduceat(part, first), above[first]
+        held = np.searchsorted(listed, (above + np.uint64(1)) * np.uint64(fanout))
+        held = held - np.searchsorted(listed, above * np.uint64(fanout))
+        possible = np.full(above.size, float(fanout))
+        if grid is not None:
+            possible = possible_children(grid, above, fanout, stride)
+        cut = (total < possible) & (held > 0)
+        share, empty = people / np.maximum(held, 1), total - people
+        out = share * (possible - held) - empty  # what it gives, less what it takes
+        found += mean / max(fanout - 1, 1) * float((out * cut).sum())
+        node, part, stride = above, total / possible, stride * fanout
+        listed = np.unique(listed // np.uint64(fanout))
+    return found
 
 
 def settle(table: ReleasedTable, first: NDArray[np.uint64], side: int) -> NDArray[np.uint64]:
