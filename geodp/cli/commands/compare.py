@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
+from geodp.cli.options import AREA, POLYGON_NAME, POLYGONS
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,21 +24,10 @@ if TYPE_CHECKING:
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
-TESTED = ("regions", "polygon_name", "area", "cells", "correction", "conservative")
+RATED = ("alternative", "correction")
+TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
 METHODS = ("closed-form", "simulation")
-
-POLYGONS = click.option(
-    "--regions",
-    type=click.Path(path_type=Path),
-    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
-POLYGON_NAME = click.option(
-    "--polygon-name", help="Field that names the polygons; default: name, id or code."
-)
-AREA = click.option(
-    "--area", multiple=True, help="Code of an area of the grid's codes; repeatable."
-)
 
 
 @click.command(no_args_is_help=True)
@@ -60,8 +50,13 @@ def estimate(**options: Any) -> None:
     geodp estimate release-2025 --area 5339 --area 5340
     geodp estimate release-2025 --regions cities.geojson --method simulation
     """
+    if options["regions"] is None and not options["area"]:
+        raise UsageError("Say what to estimate: --regions or --area.")
+    _require_named(options)
+    from geodp.io.verify.totals import read_own_totals
+
     release = _read(options["release"])
-    _require_regions(options)
+    release = replace(release, totals=read_own_totals(options["release"], release.grid))
     shapes = _shapes(options, release)
     with progress.show(sys.stderr):
         found = release.estimate_all(shapes.values(), method=options["method"])
@@ -104,6 +99,11 @@ def estimate(**options: Any) -> None:
     is_flag=True,
     help="Where a clamp at 0 may have moved people, go by the regions' 95 % intervals.",
 )
+@click.option(
+    "--ratio",
+    is_flag=True,
+    help="Estimate ratios, first to second, with intervals, instead of testing differences.",
+)
 @click.option("--plan", is_flag=True, help="No release: how many devices show a difference.")
 @click.option("--maximum", type=float, help="With --plan: largest value of a device, from 0 on.")
 @click.option("--difference", type=float, help="With --plan: of the two groups' means.")
@@ -115,6 +115,12 @@ def estimate(**options: Any) -> None:
 )
 @click.option("--power", type=float, default=0.8, show_default=True, help="With --plan.")
 @click.option("--devices", type=int, help="With --plan: the power of so many in each group.")
+@click.option(
+    "--bits",
+    multiple=True,
+    metavar="ONES:ALL",
+    help="No release: the bits of a group of devices, for two groups; with --maximum, --epsilon.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def compare(**options: Any) -> None:
     """Test whether regions or RELEASES differ by more than their noise; costs no budget.
@@ -123,6 +129,7 @@ def compare(**options: Any) -> None:
     geodp compare release-2020 release-2025 --regions cities.geojson
     geodp compare release-2025 --area 5339 --area 5340
     geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2
+    geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 
     One release: every region against every other. Two releases: every region in the first against
     itself in the second. Exact for single cells with Laplace noise, by normal errors elsewhere,
@@ -132,6 +139,12 @@ def compare(**options: Any) -> None:
     if options["plan"]:
         document = _plan(options)
         text = _plan_text(document)
+    elif options["ratio"]:
+        document = _ratios(options)
+        text = _ratios_text(document)
+    elif options["bits"]:
+        document = _bits(options)
+        text = _bits_text(document)
     elif options["cells"]:
         document = _cells(options)
         text = _cells_text(document)
@@ -153,6 +166,12 @@ def _require_fitting(context: click.Context) -> None:
     given = {
         n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
     }
+    if options["bits"]:
+        if options["releases"] or given & {*TESTED, *PLANNED, "plan"} - {"maximum", "epsilon"}:
+            raise UsageError("--bits goes with --maximum, --epsilon, --alternative and --alpha.")
+        if len(options["bits"]) != 2 or options["maximum"] is None:
+            raise UsageError("--bits is given for each of two groups, with --maximum.")
+        return
     if options["plan"]:
         if options["releases"] or given & {*TESTED}:
             raise UsageError("--plan looks at no release; leave out releases and regions.")
@@ -163,22 +182,17 @@ def _require_fitting(context: click.Context) -> None:
         return
     for name in PLANNED:
         if name in given:
-            raise UsageError(f"{names[name]} goes with --plan only.")
+            raise UsageError(f"{names[name]} goes with --plan or --bits only.")
     count = len(options["releases"])
     if count not in (1, 2):
         raise UsageError("Name one release or two, or ask for --plan.")
     has_regions = options["regions"] is not None or bool(options["area"])
+    if options["ratio"] and (options["cells"] or given & {*RATED}):
+        raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
     if options["cells"] == has_regions:
         raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError("--cells compares two releases, and --conservative is for regions.")
-    _require_named(options)
-
-
-def _require_regions(options: dict[str, Any]) -> None:
-    """Raise UsageError where no region is asked for."""
-    if options["regions"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --regions or --area.")
     _require_named(options)
 
 
@@ -217,6 +231,32 @@ def _plan_text(document: dict[str, Any]) -> str:
     )
 
 
+def _bits(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.analysis.compare import means
+
+    groups = [one.split(":") for one in options["bits"]]
+    if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
+        raise UsageError("--bits is written ONES:ALL, how many are 1 and how many there are.")
+    first, second = ((int(ones), int(every)) for ones, every in groups)
+    asked = {name: options[name] for name in ("alternative", "alpha")}
+    said = {name: options[name] for name in ("maximum", "epsilon", "alpha")}
+    found = means(first, second, said["maximum"], said["epsilon"], **asked)
+    return {**said, **found.to_dict(), "found": found.p_value <= options["alpha"]}
+
+
+def _bits_text(document: dict[str, Any]) -> str:
+    difference, low, high = (f"{document[name]:,.4g}" for name in ("difference", "low", "high"))
+    noise = "without noise"
+    if document["epsilon"] is not None:
+        noise = f"of epsilon {document['epsilon']}"
+    return (
+        f"The first mean less the second is {difference} ({low} to {high} at "
+        f"{100 * (1 - document['alpha']):g} %, by bits {noise}): p-value "
+        f"{document['p_value']:.2g}, {document['alternative']}, "
+        f"{'found' if document['found'] else 'not found'} at {document['alpha']:g}."
+    )
+
+
 def _read(path: Path) -> Release:
     from geodp.io.verify.readback import read_release_table
     from geodp.release.release import Release
@@ -235,7 +275,7 @@ def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
     return found
 
 
-def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
     """Return what is compared, with its name: pairs of regions of one release, or each of two."""
     releases = [_read(path) for path in options["releases"]]
     shapes = [_shapes(options, release) for release in releases]
@@ -249,7 +289,7 @@ def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     if count * (count - 1) // 2 > MOST_PAIRS:
         raise UsageError(f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.")
     for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
-        yield f"{one} - {two}", (releases[0], shape), (releases[0], other)
+        yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
 
 
 def _regions(options: dict[str, Any]) -> dict[str, Any]:
@@ -292,6 +332,35 @@ def _regions_text(document: dict[str, Any]) -> str:
         f"corrected by {document['correction']}; errors: {kinds}."
     )
     return "\n".join(lines)
+
+
+def _ratios(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.analysis.compare import estimate_ratio
+
+    asked = {name: options[name] for name in ("alpha", "conservative")}
+    rows: list[dict[str, Any]] = []
+    for name, first, second in _pairs(options, "/"):
+        try:
+            found = estimate_ratio(first, second, **asked)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+        rows.append({"name": name, **found.to_dict()})
+    return {**asked, "ratios": rows}
+
+
+def _ratios_text(document: dict[str, Any]) -> str:
+    rows = document["ratios"]
+    width = max(len("region"), *(len(row["name"]) for row in rows))
+    confidence = f"{100 * (1 - document['alpha']):g} % interval"
+    lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
+    for row in rows:
+        interval = f"{row['low']:.4f} to {row['high']:.4f}"
+        lines.append(
+            f"{row['name']:<{width}}  {row['ratio']:>10.4f}  {row['standard_error']:>14.4f}  "
+            f"{interval:>24}"
+        )
+    kinds = ", ".join(sorted({row["basis"] for row in rows}))
+    return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
 
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:

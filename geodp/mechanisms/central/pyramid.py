@@ -25,6 +25,7 @@ from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
+from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.released import ReleasedTable
 
 SMALL = 1 << 10
@@ -142,6 +143,22 @@ class Pyramid(Mechanism):
             Query(Stream.PYRAMID + i, law.identity, ("nodes of keys", fanout, stride))
             for i, (law, fanout, stride) in enumerate(levels)
         )
+
+    def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
+        """Return the counts of all levels; a node is visited where the one above it is above 0."""
+        steps = self.descent(grid, event)
+        digits = [grid.order.digits_above(stride) for stride in steps.strides]
+        above = [0, *digits[:-1]]
+        return tuple(
+            NodeLevel(own, under, COUNT, law.identity, law.variance)
+            for own, under, law in zip(digits, above, steps.laws, strict=True)
+        )
+
+    def draw_nodes(
+        self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Return the noise of counts."""
+        return dense.draw_nodes(self.descent(grid, event), key, level, node)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the levels and the variances of their estimates."""

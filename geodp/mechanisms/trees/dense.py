@@ -60,6 +60,14 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     return held
 
 
+def draw_nodes(
+    descent: Descent, key: NoiseKey, level: int, node: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Return the noise of any nodes of a level, which both forms add to their counts: int64[n]."""
+    noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
+    return noise.among_children(node, (1, *descent.fanouts)[level])
+
+
 def _share(level: Level, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
     out = np.empty(level.z.size, np.int64)
     level.share(total, least, out)

@@ -121,6 +121,16 @@ class NodeNoise:
 
         return self._draw_noise(word, number, noise), uniform
 
+    def among_children(self, node: NDArray[np.uint64], fanout: int) -> NDArray[np.int64]:
+        """Noise of any nodes, each as a child of the node above it: int64[n].
+
+        The same as :meth:`children` draws for all children of those nodes.
+        """
+        above, at = np.unique(node // np.uint64(fanout), return_inverse=True)
+        drawn, _ = self.children(above, fanout, Workspace())
+        child = (node % np.uint64(fanout)).astype(np.int64)
+        return np.asarray(drawn[at * fanout + child], np.int64)
+
     def _decide(self, word: int, node: np.uint64) -> int:
         """Decide a draw that the table leaves open."""
         uniform = word & ((1 << DIGITS) - 1)
