@@ -166,7 +166,9 @@ class Release:
         if method != SIMULATION:
             raise UsageError(f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.")
         if self.totals is not None:
-            raise UsageError("Releases that meet public totals are not simulated; leave that out.")
+            raise UsageError(
+                "Releases with public totals are not simulated: leave out method='simulation'."
+            )
         return simulate_estimates(self, [Region.of(self.grid, one, labels) for one in regions])
 
     def _tree(self) -> TreeVariance:

@@ -50,8 +50,8 @@ SHARPER = 2
 """Times that the release is sharpened; every time gives a stand-in."""
 
 RISK = 0.015
-"""Of a released sum beyond each end of those simulated. With what the stand-ins lack of the truth
-the intervals hold 95 %, as measured."""
+"""Of a released sum beyond each end of those simulated: less than 2.5 %, for what the stand-ins
+lack of the truth."""
 
 TILT = 3.0
 """Times that the clamp is expected to have moved people across a coast that a region follows: the

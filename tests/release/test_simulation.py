@@ -1,5 +1,6 @@
 """Intervals by simulation: from the release alone, narrower than the closed form, and covering."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -138,6 +139,12 @@ def test_methods_without_a_tree_and_unknown_ways_are_refused(coast):
         release_of(coast, method="dawa").estimate(region(LAND), method=SIMULATION)
     with pytest.raises(UsageError, match="by closed-form or by simulation"):
         release_of(coast).estimate(region(LAND), method="guess")
+
+
+def test_releases_that_meet_public_totals_are_refused(coast):
+    release = replace(release_of(coast), totals=object())  # whatever they are
+    with pytest.raises(UsageError, match="with public totals are not simulated"):
+        release.estimate(region(LAND), method=SIMULATION)
 
 
 def test_topdown_is_simulated_too(coast):
