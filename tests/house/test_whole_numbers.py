@@ -54,6 +54,8 @@ SOURCES_OF_NOISE = {"laplace_noise", "NodeNoise"}
 
 NOISY = {
     noise.children: "uniform numbers of nodes",
+    noise.families: "uniform numbers of nodes",
+    noise.uniform: "digits of a uniform number",
     pyramid.combine: "noisy counts and their variances",
     pyramid.could_be_above_zero: "noisy counts and a released total",
     pyramid.share: "noisy counts, released totals, uniform numbers",
@@ -150,9 +152,11 @@ def compiled():
         oracle.estimate(state)
         oracle.estimate(state, [3])
     # What is compiled into another kernel has types of its own only when it is called.
-    looked_up, node = refinement.Tree(table, made.detail)._looked_up, np.zeros((3, 1), np.int64)
-    data = np.array([[0], [0], [table.key.size]])
-    topdown._add_details(node, data, 1, 4, looked_up, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    looked_up, room = refinement.Tree(table, made.detail)._looked_up, refinement._room()
+    room.top[0], room.place[0, 0], room.data[0, :, 0] = 0, 0, (0, 0, table.key.size)
+    topdown._add_details(room, 1, 0, 0, looked_up)
+    made.detail.families(np.zeros(1, np.uint64), 2)
+    noise.uniform(np.zeros(2048, np.uint32), 0)
     return [one for one in jit._kernels if one.signatures]
 
 

@@ -342,9 +342,9 @@ def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGi
     --------
     >>> found = plan(Grid.regular((512, 512)), epsilon=0.1)
     >>> [round(block.standard_error, 1) for block in found.blocks[:3]]
-    [68.6, 93.9, 123.6]
-    >>> found.smallest(5000, 2.65).cells
-    16
+    [31.9, 44.8, 62.4]
+    >>> found.smallest(5000, 1.3).cells
+    1
     """
     return Request.of(grid, given).plan(method)
 

@@ -38,6 +38,9 @@ WIDEST_STEP = 6
 LAST_STEP = 12
 """Most bits that any level splits: 4096 children."""
 
+SHARP, DEAR = 60.0, 4.0
+"""How suddenly, and how dearly, a bound that is exceeded counts beside the logarithm of a mean."""
+
 Radices = tuple[int, ...]
 
 Rows = tuple[Floats, Floats]
@@ -134,6 +137,7 @@ def least_product(
     squares: Floats,
     weights: Floats,
     *,
+    most: Floats | None = None,
     gaussian: bool = False,
     radices: Radices | None = None,
 ) -> Shares:
@@ -147,14 +151,27 @@ def least_product(
         digits, at index i: ``A`` of :mod:`geodp.accuracy.variance` for every level there could be.
     weights : float64[groups]
         Of sum 1.
+    most : float64[digits + 1], optional
+        Standard errors, for a budget of 1, that blocks of keys that share i digits should not
+        exceed; what does adds its logarithm to the mean's, several times.
     gaussian : bool
     radices : tuple of int, optional
     """
-    rows = _levels(squares, tuple(steps), radices or (2,) * sum(steps))
+    radix, n = radices or (2,) * sum(steps), len(weights)
+    (regions, fanouts), (blocks, _) = (
+        _levels(squares, tuple(steps), radix),
+        _blocks(tuple(steps), radix),
+    )
+    limit = np.full(len(blocks), np.inf) if most is None else np.asarray(most, np.float64) ** 2
 
     def mean(variance: Floats) -> tuple[float, Floats]:
-        return float(weights @ np.log(variance)) / 2, weights / variance / 2
+        own, block = variance[:n], variance[n:]
+        over = np.maximum(np.log(block / limit) * (SHARP / 2), -500)
+        value = weights @ np.log(own) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
+        slope = DEAR / (1 + np.exp(-over)) / block / 2
+        return float(value), np.concatenate([weights / own / 2, slope])
 
+    rows = np.vstack([regions, blocks]), fanouts
     logs = _search(steps, mean, gaussian, None, rows)
     return _round(steps, logs, lambda v: float(np.exp(mean(v)[0])), gaussian, rows)
 

@@ -46,11 +46,12 @@ class Pyramid(Mechanism):
     Attributes
     ----------
     setting : str
+        ``"auto"``: a table by the size of the domain, for what people ask: cells, municipalities,
+        polygons, rectangles; official on a grid in the order of areas; with Gaussian noise flat.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
-        everything; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal shares;
-        ``"official"``: the published areas of the grid's code system, or an office's regions,
-        shares as for R; ``"auto"``: official on a grid in the order of areas, elsewhere R; with
-        Gaussian noise flat.
+        aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
+        shares; ``"official"``: the published areas of the grid's code system, or an office's
+        regions, shares as for R.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -69,7 +70,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -252,8 +253,8 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
     elif method.setting == "official" or (areas is not None and not gaussian):
         steps, weights = [step for _, step in areas or ()], []
     else:
-        auto = "flat" if gaussian else "R"
-        steps, weights = preset(auto if method.setting == "auto" else method.setting, radices)
+        flat = gaussian and method.setting == "auto"
+        steps, weights = preset("flat" if flat else method.setting, radices)
     ends = [0, *accumulate(steps)]
     fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
     if not weights:
