@@ -128,6 +128,18 @@ contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."
 )
 
+POLYGONS = click.option(
+    "--regions",
+    type=click.Path(path_type=Path),
+    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+)
+POLYGON_NAME = click.option(
+    "--polygon-name", help="Field that names the polygons; default: name, id or code."
+)
+AREA = click.option(
+    "--area", multiple=True, help="Code of an area of the grid's codes; repeatable."
+)
+
 
 def terms_of(options: dict[str, Any]) -> Terms:
     """Return the terms of a command's options; those that it does not have are left out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
+from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
 from geodp.table.card import Card
 from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
@@ -88,7 +89,9 @@ class Release:
         """The method, with its settings."""
         return self.own or find_method(self.event.mechanism)
 
-    def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
+    def estimate(
+        self, region: Any, labels: Labels | None = None, *, method: str = CLOSED_FORM
+    ) -> Estimate:
         """Return the released sum over a region, its standard error and a 95 % interval.
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
@@ -96,7 +99,9 @@ class Release:
         reaches further, to an outer and an inner approximation of the region
         (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes from isolated
         cells. Its coverage is then mostly above 95 %; it is conservative for regions that cut many
-        nodes with few people in them.
+        nodes with few people in them. Simulation takes seconds to minutes, and gives intervals
+        that are little wider than they need be; ask for many regions at once then, see
+        :meth:`estimate_all`.
 
         It is computed from the release and its public parameters alone. Areas whose totals are
         public are exact: of a region that holds some completely, the error is that of the rest.
@@ -105,12 +110,16 @@ class Release:
         ----------
         region, labels
             As for :meth:`geodp.grid.region.Region.of`.
+        method : str
+            ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
 
         Raises
         ------
         UsageError
-            No such region, or a method without a closed form for it.
+            No such region, a method without a closed form for it, or one that cannot be simulated.
         """
+        if method != CLOSED_FORM:
+            return self.estimate_all([region], labels, method=method)[0]
         cells = Region.of(self.grid, region, labels)
         if self.totals is not None:
             exact = self.totals.whole_areas(cells)
@@ -144,6 +153,23 @@ class Release:
             losses = self.method.clamp_losses(self.grid, self.event)
         low, high = found.interval(alone, losses)
         return Estimate(count, error, float(low), float(high), found.clamped)
+
+    def estimate_all(
+        self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM
+    ) -> list[Estimate]:
+        """Return estimates of many regions, in their order, from the same simulated releases.
+
+        Parameters and errors are those of :meth:`estimate`.
+        """
+        if method == CLOSED_FORM:
+            return [self.estimate(region, labels) for region in regions]
+        if method != SIMULATION:
+            raise UsageError(f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.")
+        if self.totals is not None:
+            raise UsageError(
+                "Releases with public totals are not simulated: leave out method='simulation'."
+            )
+        return simulate_estimates(self, [Region.of(self.grid, one, labels) for one in regions])
 
     def _tree(self) -> TreeVariance:
         tree = self.method.tree_variance(self.grid, self.event)
