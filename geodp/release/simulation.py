@@ -90,7 +90,7 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
     tree = method.tree_variance(table.grid, table.event)
     if not method.nonnegative or tree is None:
         raise UsageError(
-            f"{method.name} clamps nothing, so its closed form is exact: leave out "
+            f"{method.name} clamps nothing, so its closed form is good already: leave out "
             "method='simulation'."
         )
     simulation = _Simulation(method, table, table.event, tree)
