@@ -236,7 +236,7 @@ def nearest(count: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     Examples
     --------
     >>> nearest(np.array([5, 1, 9]), 9).tolist(), nearest(np.array([5, 1, 9]), 20).tolist()
-    ([2, 0, 7], [6, 3, 11])
+    ([3, 0, 6], [7, 3, 10])
     """
     found = np.zeros(count.size, np.int64)
     if not total:

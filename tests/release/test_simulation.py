@@ -130,7 +130,9 @@ def test_a_release_of_nobody_is_simulated_too():
 @pytest.mark.parametrize("method", ["laplace", "privelet"])
 def test_methods_that_clamp_nothing_are_refused(method, coast):
     release = release_of(coast, method=method)
-    with pytest.raises(UsageError, match=f"{method} clamps nothing, so its closed form is good already"):
+    with pytest.raises(
+        UsageError, match=f"{method} clamps nothing, so its closed form is good already"
+    ):
         release.estimate(region(LAND), method=SIMULATION)
 
 

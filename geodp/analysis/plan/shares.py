@@ -162,11 +162,13 @@ def least_product(
         _levels(squares, tuple(steps), radix),
         _blocks(tuple(steps), radix),
     )
-    limit = np.full(len(blocks), np.inf) if most is None else np.asarray(most, np.float64) ** 2
+    log_limit = np.full(len(blocks), np.inf)
+    if most is not None:
+        log_limit = 2 * np.log(np.asarray(most, np.float64))
 
     def mean(variance: Floats) -> tuple[float, Floats]:
         own, block = variance[:n], variance[n:]
-        over = np.maximum(np.log(block / limit) * (SHARP / 2), -500)
+        over = np.maximum((np.log(block) - log_limit) * (SHARP / 2), -500)
         value = weights @ np.log(own) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
         slope = DEAR / (1 + np.exp(-over)) / block / 2
         return float(value), np.concatenate([weights / own / 2, slope])
