@@ -4,7 +4,6 @@ import subprocess
 import sys
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import LARGEST_SCALE, exp_interval
 from geodp.privacy.noise.node import NodeNoise
+from tests.privacy.noise.laws import law_of, tail_of
 from tests.reference import additive
 from tests.reference import noise as reference
 from tests.strategies import secrets
@@ -38,18 +38,6 @@ SCALES = [
 LAWS = [("laplace", scale) for scale in SCALES] + [("gaussian", sigma) for sigma in SCALES]
 SMALL = [(name, scale) for name, scale in LAWS if scale <= 19]
 any_law = pytest.mark.parametrize(("name", "scale"), LAWS)
-
-
-def law_of(name, scale):
-    if name == "laplace":
-        return DiscreteLaplace.of_scale(scale)
-    return DiscreteGaussian.of_sigma2(scale**2)
-
-
-def tail_of(name, scale):
-    if name == "laplace":
-        return partial(reference.tail, 1 / scale)
-    return partial(reference.gaussian_tail, scale**2)
 
 
 @pytest.mark.parametrize("scale", SCALES)
