@@ -89,6 +89,7 @@ def test_every_level_adds_up(grid):
                 assert areas.count[here].sum() == release.table.count[names == code].sum()
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("method", ["pyramid", "pyramid:setting=R", "pyramid:passes=1"])
 def test_the_error_of_an_area_is_that_of_its_region(grid, method):
     release = released(grid, method)

@@ -171,6 +171,7 @@ def tiny():
         return speed.measure(quick=True)
 
 
+@pytest.mark.law
 def test_every_part_is_measured(tiny):
     for part, columns in ROWS.items():
         assert tiny[part], part
@@ -227,6 +228,7 @@ def test_parts_that_do_not_exist_are_refused():
         speed.measure(parts=["clock"])
 
 
+@pytest.mark.law
 def test_records_are_written_read_and_counted(tmp_path):
     (row,) = large.stream(20_000, 1000, "1MiB", tmp_path)
     assert row["file_bytes"] > large.RECORD * 20_000
@@ -276,6 +278,7 @@ def test_yardsticks_are_ratios_of_the_measured_figures(tiny):
     assert all(f"`{method}`" in words for method in refinement.METHODS)
 
 
+@pytest.mark.law
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a setting of one processor")
 def test_the_vector_instructions_are_those_of_the_machine_code():
     """Numba's settings switch wide ones off, whatever the processor has."""

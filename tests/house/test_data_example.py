@@ -52,6 +52,7 @@ def rows(committed):
     return found
 
 
+@pytest.mark.law
 def test_generator_makes_the_committed_files(generate, committed, tmp_path):
     generate.write(tmp_path)
     made = members(tmp_path)

@@ -56,6 +56,7 @@ def test_every_row_names_code_and_a_test():
     assert twelve == 12
 
 
+@pytest.mark.law
 def test_the_table_of_methods_is_that_of_the_code():
     """Otherwise: ``python -m tests.house.paper``."""
     kept = TEXT.partition(BEGIN)[2].partition(END)[0].strip()

@@ -215,8 +215,12 @@ def test_a_method_without_what_geodp_lists_is_left_out(tmp_path, left):
 @pytest.mark.parametrize(
     "flag",
     [
-        *("--value", "--memory", "--points", "--epsilon", "--trials", "--grid", "--spec", "--help"),
-        *("value", "--", "-v", "--Mine", "--mine/--yours"),
+        *("--value", "--epsilon", "-v", "--mine/--yours"),
+        *(
+            pytest.param(flag, marks=pytest.mark.law)
+            for flag in ("--memory", "--points", "--trials", "--grid", "--spec", "--help")
+        ),
+        *(pytest.param(flag, marks=pytest.mark.law) for flag in ("value", "--", "--Mine")),
     ],
 )
 def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):

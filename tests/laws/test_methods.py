@@ -102,8 +102,13 @@ def compared(errors, stated):
     )
 
 
+QUICK = ("pyramid", "topdown", "laplace", "hb")
+
+
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=list(GRIDS))
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(m, marks=[pytest.mark.law] * (m not in QUICK)) for m in METHODS]
+)
 def test_simulated_errors_are_the_stated_ones(name, grid):
     method = geodp.METHODS[name]
     if method.unsupported(grid):

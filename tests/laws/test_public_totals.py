@@ -43,6 +43,7 @@ def finer(table, event, key):
     return type(released)(GRID, table.key, table.count, event)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(("neighbours", "left"), [(ADD_REMOVE, 2), (REPLACE, 1)])
 def test_what_is_left_holds_and_more_is_caught(neighbours, left):
     trials = 500

@@ -124,6 +124,7 @@ def test_a_million_devices(local, closed, numerical):
     assert found.delta == F(1, 10**8)
 
 
+@pytest.mark.law
 def test_more_devices_and_a_larger_delta_help_and_nothing_hurts():
     def epsilon(n, delta):
         return amplify_by_shuffling(1, n, delta, **NAMED).epsilon

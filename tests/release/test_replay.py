@@ -51,5 +51,6 @@ def test_another_process_replays_bit_for_bit(key_file, first, variables):
     assert run(key_file, **variables) == first
 
 
+@pytest.mark.law
 def test_another_key_does_not(tmp_path, first):
     assert run(keep(tmp_path / "other", "other")) != first

@@ -176,7 +176,7 @@ def test_class_and_schema_agree_on_values_of_any_type(plain):
     values = [None, True, -1, 0, 1.5, "", "x", "1/2", "1e9", [], ["x"], {}, {"x": 1}]
     randomly, found = random.Random(5), set()
     for path in [path for path in steps(plain) if path]:
-        for value in randomly.sample(values, 4):
+        for value in randomly.sample(values, 2):
             changed = deepcopy(plain)
             at(changed, path[:-1])[path[-1]] = value
             one, two = refused(changed)

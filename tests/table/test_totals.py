@@ -204,6 +204,7 @@ def test_every_sum_in_all_cells_does_so_too() -> None:
         assert geodp.publish(table, epsilon=1, contribution=2**number).event is not None
 
 
+@pytest.mark.law
 def test_a_bound_that_allows_for_one_sum_is_enough_for_one() -> None:
     """And what three attributes would allow for is looked at below 8, and said."""
     grid = in_attributes(["x", "y", "z"], ["u", "v"], ["r", "s"])

@@ -83,6 +83,7 @@ def rejected(random, n, shares, epsilon, trials, **asked):
     return small / trials
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("epsilon", [None, 0.5, 4])
 def test_errors_of_both_kinds_as_simulated(epsilon):
     random, trials = np.random.default_rng(1), 20_000

@@ -18,7 +18,12 @@ from geodp.errors import UsageError
 GRID = Grid.regular((16, 16))
 
 
-@pytest.mark.parametrize("method", METHODS)
+QUICK = ("topdown", "laplace", "ugrid")
+
+
+@pytest.mark.parametrize(
+    "method", [pytest.param(m, marks=[pytest.mark.law] * (m not in QUICK)) for m in METHODS]
+)
 def test_every_method_is_simulated_and_the_ratios_are_those_of_new_releases(method, monkeypatch):
     monkeypatch.setattr(module, "MOVES", 2)
     found = dominate(GRID, method, epsilon=1, releases=2, people=20_000.0)

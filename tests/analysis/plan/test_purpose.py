@@ -61,6 +61,7 @@ def test_objectives_are_values_and_their_text():
     assert found.families[1] == Objective("cells", 0.5)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     "grid",
     [

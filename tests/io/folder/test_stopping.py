@@ -22,6 +22,9 @@ from tests.apart import exit_code
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130}
+by_each_signal = pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.law)]
+)
 
 
 def before(home, name, when=lambda *_: True):
@@ -148,7 +151,7 @@ def charges(folder):
     return len(Ledger.open(folder / "office.ledger").charges("census"))
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@by_each_signal
 @pytest.mark.parametrize("point", FREE)
 def test_before_the_charge_nothing_is_charged_and_nothing_stays(call, tmp_path, point, number):
     code, out, _ = run(call, tmp_path, point, number)
@@ -156,7 +159,7 @@ def test_before_the_charge_nothing_is_charged_and_nothing_stays(call, tmp_path, 
     assert os.listdir(tmp_path / "place") == []
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@by_each_signal
 @pytest.mark.parametrize("point", KEPT)
 def test_from_the_charge_on_nothing_is_published_and_nothing_lost(call, tmp_path, point, number):
     code, out, err = run(call, tmp_path, point, number)
@@ -170,7 +173,7 @@ def test_from_the_charge_on_nothing_is_published_and_nothing_lost(call, tmp_path
     assert os.listdir(tmp_path / "place") == ["out"]
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@by_each_signal
 @pytest.mark.parametrize("point", DONE)
 def test_with_the_rename_the_run_is_complete_and_says_so(call, tmp_path, point, number):
     assert run(call, tmp_path)[0] == 0
@@ -214,7 +217,7 @@ def test_a_commit_that_does_not_complete_the_process_leaves_the_stop():
     stopping.begin()
 
 
-@pytest.mark.parametrize("command", ["map", "report"])
+@pytest.mark.parametrize("command", [pytest.param("map", marks=pytest.mark.law), "report"])
 def test_a_file_that_is_replaced_is_whole_whenever_the_run_is_killed(call, tmp_path, command):
     assert run(call, tmp_path)[0] == 0
     file = tmp_path / ("again.png" if command == "map" else "report.md")

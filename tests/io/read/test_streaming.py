@@ -156,7 +156,7 @@ def test_points_of_a_file_spill_and_give_the_same_table(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["p.parquet"]
 
 
-@pytest.mark.parametrize("duplicates", ["error", "sum"])
+@pytest.mark.parametrize("duplicates", [pytest.param("error", marks=pytest.mark.law), "sum"])
 def test_tables_spill_and_name_the_row_that_repeats_a_cell(duplicates, tmp_path):
     rng = np.random.default_rng(2)
     n = 300_000

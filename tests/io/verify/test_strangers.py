@@ -177,8 +177,8 @@ def test_what_would_change_a_raster_from_beside_is_refused(tmp_path, said):
     ("crs", "code"),
     [
         ("{url}/crs", None),
-        ("/vsicurl/{url}/crs", None),
-        ("ESRI::{url}/crs", None),
+        pytest.param("/vsicurl/{url}/crs", None, marks=pytest.mark.law),
+        pytest.param("ESRI::{url}/crs", None, marks=pytest.mark.law),
         ("{url}/crs", "jis:half"),
     ],
 )

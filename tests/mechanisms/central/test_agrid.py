@@ -29,7 +29,7 @@ from tests.strategies import secrets
 
 
 @given(maps(), secrets, st.sampled_from([Fraction(1, 2), Fraction(20)]), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_release_is_the_reference(drawn, secret, epsilon, coarse):
     table, inside = drawn
     method = AGrid(share=Fraction(1, 4), alpha=Fraction(1, 3), c2=Fraction(1, 4))

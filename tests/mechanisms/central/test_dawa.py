@@ -273,6 +273,7 @@ def test_as_exact_as_the_authors_design_and_unbiased(people):
     assert rectangles < 1.1 * theirs[1]
 
 
+@pytest.mark.law
 @pytest.mark.real
 def test_the_same_on_parts_of_a_census():
     for part in (np.s_[150:214, 200:264], np.s_[300:364, 120:184]):

@@ -63,10 +63,10 @@ def test_a_million_devices_at_epsilon_one(spec, depth, stated):
     ("n", "epsilon"),
     [
         (10**5, 1),
-        (10**6, "1/2"),
-        (10**6, 1),
-        (10**6, 3),
-        pytest.param(10**7, 1, marks=pytest.mark.law),
+        *(
+            pytest.param(n, epsilon, marks=pytest.mark.law)
+            for n, epsilon in ((10**6, "1/2"), (10**6, 1), (10**6, 3), (10**7, 1))
+        ),
     ],
 )
 def test_the_plan_is_near_the_best_of_many_depths_and_chains(n, epsilon):

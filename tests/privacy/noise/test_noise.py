@@ -290,6 +290,7 @@ print(json.dumps(result))
 """
 
 
+@pytest.mark.law
 def test_interpreted_code_draws_the_same_noise_without_a_warning():
     root = Path(__file__).parents[3]
     outputs = [

@@ -39,6 +39,7 @@ GRIDS = {
 }
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_pixels_stated_error_is_the_measured_one(name):
     """Where nothing is clamped; of a mask the middle pixel's, as others have other neighbours."""
