@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.table.counts import CountTable
 
@@ -57,7 +57,7 @@ class Mesh(Reader):
         """Claim what is on meshes, as it usually is one of these files."""
         return Claim.GRID if call.grid.startswith("jis:") else Claim.NONE
 
-    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+    def read(self, paths: Given) -> CountTable:
         """Read the key and the values of every table in the files."""
         import numpy as np
 
@@ -80,7 +80,7 @@ class Mesh(Reader):
         zero = (mesh.NONE, *mesh.MARKS) if self.suppressed == "zero" else (mesh.NONE,)
         for table in open_tables(paths, labelled=True):
             if not isinstance(table, TextTable):
-                rule = "The file is Parquet; read it as a table (--code, read_table)."
+                rule = "This is no text; read it as a table (--code, read_table)."
                 raise InputError(rule, file=table.name)
             key, chosen = mesh.find_columns(table, self.value)
             titles = [mesh.title_of(table, column) for column in chosen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Outside
     from geodp.privacy.key import NoiseKey
@@ -52,7 +52,7 @@ class Points(Reader):
     encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
 
-    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+    def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
         import numpy as np
 
@@ -119,7 +119,7 @@ READERS = (Points,)
 
 
 def read_points(
-    paths: FilePath | Sequence[FilePath],
+    paths: Given,
     *,
     grid: str | Grid,
     x: str,
@@ -139,7 +139,7 @@ def read_points(
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
-    """Count records per cell: CSV (plain, gzip, zip) and Parquet, read in batches.
+    """Count records per cell: CSV (plain, gzip, zip), Parquet, tables in memory; in batches.
 
     With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
     records in each; the table then carries the bound that it keeps, ``cells * per_cell``. All
@@ -150,7 +150,9 @@ def read_points(
 
     Parameters
     ----------
-    paths : path or sequence of paths
+    paths : path, sequence of paths, or table in memory
+        In memory: whatever speaks Arrow, such as a DataFrame of pandas or Polars, a relation of
+        DuckDB or a pyarrow.Table.
     grid : str or Grid
         Public, one map with or without attributes; a string names a code system.
     x, y : str

@@ -12,7 +12,7 @@ from geodp.io.read.reader import MISSING, OUTSIDE, Call, Claim, Option, Reader, 
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Outside
     from geodp.table.counts import CountTable
 
@@ -49,7 +49,7 @@ class Raster(Reader):
         """GeoTIFF is told by its ending."""
         return Claim.FILES if call.ends_in(".tif", ".tiff") else Claim.NONE
 
-    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+    def read(self, paths: Given) -> CountTable:
         """Read the pixels of the one raster."""
         import numpy as np
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -18,7 +18,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.table.counts import CountTable
 
 
@@ -243,5 +243,5 @@ class Reader(ABC):
         return bool(cls.flag and call.given.get(cls.name.replace("-", "_")))
 
     @abstractmethod
-    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
-        """Return the confidential table of files on the grid."""
+    def read(self, paths: Given) -> CountTable:
+        """Return the confidential table of files, or of a table in memory, on the grid."""

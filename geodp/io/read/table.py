@@ -1,4 +1,4 @@
-"""Tables of cells and counts in CSV and Parquet: by code, by coordinates, by index."""
+"""Tables of cells and counts in CSV, Parquet and memory: by code, by coordinates, by index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geodp.io.read.reader import Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.sources import FilePath
+    from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.table.counts import CountTable
 
@@ -58,7 +58,7 @@ class Table(Reader):
         places = any(call.given.get(name) for name in ("code", "x", "y", "column"))
         return Claim.COLUMNS if places else Claim.ANY
 
-    def read(self, paths: FilePath | Sequence[FilePath]) -> CountTable:
+    def read(self, paths: Given) -> CountTable:
         """Read the places and the counts of every table in the files."""
         from geodp.io.read.rows import fields
         from geodp.io.read.rows.columns import batches, find_column, open_tables
@@ -89,7 +89,7 @@ READERS = (Table,)
 
 
 def read_table(
-    paths: FilePath | Sequence[FilePath],
+    paths: Given,
     *,
     grid: str | Grid,
     value: str,
@@ -107,7 +107,7 @@ def read_table(
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
-    """Read tables with one row a cell: CSV (plain, gzip, zip) and Parquet.
+    """Read tables with one row a cell: CSV (plain, gzip, zip), Parquet, and tables in memory.
 
     Columns are found by their exact names, or but for letter case. The place of a cell is in
     `code`, in `x` and `y`, or in `columns`; all other axes of the grid are in `columns`. A table
@@ -116,7 +116,9 @@ def read_table(
 
     Parameters
     ----------
-    paths : path or sequence of paths
+    paths : path, sequence of paths, or table in memory
+        In memory: whatever speaks Arrow, such as a DataFrame of pandas or Polars, a relation of
+        DuckDB or a pyarrow.Table.
     grid : str or Grid
         Public; a string names a code system, as in ``Grid.mesh``.
     value : str

@@ -1,4 +1,4 @@
-"""Tables of named columns in files, read in batches: delimited text and Parquet.
+"""Tables of named columns, read in batches: delimited text, Parquet, and tables in memory.
 
 A table is open by its header only. Its rows come as batches of the columns that are asked
 for, and a row is named by its line in the file only when an error needs it.
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
+from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.sources import FilePath, list_paths, sources
+from geodp.io.read.rows.sources import ArrowStream, Given, list_paths, sources
 from geodp.io.read.rows.survey import Survey
 
 MOST_NAMES = 20
@@ -83,13 +84,13 @@ class Rows:
 
 
 def open_tables(
-    paths: FilePath | Sequence[FilePath],
+    paths: Given,
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
     labelled: bool = False,
 ) -> Iterator[Table]:
-    """Open the tables inside files; see :func:`geodp.io.read.rows.sources.sources`.
+    """Open a table in memory, or those inside files; see :mod:`geodp.io.read.rows.sources`.
 
     Parameters
     ----------
@@ -110,6 +111,11 @@ def open_tables(
             ascii_alike = False
         if not ascii_alike:
             raise UsageError("The encoding must be one that keeps ASCII, such as utf-8 or cp1252.")
+    if isinstance(paths, ArrowStream):
+        progress.begin("Reading", None)
+        yield ArrowTable.open(paths)
+        progress.begin("Sorting")
+        return
     progress.begin(
         "Reading", sum(os.path.getsize(p) for p in list_paths(paths) if os.path.isfile(p))
     )

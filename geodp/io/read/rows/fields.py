@@ -212,7 +212,8 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
         return pc.if_else(pc.is_nan(column), None, column)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    raise CodeError(0, f"a column of type {kind} is neither numbers nor text.")
+    said = "nested values" if pa.types.is_nested(kind) else f"type {kind}"  # whose names are values
+    raise CodeError(0, f"a column of {said} is neither numbers nor text.")
 
 
 def _short_digits(column: pa.Array) -> bool:

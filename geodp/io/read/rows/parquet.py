@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geodp import progress
-from geodp.errors import InputError
 from geodp.io.opening import open_parquet
+from geodp.io.read.rows.arrow import BATCH, checked
 from geodp.io.read.rows.sources import Source, guard
 
 BUFFER = 1 << 20
@@ -51,37 +51,11 @@ class ParquetTable:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 return
-            arrays = [batch.column(name) for name in names]
-            self._require_valid(arrays, read)
+            arrays = checked([batch.column(name) for name in names], self.name, read)
             read += batch.num_rows
             progress.part(read / rows, self.source.size)
             yield arrays
 
-    def _require_valid(self, arrays: list[pa.Array], first: int) -> None:
-        """InputError for what Arrow does not look at by itself: texts that are no UTF-8."""
-        for array in arrays:
-            if _valid(array):
-                continue
-            low, high = 0, len(array)
-            while high - low > 1:  # the first half that is bad holds the first bad row
-                middle = (low + high) // 2
-                low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
-            rule = "The text is not UTF-8, as Parquet's texts are; write the file again."
-            raise InputError(rule, file=self.name, row=self.line(first + low))
-
     def line(self, record: int) -> int:
         """Row, counted from 1."""
         return record + 1
-
-
-def _valid(array: pa.Array) -> bool:
-    """Whether an array is what its type says."""
-    try:
-        array.validate(full=True)
-    except pa.ArrowException:
-        return False
-    return True
-
-
-BATCH = 1 << 18
-"""Rows of Parquet that are in memory at once."""

@@ -13,13 +13,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeAlias, TypeVar, cast
+from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
 
 FilePath: TypeAlias = str | os.PathLike[str]
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """A table in memory: a DataFrame of pandas or Polars, a relation of DuckDB, a pyarrow.Table."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a capsule of an ArrowArrayStream."""
+
+
+Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream
+"""What tables are read from: files, or a table in memory."""
+
 T = TypeVar("T")
 
 TABLES = (".txt", ".csv", ".tsv")
@@ -103,8 +116,10 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
             yield Source(name, kind, partial(_open_plain, path), size, partial(_read, size=size))
 
 
-def list_paths(paths: FilePath | Sequence[FilePath]) -> list[FilePath]:
-    """One path or several as a list; UsageError for none."""
+def list_paths(paths: Given) -> list[FilePath]:
+    """One path or several as a list; UsageError for none, and for a table in memory."""
+    if isinstance(paths, ArrowStream):
+        raise UsageError("Give files here; a table in memory is read by read_table or read_points.")
     found = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not found:
         raise UsageError("Give at least one file to read.")

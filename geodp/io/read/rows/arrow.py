@@ -1,0 +1,97 @@
+"""Tables in memory that speak Arrow: pandas, Polars, DuckDB, pyarrow and their like, unchanged.
+
+Whatever has the Arrow C stream interface hands its columns over without a file and without a copy
+where none is needed. What every batch of Arrow passes is here too, for files of Parquet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from geodp.errors import InputError
+from geodp.io.read.rows.sources import ArrowStream, guard
+
+BATCH = 1 << 18
+"""Rows that are looked at at once."""
+
+
+@dataclass(frozen=True)
+class ArrowTable:
+    """A table in memory; its rows count from 1."""
+
+    name: str
+    stream: pa.RecordBatchReader = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(self.stream.schema.names)
+
+    @classmethod
+    def open(cls, given: ArrowStream) -> ArrowTable:
+        """Ask for the schema. InputError where a column is of no one type."""
+        kind = type(given)
+        name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        try:
+            return cls(name, pa.RecordBatchReader.from_stream(given))
+        except pa.ArrowException:
+            pass  # it quotes the value that it fails on, and must not be the context of ours
+        raise InputError("A column holds values of several types; give it one.", file=name)
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns."""
+        first = 0
+        while True:
+            try:
+                whole = guard(self.name, self.stream.read_next_batch)
+            except StopIteration:
+                return
+            for start in range(0, whole.num_rows, BATCH):
+                batch = whole.slice(start, BATCH)
+                yield checked([batch.column(i) for i in chosen], self.name, first)
+                first += batch.num_rows
+
+    def line(self, record: int) -> int:
+        """Row, counted from 1."""
+        return record + 1
+
+
+def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]:
+    """Return columns whose texts are UTF-8, as Arrow does not look at by itself, and are strings.
+
+    Parameters
+    ----------
+    name : str
+        Of the table, for errors.
+    first : int
+        Number of its rows before these.
+
+    Raises InputError, which names the first bad row.
+    """
+    for array in arrays:
+        if _valid(array):
+            continue
+        low, high = 0, len(array)
+        while high - low > 1:  # the first half that is bad holds the first bad row
+            middle = (low + high) // 2
+            low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
+        rule = "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again."
+        raise InputError(rule, file=name, row=first + low + 1)
+    return [_as_string(array) for array in arrays]
+
+
+def _as_string(array: pa.Array) -> pa.Array:
+    """Return an array of views of texts as one of texts; every other one as it is."""
+    return array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
+
+
+def _valid(array: pa.Array) -> bool:
+    """Whether an array is what its type says."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
