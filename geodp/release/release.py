@@ -28,6 +28,7 @@ from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
+from geodp.release.frames import InMemory
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
 from geodp.table.card import Card
 from geodp.table.charged import StatedCharge
@@ -37,7 +38,7 @@ from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(InMemory):
     """A released table and all that may be said about it in public.
 
     Attributes

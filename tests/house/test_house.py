@@ -87,12 +87,13 @@ OUTSIDE = {
     "pyarrow": ("io", "analysis/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify release/cluster", "io cli"),
     "pyproj": ("io", "grid cli"),
-    "shapely": ("", "grid io/read analysis"),
+    "shapely": ("", "grid io/read analysis release/frames"),
     "scipy": ("", "mechanisms analysis"),
     "PIL": ("", "io/write/drawing"),
     "fpdf": ("", "io/write/drawing"),
     "matplotlib": ("", "analysis"),
     "pyogrio": ("", "io/read"),
+    "geopandas": ("", "release/frames"),
     "distributed": ("", "release/cluster"),
 }
 
