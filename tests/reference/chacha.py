@@ -24,3 +24,8 @@ def block(key: bytes, counter: int, nonce: bytes) -> bytes:
 
 def words(key: bytes, stream: int, counter: int, address: int) -> list[int]:
     return list(struct.unpack("<8Q", block(key, counter, struct.pack("<IQ", stream, address))))
+
+
+def small_words(key: bytes, stream: int, counter: int, address: int) -> list[int]:
+    """The same block as 16 words of 32 bits."""
+    return list(struct.unpack("<16I", block(key, counter, struct.pack("<IQ", stream, address))))

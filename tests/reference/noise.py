@@ -60,3 +60,44 @@ def draw_from(
 def draw(secret: bytes, stream: int, node: int, leaves: int, exponent: Fraction) -> tuple[int, int]:
     """Discrete Laplace noise and rounding bit of a node."""
     return draw_from(secret, stream, node, leaves, lambda g: tail(exponent, g))
+
+
+def of_digits(word: int, more: int, tail_of: Callable[[int], Decimal]) -> int:
+    """Draw of a word of 32 bits: its sign, and 27 + 64 digits of a uniform number."""
+    uniform = (word >> 4 & (2**27 - 1)) << 64 | more
+    low, high = 0, 1
+    with localcontext(prec=80):
+
+        def reaches(g: int) -> bool:
+            threshold = tail_of(g) * 2**91
+            assert not threshold - 1 <= uniform <= threshold  # 91 digits decide
+            return uniform < threshold
+
+        while reaches(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if reaches(middle) else (low, middle)
+    return -low if word >> 31 else low
+
+
+def of_word(
+    secret: bytes, stream: int, node: int, word: int, tail_of: Callable[[int], Decimal]
+) -> int:
+    """Draw of a word, with the node's own 64 further digits."""
+    more = chacha.words(secret, stream | 1 << 31, 0, node)[0]
+    return of_digits(word, more, tail_of)
+
+
+def family(
+    secret: bytes, stream: int, above: int, fanout: int, tail_of: Callable[[int], Decimal]
+) -> tuple[list[int], float]:
+    """Noise of a node's children, and the node's own number in [0, 1)."""
+    parts = -(-fanout // 16)
+    blocks = [chacha.small_words(secret, stream, 0, above * parts + p) for p in range(parts)]
+    nibbles = sum((word & 15) << 4 * (15 - j) for j, word in enumerate(blocks[0]))
+    words = [word for block in blocks for word in block][:fanout]
+    drawn = [
+        of_word(secret, stream, above * fanout + j, word, tail_of) for j, word in enumerate(words)
+    ]
+    return drawn, (nibbles >> 11) / 2**53

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 
-from geodp.privacy.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
+from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
 
 _PRECISION = 224  # bits of the sums; doubled where a draw asks for more
 
@@ -73,7 +73,7 @@ class DiscreteGaussian(Law):
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
         """Bounds from the sums, run by run."""
         sums = _gaussian_sums(self.sigma2, _PRECISION)
-        shift = _PRECISION - DIGITS
+        shift = _PRECISION - KNOWN
         for place in count():
             run = sums.run(place)
             yield [low >> shift for low, _ in run], [high >> shift for _, high in run]

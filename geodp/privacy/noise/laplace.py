@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, count
 
-from geodp.privacy.noise.law import DIGITS, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
+from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
 
 LAPLACE = "discrete Laplace"
 """Name of the law."""
@@ -65,12 +65,12 @@ class DiscreteLaplace(Law):
 
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
         """Products of ``P(|Z| >= g)`` at a run's start and of powers of q within a run."""
-        bits = DIGITS + 96
+        bits = KNOWN + 96
         q_low, q_high = exp_interval(1 / self.scale, bits)
         one = 1 << bits
         lows = list(accumulate([one] * RUN, lambda power, _: (power * q_low) >> bits))
         highs = list(accumulate([one] * RUN, lambda power, _: ((power * q_high) >> bits) + 1))
-        shift = 2 * bits - DIGITS
+        shift = 2 * bits - KNOWN
         for start in count(1, RUN):
             low, high = self.tail(start, bits)
             yield [(low * p) >> shift for p in lows], [(high * p) >> shift for p in highs]

@@ -5,10 +5,11 @@ many binary digits as it takes: ``|Z|`` is the number of ``g >= 1`` with ``U < P
 one more bit is the sign. **This is exactly the law**, for these probabilities fall as g grows,
 so ``|Z| >= g`` if and only if ``U < P(|Z| >= g)``, which has probability ``P(|Z| >= g)``.
 
-Of U the table sees the first 63 digits, the integer u with ``u <= 2**63 U < u + 1``, and of the
-probabilities ``T = floor(2**63 P)``. Where ``u < T`` also ``2**63 U < u + 1 <= T <= 2**63 P``;
-where ``u > T`` also ``2**63 U >= u >= T + 1 > 2**63 P``. Only ``u = T`` leaves the comparison
-open, and then, as beyond the table's end, further digits of the same node are compared with
+Of U the table sees the first N digits, the integer u with ``u <= 2**N U < u + 1``, and of the
+probabilities ``T = floor(2**N P)``. Where ``u < T`` also ``2**N U < u + 1 <= T <= 2**N P``;
+where ``u > T`` also ``2**N U >= u >= T + 1 > 2**N P``. Only ``u = T`` leaves the comparison
+open, and then N grows: it is 27 at first, then 91, with 64 digits of the same node's own block;
+and where these are equal too, or U lies beyond the table's end, further digits are compared with
 integer bounds of P that are as close as it takes. No floating-point number decides a draw.
 """
 
@@ -29,7 +30,13 @@ LARGEST_SCALE = 100_000
 """Largest scale of discrete Laplace, and largest sigma of discrete Gaussian noise."""
 
 DIGITS = kernels.UNIFORM_BITS
-"""Binary digits of U that the table sees."""
+"""Binary digits of U in a word of 64 bits."""
+
+FIRST = kernels.FIRST_BITS
+"""Binary digits of U in a word of 32 bits."""
+
+KNOWN = FIRST + 64
+"""Binary digits of the probabilities that the tables hold."""
 
 RUN = 512
 """Entries of a table that are computed together."""
@@ -77,23 +84,29 @@ class Law(ABC):
 
     Attributes
     ----------
-    threshold : uint64[t], read-only
-        ``floor(2**63 * P(|Z| >= j + 1))`` down to the first below ``2**39``.
-    guide : uint32[2**b + 1], read-only
-        Bounds of the search, see :func:`geodp.kernels.noise.draw`.
+    table : Table, read-only
+        For words of 32 bits, see :func:`geodp.kernels.noise.look_up`: ``P(|Z| >= g)`` down to the
+        first below ``2**-24``.
+    threshold, guide : uint64[t], uint32[2**b + 1], read-only
+        For words of 64 bits, see :func:`geodp.kernels.noise.draw`: the first 63 digits of the same.
     """
 
+    table: kernels.Table = field(init=False, repr=False)
     threshold: NDArray[np.uint64] = field(init=False, repr=False)
     guide: NDArray[np.uint32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        threshold = self._table()
+        first, rest = self._digits()
+        threshold = (first.astype(np.uint64) << np.uint64(DIGITS - FIRST)) | (
+            rest >> np.uint64(KNOWN - DIGITS)
+        )
         bits = min(max(_GUIDE_BITS[0], threshold.size.bit_length() + 2), _GUIDE_BITS[1])
-        edges = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(DIGITS - bits)
-        guide = threshold.size - np.searchsorted(threshold[::-1], edges, side="left")
-        for name, array in (("threshold", threshold), ("guide", guide.astype(np.uint32))):
+        table = kernels.Table(_values(first), first, rest, _count_above(first, bits, FIRST))
+        guide = _count_above(threshold, bits, DIGITS)
+        for array in (*table, threshold, guide):
             array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        for name, part in (("table", table), ("threshold", threshold), ("guide", guide)):
+            object.__setattr__(self, name, part)
 
     @property
     @abstractmethod
@@ -111,32 +124,33 @@ class Law(ABC):
 
     @abstractmethod
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Bounds of ``2**63 * P(|Z| >= g)`` for g = 1, 2, ..., in runs of ``RUN`` values.
+        """Bounds of ``2**91 * P(|Z| >= g)`` for g = 1, 2, ..., in runs of ``RUN`` values.
 
         A run is the lower bounds and the upper bounds, both rounded down: where they agree, that
         is the threshold.
         """
 
-    def _table(self) -> NDArray[np.uint64]:
-        end = 1 << (DIGITS - _TAIL_BITS)
-        done: list[NDArray[np.uint64]] = []
+    def _digits(self) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """``floor(2**91 * P(|Z| >= j + 1))``: the first 27 digits and the other 64."""
+        end = 1 << (KNOWN - _TAIL_BITS)
+        done: list[int] = []
         for low, high in self.runs():
             if low != high:  # some bounds differ even when rounded: look closer at those
-                first = 1 + RUN * len(done)
-                pairs = enumerate(zip(low, high, strict=True), first)
+                pairs = enumerate(zip(low, high, strict=True), 1 + len(done))
                 low = [a if a == b else self._floor(g) for g, (a, b) in pairs]
-            done.append(np.array(low, np.uint64))
+            done += low
             if low[-1] < end:
                 break
-        threshold = np.concatenate(done)
-        return threshold[: int((threshold >= end).sum()) + 1].copy()
+        size = next(j for j in range(max(len(done) - RUN, 0), len(done)) if done[j] < end) + 1
+        first = np.array([one >> 64 for one in done[:size]], np.uint32)
+        return first, np.array([one & ((1 << 64) - 1) for one in done[:size]], np.uint64)
 
     def _floor(self, g: int) -> int:
-        """``floor(2**63 * P(|Z| >= g))``."""
+        """``floor(2**91 * P(|Z| >= g))``."""
         extra, low, high = 32, 0, 1
         while low != high:
             extra *= 2
-            low, high = (bound >> extra for bound in self.tail(g, DIGITS + extra))
+            low, high = (bound >> extra for bound in self.tail(g, KNOWN + extra))
         return low
 
     def magnitude(self, uniform: int, bits: int, more: Iterator[int]) -> int:
@@ -174,3 +188,21 @@ class Law(ABC):
                 return None
             reached, beyond = (middle, beyond) if answer else (reached, middle)
         return reached
+
+
+def _count_above(
+    threshold: NDArray[np.uint32] | NDArray[np.uint64], bits: int, digits: int
+) -> NDArray[np.uint32]:
+    """How many thresholds of so many digits are at least ``i << (digits - bits)``, for every i."""
+    edges = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(digits - bits)
+    return (threshold.size - np.searchsorted(threshold[::-1], edges, "left")).astype(np.uint32)
+
+
+def _values(first: NDArray[np.uint32]) -> NDArray[np.int16]:
+    """Return the draws that sign and ``BUCKET_BITS`` digits decide, see ``kernels.Table``."""
+    above = _count_above(first, kernels.BUCKET_BITS, FIRST)
+    magnitude = above[1:].astype(np.int64)  # a threshold that equals the digits is a tie
+    most = min(first.size, -int(kernels.MARK))  # below the last threshold nothing is known
+    decided = (above[:-1] == above[1:]) & (magnitude < most)
+    halves = [np.where(decided, sign * magnitude, kernels.MARK) for sign in (1, -1)]
+    return np.concatenate(halves).astype(np.int16)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
 from geodp.kernels.workspace import Workspace
-from geodp.privacy.key import NoiseKey, blocks, lines
-from geodp.privacy.noise.law import DIGITS, Law
+from geodp.privacy.key import NoiseKey, blocks, expose, lines
+from geodp.privacy.noise.law import DIGITS, FIRST, Law
 
 SLOTS = 7
 """Draws that share a block."""
@@ -120,6 +120,54 @@ class NodeNoise:
             return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
 
         return self._draw_noise(word, number, noise), uniform
+
+    def families(
+        self, above: NDArray[np.uint64], fanout: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Noise of all children of nodes, and a number in [0, 1) for each node.
+
+        A node has ceil(fanout / 16) blocks; child j takes word j % 16 of block j // 16, and the
+        low nibbles of the first block's words are the node's own number.
+
+        Parameters
+        ----------
+        above : uint64[n]
+            The nodes; child j of one has the number ``above * fanout + j``.
+
+        Returns
+        -------
+        noise, uniform : int64[n * fanout], float64[n]
+        """
+        word, uniform = np.empty(above.size * fanout, np.uint32), np.empty(above.size)
+        with expose(self.key) as words:
+            kernels.families(words, np.uint32(self.stream), above, fanout, word, uniform)
+
+        def number(i: NDArray[np.int32]) -> NDArray[np.uint64]:
+            child = (i % fanout).astype(np.uint64)
+            return np.asarray(above[i // fanout] * np.uint64(fanout) + child, np.uint64)
+
+        return self._look_up(word, number), uniform
+
+    def _look_up(
+        self, word: NDArray[np.uint32], node: Callable[[NDArray[np.int32]], NDArray[np.uint64]]
+    ) -> NDArray[np.int64]:
+        """Noise of nodes with these words; ``node`` gives the ids at some places."""
+        noise, todo = np.empty(word.size, np.int64), np.empty(word.size + 1, np.int32)
+        table = self.law.table
+        if left := kernels.look_up(word, table, noise, todo):
+            own = node(todo[:left])
+            with expose(self.key) as words:
+                stream = np.uint32(self.stream)
+                left = kernels.settle(words, stream, own, word, table, noise, todo)
+            for i, one in zip(todo[:left], own[:left], strict=True):
+                noise[i] = self.decide(int(word[i]), one)
+        return noise
+
+    def decide(self, word: int, node: np.uint64) -> int:
+        """Decide a draw of a word of 32 bits exactly, whatever it takes."""
+        uniform = word >> 4 & ((1 << FIRST) - 1)
+        magnitude = self.law.magnitude(uniform, FIRST, self._digits(node))
+        return -magnitude if word >> 31 else magnitude
 
     def _decide(self, word: int, node: np.uint64) -> int:
         """Decide a draw that the table leaves open."""

@@ -317,6 +317,9 @@ for law in (DiscreteLaplace(Fraction(19)), DiscreteGaussian(Fraction(361))):
     words = np.full((8, 2), law.threshold[[3]], np.uint64)
     place = np.arange(2)
     result += [array.tolist() for array in noise.draw(words, place, place, place.astype("u8"))]
+    result += [array.tolist() for array in noise.families(place.astype("u8"), 17)]
+    ties = np.repeat(law.table.first[::20], 2) << 4
+    result.append(noise._look_up(ties, lambda i: i.astype("u8")).tolist())
 print(json.dumps(result))
 """
 
@@ -334,7 +337,7 @@ def test_interpreted_code_draws_the_same_noise_without_a_warning():
         for options, disabled in (([], "0"), (["-W", "error"], "1"))
     ]
     assert outputs[0] == outputs[1]
-    assert len(json.loads(outputs[0])) == 20
+    assert len(json.loads(outputs[0])) == 26
 
 
 def test_children_are_numbered_exactly_where_floats_are_not():
