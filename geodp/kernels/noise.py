@@ -296,35 +296,6 @@ def draw(
 
 
 @kernel
-def children(
-    line: NDArray[np.uint64],
-    fanout: int,
-    word: NDArray[np.uint64],
-    uniform: NDArray[np.float64],
-) -> None:
-    """Words of all children of n nodes, which have ``ceil(fanout / 7)`` blocks each.
-
-    Parameters
-    ----------
-    line : uint64[8 * n * ceil(fanout / 7)]
-        The blocks, as :func:`geodp.kernels.chacha.blocks` writes them: child j takes word
-        ``j % 7`` of its node's block ``j // 7``.
-    word : uint64[n * fanout], written
-    uniform : float64[n], written
-        In [0, 1), of word 7 of each node's first block.
-    """
-    i, block = np.uint64(0), np.uint64(0)
-    for n in range(uniform.size):
-        last = line[block + np.uint64(7)]
-        uniform[np.uint64(n)] = np.float64(last >> np.uint64(11)) * 2.0**-53
-        for part in range(0, fanout, 7):
-            for slot in range(min(fanout - part, 7)):
-                word[i] = line[block + np.uint64(slot)]
-                i += np.uint64(1)
-            block += np.uint64(8)
-
-
-@kernel
 def locate(
     node: NDArray[np.uint64],
     level: int,

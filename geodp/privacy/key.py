@@ -22,7 +22,7 @@ from geodp.errors import UsageError
 from geodp.kernels import chacha
 from geodp.privacy.key_file import read_key
 
-NOISE_FORMAT = "chacha20-inverse-2"
+NOISE_FORMAT = "chacha20-inverse-3"
 """Version of the map from (key, stream, node, law) to noise."""
 
 _EXTRACT_SALT = b"geodp release key"

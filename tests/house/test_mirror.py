@@ -87,7 +87,7 @@ ELSEWHERE = {
     ),
     "tests/mechanisms/local/test_haar.py": "kernels/local_tree mechanisms/trees/halving",
     "tests/laws/test_local_tree.py": "mechanisms/local/clamping",
-    "tests/privacy/noise/test_noise.py": "kernels/noise kernels/workspace",
+    "tests/privacy/noise/test_noise.py": "kernels/noise",
     "tests/mechanisms/central/test_filter.py": "privacy/noise/geometric",
     "tests/privacy/test_ledger_attacks.py": "privacy/books privacy/names",
     "tests/table/test_card.py": "release/card table/charged table/stated",

@@ -53,8 +53,9 @@ DRAWING = {
 SOURCES_OF_NOISE = {"laplace_noise", "NodeNoise"}
 
 NOISY = {
-    noise.children: "uniform numbers of nodes",
-    rows.draw: "uniform numbers of families",
+    noise.uniform: "uniform numbers of nodes",
+    noise.families: "uniform numbers of nodes",
+    rows.estimates_of: "noisy counts and their variances",
     rows.estimate: "noisy counts",
     rows.find_candidates: "noisy counts, their variances and released totals",
     rows.combine_rows: "noisy counts and their variances",

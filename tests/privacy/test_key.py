@@ -80,7 +80,7 @@ def test_streams_have_the_numbers_that_releases_were_made_with_and_room_between(
         "STAGE": 65536,
         "SELECT": 1 << 24,
     }
-    assert NOISE_FORMAT == "chacha20-inverse-2"
+    assert NOISE_FORMAT == "chacha20-inverse-3"
 
 
 def test_a_generated_key_has_32_fresh_bytes_and_says_so(monkeypatch):

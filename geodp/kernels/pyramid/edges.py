@@ -114,7 +114,7 @@ def cut(
     stride: int,
     variance: NDArray[np.float64],
     part: NDArray[np.uint8],
-) -> None:
+) -> int:
     """Give children that hold no cell the variance 0, and tell of which all keys are cells.
 
     Parameters
@@ -131,10 +131,15 @@ def cut(
     variance : float64[.], changed
     part : uint8[.], written
         ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes.
+
+    Returns
+    -------
+    int
+        How many children hold no cell.
     """
     fanout, width = shape
     prefix, whole = nodes
-    at, many = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
+    without, at, many = 0, np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
     for f in range(prefix.size):
         if whole[f]:
             continue
@@ -154,4 +159,6 @@ def cut(
             part[i] = found
             if found == NOTHING:
                 variance[i] = 0.0
+                without += 1
             first = after
+    return without

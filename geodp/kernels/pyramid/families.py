@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline, kernel
+from geodp.kernels.noise import uniform as family_number
 from geodp.kernels.pyramid.edges import ALL
 from geodp.kernels.pyramid.layout import (
     BEGIN,
@@ -18,6 +19,7 @@ from geodp.kernels.pyramid.layout import (
     OWN,
     PLACE,
     PREFIX,
+    SEVERAL,
     START,
     STOP,
     VARIANCE,
@@ -30,6 +32,7 @@ from geodp.kernels.pyramid.layout import (
     Z,
 )
 from geodp.kernels.pyramid.masks import list_children
+from geodp.kernels.pyramid.rows import estimates_of
 from geodp.kernels.pyramid.shares import settle, share_family
 
 
@@ -59,38 +62,52 @@ def open_children(
     table = levels.table
     fanout, width, start = table[FANOUT, level], table[WIDTH, level], table[START, level]
     mask = desk.mask[table[MASK, level] : table[MASK, level + 1]]
-    z, variance = desk.estimates[Z, start:], desk.estimates[VARIANCE, start:]
+    estimates = estimates_of(desk, levels, level)
+    z, variance = estimates[Z], estimates[VARIANCE]
     own, spread, at = desk.family[0][Z], desk.family[0][VARIANCE], desk.family[1]
     out, child = desk.family[2][0], desk.family[2][1]
     uniform, least, opened = desk.lane[2 + level], levels.real[LEAST, level], 0
+    one = np.uint64(1)
     for f in range(nodes.shape[1]):
-        total = nodes[COUNT, f]
+        total, word = nodes[COUNT, f], mask[np.uint64(f)]
+        if counted and fanout <= WORD and word & (word - one) == 0:
+            opened += 1  # an only child, of which nobody asks more
+            continue
         some = list_children(mask, fanout, f, width, child)
         out[0] = total
         if some > 1:
+            uniform[f] = family_number(desk.state, f)
             for e in range(some):
                 i = np.uint64(child[e] * width + f)
                 own[e], spread[e], at[e], out[e] = z[i], variance[i], np.uint64(e), 0
             settle(own, spread, at, np.uint64(some), (total, uniform[f], least), out)
-            for word in range(f, mask.size, width):
-                mask[word] = np.uint64(0)
-            kept = 0
-            for e in range(some):
-                j, held = child[e], out[e]
-                if held > 0:
-                    mask[j // WORD * width + f] |= np.uint64(1) << np.uint64(j % WORD)
-                child[kept], out[kept] = j, held
-                kept += held > 0
-            some = kept
+            some = _mark(mask[f:], width, some, desk.family[2])
         if not counted:
-            _put(nodes[:, f], (fanout, width), (start + opened, some, f), desk)
+            _put(nodes, (fanout, width), (start + opened, some, f), desk)
         opened += some
     return opened
 
 
 @inline
+def _mark(mask: NDArray[np.uint64], width: int, some: int, family: NDArray[np.int64]) -> int:
+    """Make a family's mask that of its children above 0, and keep only those; how many they are."""
+    out, child, kept = family[0], family[1], 0
+    for word in range(0, mask.size, width):
+        mask[word] = np.uint64(0)
+    for e in range(some):
+        j, held = child[e], out[e]
+        if held > 0:
+            mask[j // WORD * width] |= np.uint64(1) << np.uint64(j % WORD)
+        child[kept], out[kept] = j, held
+        kept += held > 0
+    if kept > 1:
+        mask[0] |= np.uint64(SEVERAL)
+    return kept
+
+
+@inline
 def _put(
-    node: NDArray[np.int64], shape: tuple[int, int], where: tuple[int, int, int], desk: Desk
+    nodes: NDArray[np.int64], shape: tuple[int, int], where: tuple[int, int, int], desk: Desk
 ) -> None:
     """Put a family's open children, which :func:`open_children` lists, on the desk."""
     fanout, width = shape
@@ -99,13 +116,13 @@ def _put(
     datum, begin = desk.scratch[DATUM, f], desk.scratch[BEGIN]
     for e in range(some):
         to, j = np.uint64(start + e), child[e]
-        below[PREFIX, to], below[COUNT, to] = node[PREFIX] * fanout + j, out[e]
+        below[PREFIX, to], below[COUNT, to] = nodes[PREFIX, f] * fanout + j, out[e]
         below[FIRST, to], below[STOP, to] = 0, 0
         below[PLACE, to], below[WHOLE, to] = j * width + f, 1
         if datum >= 0:
             at = datum * (fanout + 1) + j
             below[FIRST, to], below[STOP, to] = begin[at], begin[at + 1]
-        if not node[WHOLE]:
+        if not nodes[WHOLE, f]:
             below[WHOLE, to] = desk.part[j * width + f] == ALL
 
 
@@ -129,33 +146,34 @@ def write_record(
     of these families, and whether int32 it is.
     """
     table, own = levels.table, levels.real[OWN, level]
-    fanout, width, start = table[FANOUT, level], table[WIDTH, level], table[START, level]
+    fanout, width = table[FANOUT, level], table[WIDTH, level]
     mask, child = desk.mask[table[MASK, level] :], desk.family[2][1]
     real, short, half = record.view(np.float64), record.view(np.int32), record.view(np.uint16)
-    z, variance = desk.estimates[Z, start:], desk.estimates[VARIANCE, start:]
+    estimates = estimates_of(desk, levels, level)
+    z, variance = estimates[Z], estimates[VARIANCE]
     uniform, several, some, narrow = desk.lane[0], 0, 0, True
     for f in range(families):
-        found = list_children(mask, fanout, f, width, child)
-        if found > 1:
-            uniform[several] = desk.lane[2 + level, f]
-            several += 1
-            for e in range(found):
-                i = child[e] * width + f
-                real[first + some] = z[i]
-                some += 1
-                narrow &= (variance[i] == own) & (abs(z[i]) < 2.0**31) & (z[i] == np.floor(z[i]))
+        if mask[f] < np.uint64(SEVERAL):
+            continue
+        uniform[several] = desk.lane[2 + level, f]
+        several += 1
+        for e in range(list_children(mask, fanout, f, width, child)):
+            i = child[e] * width + f
+            real[first + some], desk.reals[some] = z[i], variance[i]
+            some += 1
+            narrow &= (variance[i] == own) & (abs(z[i]) < 2.0**31) & (z[i] == np.floor(z[i]))
     if narrow:
         for e in range(some):
             short[2 * first + e] = np.int32(real[first + e])
         at = first + (some + 1) // 2
     else:
-        at = _write_variances(desk, levels, level, families, record, first + some)
+        at = _write_variances(desk.reals, some, record, first + some)
     for e in range(several):
         real[at + e] = uniform[e]
     at, words = at + several, -(-fanout // WORD)
     for f in range(families):
         for word in range(words):
-            half[4 * at + f * words + word] = np.uint16(mask[word * width + f])
+            half[4 * at + f * words + word] = np.uint16(mask[word * width + f] & np.uint64(65535))
     at += -(-families * words // 4)
     record[at] = np.uint64(first << 32 | some << 16 | several << 1 | narrow)
     return int(at + 1)
@@ -163,31 +181,23 @@ def write_record(
 
 @kernel
 def _write_variances(
-    desk: Desk, levels: Levels, level: int, families: int, record: NDArray[np.uint64], at: int
+    variance: NDArray[np.float64], some: int, record: NDArray[np.uint64], at: int
 ) -> int:
-    """Write the variances of a record's estimates from a word on; the word after them.
+    """Write some variances, which are overwritten, from a word on; the word after them.
 
     Nodes with alike subtrees have the same: it is written once if one of the last 32 is it.
     """
-    table = levels.table
-    fanout, width, start = table[FANOUT, level], table[WIDTH, level], table[START, level]
-    mask, child = desk.mask[table[MASK, level] :], desk.family[2][1]
-    variance, half, real = desk.estimates[VARIANCE, start:], record.view(np.uint16), desk.reals
-    some, different = 0, 0
-    for f in range(families):
-        found = list_children(mask, fanout, f, width, child)
-        for e in range(found if found > 1 else 0):
-            one, which = variance[child[e] * width + f], different
-            for d in range(max(different - 32, 0), different):
-                if real[d] == one:
-                    which = d
-            real[which] = one
-            different += which == different
-            half[4 * at + some] = np.uint16(which)
-            some += 1
+    half, real, different = record.view(np.uint16), record.view(np.float64), 0
+    for e in range(some):
+        one, which = variance[e], different
+        for d in range(max(different - 32, 0), different):
+            which = d if variance[d] == one else which
+        variance[which] = one
+        different += which == different
+        half[4 * at + e] = np.uint16(which)
     at += -(-some // 4)
     for d in range(different):
-        record.view(np.float64)[at + d] = real[d]
+        real[at + d] = variance[d]
     return int(at + different)
 
 

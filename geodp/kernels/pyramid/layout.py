@@ -16,6 +16,9 @@ from geodp.kernels.pyramid.edges import Edges
 WORD = 16
 """Children of a word of a mask."""
 
+SEVERAL = 1 << 16
+"""The bit of a family's first word that says that several children are open."""
+
 FANOUT, STRIDE, WIDTH, START, MASK, LAW, GUIDE, STREAM = range(8)
 """Rows of ``Levels.table``: children of a node of the level above (1 for the roots); keys of a
 node; most families of a block whose children are on the level, at most ``LANES``; where the rows,
@@ -34,13 +37,15 @@ class Levels(NamedTuple):
     table : int64[8, h + 2]
         What starts at the last column is an end.
     real : float64[2, h + 1]
-    threshold, guide : uint64[.], uint32[.]
-        Of all levels, see :func:`geodp.kernels.noise.draw`.
+    value, first, rest, guide : int16[.], uint32[.], uint64[.], uint32[.]
+        Of the laws of all levels, see :class:`geodp.kernels.noise.Table`.
     """
 
     table: NDArray[np.int64]
     real: NDArray[np.float64]
-    threshold: NDArray[np.uint64]
+    value: NDArray[np.int16]
+    first: NDArray[np.uint32]
+    rest: NDArray[np.uint64]
     guide: NDArray[np.uint32]
 
 
@@ -65,8 +70,9 @@ class Desk(NamedTuple):
     ----------
     nodes : int64[6, .]
         Open children of every level's block, from the level's start on.
-    estimates : float64[2, .]
-        Of all children of every level's block; variance 0: the child is no part of the domain.
+    estimates : float64[.]
+        Of all children of every level's block, all z before all variances; variance 0: the child
+        is no part of the domain.
     mask : uint64[.]
         Which children are open, ``WORD`` a word: word w of family f at ``w * width + f``.
     lane : float64[h + 3, LANES]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline
-from geodp.kernels.pyramid.layout import WORD
+from geodp.kernels.pyramid.layout import SEVERAL, WORD
 
 _PLACES = np.zeros(32, np.uint8)
 _PLACES[(0x077CB531 << np.arange(32) & 0xFFFFFFFF) >> 27] = np.arange(32)
@@ -30,7 +30,7 @@ def list_children(
     """
     found, at = 0, np.uint64(first)
     for j in range(0, fanout, WORD):
-        word = np.uint64(mask[at])
+        word = np.uint64(mask[at]) & np.uint64(SEVERAL - 1)
         at += np.uint64(step)
         while word:
             power = word & (~word + np.uint64(1))

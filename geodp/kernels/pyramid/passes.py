@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import kernel
+from geodp.kernels.noise import BUCKET_BITS, Table
 from geodp.kernels.pyramid import rows
 from geodp.kernels.pyramid.edges import cut
 from geodp.kernels.pyramid.families import most_words, open_children, read_record, write_record
@@ -61,6 +62,7 @@ from geodp.kernels.pyramid.layout import (
     Z,
 )
 from geodp.kernels.pyramid.masks import list_children
+from geodp.kernels.pyramid.rows import estimates_of
 
 
 @kernel
@@ -100,12 +102,13 @@ def first_pass(
     while True:
         i = state[LEVEL]
         base, last = table[START, i - 1], i == state[LAST]
-        nodes, z, variance = desk.nodes, desk.estimates[Z, base:], desk.estimates[VARIANCE, base:]
+        above = estimates_of(desk, tree.levels, i - 1)
+        nodes, z, variance = desk.nodes, above[Z], above[VARIANCE]
         some = fill[i - 1, OPEN]
         if i == state[TOP]:
             base, nodes, z, variance = 0, top.nodes, top.z, top.variance
             some = nodes.shape[1]
-        block = nodes[:, base + fill[i, FROM] : base + fill[i, UPTO]]
+        block = nodes[:, base + fill[i, FROM] : base + fill[i, UPTO]].copy()  # rows side by side
         if state[PHASE] == LOAD:
             state[PHASE] = SHARE
             state[VISITED] += block.shape[1] * table[FANOUT, i]
@@ -122,10 +125,10 @@ def first_pass(
         if goal.keep:
             if not _close(tree.levels, goal, block.shape[1], desk, progress, record):
                 return ROOM
-            estimates = desk.estimates[:, table[START, i] :]
+            estimates = estimates_of(desk, tree.levels, i)
             shape, own = (table[FANOUT, i], table[WIDTH, i]), tree.levels.real[OWN, i - 1]
             rows.combine_rows(estimates, shape, own, desk.lane, block[PLACE], z, variance)
-        elif last and not _put_out(table[START, i], desk, fill[i, OPEN], state, out):
+        elif last and not _put_out(tree.levels, desk, fill[i, OPEN], state, out):
             return SPACE
         if fill[i, UPTO] < some:
             state[PHASE] = LOAD
@@ -142,13 +145,14 @@ def _load(
 ) -> int:
     """Draw the noise of the children of a block's nodes; the number of undecided draws."""
     table = levels.table
-    threshold = levels.threshold[table[LAW, level] : table[LAW, level + 1]]
-    guide = levels.guide[table[GUIDE, level] : table[GUIDE, level + 1]]
-    shape, stream = (table[FANOUT, level], table[WIDTH, level]), np.uint32(table[STREAM, level])
-    noise, uniform = desk.scratch[NOISY], desk.lane[2 + level]
-    return rows.draw(
-        words, stream, block[PREFIX], shape, (threshold, guide), desk.state, noise, uniform
+    law = Table(
+        levels.value[level << BUCKET_BITS + 1 :][: 1 << BUCKET_BITS + 1],
+        levels.first[table[LAW, level] : table[LAW, level + 1]],
+        levels.rest[table[LAW, level] : table[LAW, level + 1]],
+        levels.guide[table[GUIDE, level] : table[GUIDE, level + 1]],
     )
+    shape, stream = (table[FANOUT, level], table[WIDTH, level]), np.uint32(table[STREAM, level])
+    return rows.draw(words, stream, block[PREFIX], shape, law, desk.state, desk.scratch[NOISY])
 
 
 @kernel
@@ -161,29 +165,32 @@ def _share(tree: Tree, block: NDArray[np.int64], desk: Desk, level: int, counted
     table = levels.table
     shape, stride = (table[FANOUT, level], table[WIDTH, level]), table[STRIDE, level]
     rows.add_counts(block, shape, stride, tree.key, tree.cumulative, desk.scratch)
-    estimates = desk.estimates[:, table[START, level] : table[START, level + 1]]
+    estimates = estimates_of(desk, levels, level)
     noisy, own = desk.scratch[NOISY], levels.real[OWN, level]
     rows.estimate(noisy, block.shape[1], shape, own, estimates)
+    even = own
     if edges.limit.size:
         nodes = block[PREFIX], block[WHOLE]
-        cut(edges, level, nodes, shape, stride, estimates[VARIANCE], desk.part)
+        if cut(edges, level, nodes, shape, stride, estimates[VARIANCE], desk.part):
+            even = 0.0
     mask = desk.mask[table[MASK, level] : table[MASK, level + 1]]
-    rows.find_candidates(block[COUNT], shape, estimates, desk.lane, mask)
+    rows.find_candidates(block[COUNT], shape, estimates, even, desk.lane, mask)
     return open_children(block, levels, level, desk, counted)
 
 
 @kernel
-def _put_out(start: int, desk: Desk, opened: int, state: NDArray[np.int64], out: Out) -> bool:
+def _put_out(levels: Levels, desk: Desk, opened: int, state: NDArray[np.int64], out: Out) -> bool:
     """Put out a block's open children; whether there was space."""
     state[NEEDED], to = opened, state[PUT]
     if to + opened > out.prefix.size:
         return False
+    start, estimates = levels.table[START, state[LEVEL]], estimates_of(desk, levels, state[LEVEL])
     for e in range(start, start + opened):
         out.prefix[to], out.held[to] = desk.nodes[PREFIX, e], desk.nodes[COUNT, e]
         if out.estimates.size:
-            place = start + desk.nodes[PLACE, e]
-            out.estimates[Z, to] = desk.estimates[Z, place]
-            out.estimates[VARIANCE, to] = desk.estimates[VARIANCE, place]
+            place = desk.nodes[PLACE, e]
+            out.estimates[Z, to] = estimates[Z, place]
+            out.estimates[VARIANCE, to] = estimates[VARIANCE, place]
         to += 1
     state[PUT] = to
     return True
@@ -202,7 +209,7 @@ def _close(
     state, fill = progress
     i = state[LEVEL]
     table = levels.table
-    fanout, width, start = table[FANOUT, i], table[WIDTH, i], table[START, i]
+    fanout, width, estimates = table[FANOUT, i], table[WIDTH, i], estimates_of(desk, levels, i)
     state[NEEDED] = most_words(families, fill[i, OPEN], fanout)
     if state[AT] + state[NEEDED] > record.size:
         return False
@@ -210,9 +217,9 @@ def _close(
         mask, child = desk.mask[table[MASK, i] :], desk.family[2][1]
         for f in range(families):
             for e in range(list_children(mask, fanout, f, width, child)):
-                place = start + child[e] * width + f
-                desk.estimates[Z, place] = goal.given[Z, state[GIVEN]]
-                desk.estimates[VARIANCE, place] = goal.given[VARIANCE, state[GIVEN]]
+                place = child[e] * width + f
+                estimates[Z, place] = goal.given[Z, state[GIVEN]]
+                estimates[VARIANCE, place] = goal.given[VARIANCE, state[GIVEN]]
                 state[GIVEN] += 1
     state[AT] = write_record(levels, desk, i, families, record, state[AT])
     return True
@@ -265,7 +272,7 @@ def second_pass(
             nodes, base = below.nodes, table[START, i - 1]
             if i == state[TOP]:
                 nodes, base = top, 0
-            block = nodes[:, base + fill[i, FROM] : base + fill[i, UPTO]]
+            block = nodes[:, base + fill[i, FROM] : base + fill[i, UPTO]].copy()
             fill[i, OPEN], state[AT] = read_record(levels, i, block, below, record, state[AT])
             if i < state[LAST]:
                 state[LEVEL], blocks = i + 1, -(-fill[i, OPEN] // table[WIDTH, i + 1])

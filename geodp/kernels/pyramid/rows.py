@@ -5,23 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.chacha import LANES, _lanes
+from geodp.kernels.chacha import LANES, lanes
 from geodp.kernels.jit import inline, kernel
-from geodp.kernels.noise import UNDECIDED, UNIFORM_BITS
+from geodp.kernels.noise import UNDECIDED, Table, look_up, settle
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     DATUM,
     FIRST,
     NOISY,
     PREFIX,
+    START,
     STOP,
     VARIANCE,
     WORD,
+    Desk,
+    Levels,
     Z,
 )
 
-SLOTS = 7
+WORDS = 16
 """Children that share a block of noise."""
+
+
+@inline
+def estimates_of(desk: Desk, levels: Levels, level: int) -> NDArray[np.float64]:
+    """Return the estimates of a level's block: float64[2, .]."""
+    start, after = levels.table[START, level], levels.table[START, level + 1]
+    return desk.estimates[2 * start : 2 * after].reshape(2, after - start)
 
 
 @kernel
@@ -30,15 +40,13 @@ def draw(
     stream: np.uint32,
     prefix: NDArray[np.int64],
     shape: tuple[int, int],
-    law: tuple[NDArray[np.uint64], NDArray[np.uint32]],
+    law: Table,
     state: NDArray[np.uint32],
     noise: NDArray[np.int64],
-    uniform: NDArray[np.float64],
 ) -> int:
-    """Draw the noise of a block's children, and a number in [0, 1) for each family.
+    """Draw the noise of a block's children.
 
-    A family has ``ceil(fanout / 7)`` ChaCha20 blocks: child j takes word ``j % 7`` of block
-    ``j // 7``, and word 7 of the first one is the family's own.
+    The same as :func:`geodp.kernels.noise.families` and what follows it, from lanes where they lie.
 
     Parameters
     ----------
@@ -48,11 +56,11 @@ def draw(
         Of at most ``LANES`` nodes.
     shape : int, int
         Children of a node, and width of a row.
-    law : uint64[t], uint32[2**b + 1]
-        Thresholds and guide, see :func:`geodp.kernels.noise.draw`.
+    law : Table
     state : uint32[16 * LANES], written
-    noise, uniform : int64[.], float64[n], written
-        ``UNDECIDED`` where the table cannot decide.
+        The families' first blocks, which their numbers in [0, 1) are taken from.
+    noise : int64[.], written
+        ``UNDECIDED`` where 91 digits do not decide.
 
     Returns
     -------
@@ -60,68 +68,25 @@ def draw(
         Number of undecided draws.
     """
     fanout, width = shape
-    parts, undecided = -(-fanout // SLOTS), 0
-    for part in range(parts):
-        for n in range(prefix.size):
+    size, parts, undecided = prefix.size, -(-fanout // WORDS), 0
+    address, todo = np.empty(size, np.uint64), np.empty(size + 1, np.int32)
+    for part in range(parts - 1, -1, -1):  # the first block, of the families' numbers, comes last
+        for n in range(size):
             i = np.uint64(n)  # unsigned: no test for negative indices
-            one = np.uint64(prefix[i]) * np.uint64(parts) + np.uint64(part)
-            state[i + np.uint64(14 * LANES)] = np.uint32(one & np.uint64(0xFFFFFFFF))
-            state[i + np.uint64(15 * LANES)] = np.uint32(one >> np.uint64(32))
-        _lanes(words, stream, np.uint32(0), prefix.size, state)
-        if part == 0:
-            for n in range(prefix.size):
-                word = _word(state, 7, np.uint64(n))
-                uniform[np.uint64(n)] = np.float64(word >> np.uint64(11)) * 2.0**-53
-        for j in range(SLOTS * part, min(SLOTS * part + SLOTS, fanout)):
-            row = noise[j * width : j * width + prefix.size]
-            undecided += _decide(state, j - SLOTS * part, law, row)
-    return undecided
-
-
-@inline
-def _word(state: NDArray[np.uint32], slot: int, lane: np.uint64) -> np.uint64:
-    """Word of 64 bits of a lane's block."""
-    low = np.uint64(state[np.uint64(2 * slot * LANES) + lane])
-    return low | (np.uint64(state[np.uint64((2 * slot + 1) * LANES) + lane]) << np.uint64(32))
-
-
-@kernel
-def _decide(
-    state: NDArray[np.uint32],
-    slot: int,
-    law: tuple[NDArray[np.uint64], NDArray[np.uint32]],
-    noise: NDArray[np.int64],
-) -> int:
-    """Draw from one word of every lane, as :func:`geodp.kernels.noise.draw` does."""
-    threshold, guide = law
-    one, shift, buckets = np.uint64(1), np.uint64(UNIFORM_BITS), guide.size
-    while buckets > 1:
-        buckets >>= 1
-        shift -= one
-    undecided = 0
-    for n in range(noise.size):
-        i = np.uint64(n)
-        word = _word(state, slot, i)
-        sign = -np.int64(word >> np.uint64(63))
-        u = word & np.uint64(0x7FFFFFFFFFFFFFFF)
-        bucket = u >> shift
-        low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
-        after = threshold[low]
-        if (high - low > one) | (u == after) | (bucket == np.uint64(0)):
-            while low < high:
-                middle = (low + high) >> one
-                if u < threshold[middle]:
-                    low = middle + one
-                else:
-                    high = middle
-            if low == np.uint64(threshold.size) or u == threshold[low]:
-                noise[i] = UNDECIDED
-                undecided += 1
-            else:
-                noise[i] = (np.int64(low) ^ sign) - sign
-        else:
-            low += np.uint64(low < high) & np.uint64(u < after)
-            noise[i] = (np.int64(low) ^ sign) - sign
+            address[i] = np.uint64(prefix[i]) * np.uint64(parts) + np.uint64(part)
+        lanes(words, stream, np.uint32(0), address, state)
+        for j in range(WORDS * part, min(WORDS * part + WORDS, fanout)):
+            slot = j - WORDS * part
+            word, drawn = state[slot * LANES :][:size], noise[j * width :][:size]
+            left = look_up(word, law, drawn, todo)
+            if left:
+                for n in range(left):
+                    child = np.uint64(prefix[todo[n]]) * np.uint64(fanout) + np.uint64(j)
+                    address[n] = child
+                left = settle(words, stream, address[:left], word, law, drawn, todo)
+                for n in range(left):
+                    drawn[todo[n]] = UNDECIDED
+                undecided += left
     return undecided
 
 
@@ -215,6 +180,7 @@ def find_candidates(
     total: NDArray[np.int64],
     shape: tuple[int, int],
     estimates: NDArray[np.float64],
+    even: float,
     lane: NDArray[np.float64],
     mask: NDArray[np.uint64],
 ) -> None:
@@ -230,6 +196,8 @@ def find_candidates(
     shape : int, int
         Children of a node, and width of a row.
     estimates : float64[2, .]
+    even : float
+        The variance of all of them, or 0 where they differ.
     lane : float64[2 or more, LANES]
         The first two rows are overwritten.
     mask : uint64[.], written
@@ -237,32 +205,42 @@ def find_candidates(
     fanout, width = shape
     best, least, z, variance = lane[0], lane[1], estimates[Z], estimates[VARIANCE]
     for f in range(total.size):
-        i = np.uint64(f)
-        best[i], least[i] = -np.inf, 0.0
+        best[np.uint64(f)], least[np.uint64(f)] = -np.inf, even
     for j in range(fanout):
         row = np.uint64(j * width)
-        for f in range(total.size):
-            i = np.uint64(f)
-            spread = variance[row + i]
-            one = z[row + i] if spread > 0 else -np.inf
-            best[i] = one if one > best[i] else best[i]
-            least[i] = spread if spread > least[i] else least[i]
+        if even > 0:
+            for f in range(total.size):
+                i = np.uint64(f)
+                best[i] = z[row + i] if z[row + i] > best[i] else best[i]
+        else:
+            for f in range(total.size):
+                i = np.uint64(f)
+                spread = variance[row + i]
+                one = z[row + i] if spread > 0 else -np.inf
+                best[i] = one if one > best[i] else best[i]
+                least[i] = spread if spread > least[i] else least[i]
     for f in range(total.size):
         i = np.uint64(f)
         goal = np.float64(total[i])
         tau = (best[i] - goal) / least[i]
         least[i] = -np.inf if best[i] <= goal else tau
+        best[i] = least[i] * even
     for first in range(0, fanout, WORD):
         word = np.uint64(first // WORD * width)
         for f in range(total.size):
             mask[word + np.uint64(f)] = np.uint64(0)
         for j in range(first, min(first + WORD, fanout)):
             row, bit = np.uint64(j * width), np.uint64(1) << np.uint64(j - first)
-            for f in range(total.size):
-                i = np.uint64(f)
-                spread = variance[row + i]
-                some = (spread > 0) & (z[row + i] > least[i] * spread)
-                mask[word + i] |= bit if some else np.uint64(0)
+            if even > 0:
+                for f in range(total.size):
+                    i = np.uint64(f)
+                    mask[word + i] |= bit if z[row + i] > best[i] else np.uint64(0)
+            else:
+                for f in range(total.size):
+                    i = np.uint64(f)
+                    spread = variance[row + i]
+                    some = (spread > 0) & (z[row + i] > least[i] * spread)
+                    mask[word + i] |= bit if some else np.uint64(0)
 
 
 @kernel

@@ -11,7 +11,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.pyramid import shares as kernels
-from geodp.kernels.workspace import Workspace
 from geodp.mechanisms.trees.descent import Descent
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.node import NodeNoise, number_children
@@ -48,7 +47,7 @@ class Level:
         """All nodes of level i, whose cells have these counts."""
         fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
         above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
-        drawn, uniform = noise.children(above, fanout, Workspace())
+        drawn, uniform = noise.families(above, fanout)
         z = (truth.reshape(-1, stride).sum(axis=1) + drawn).astype(np.float64)
         inside = overlaps(grid, number_children(above, fanout), stride)
         return cls(fanout, z, np.where(inside, descent.variances[i], 0.0), uniform)

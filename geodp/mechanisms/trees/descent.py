@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,6 @@ from geodp.kernels.pyramid.layout import (
 )
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import Stream
 from geodp.privacy.noise.law import Law
 
 CHILDREN = 1 << 11
@@ -71,24 +72,25 @@ class Descent:
         return tuple(variance_of(law) for law in self.laws)
 
     @cached_property
-    def tables(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-        """Thresholds and guides of all levels."""
-        return (
-            np.concatenate([law.threshold for law in self.laws]),
-            np.concatenate([law.guide for law in self.laws]),
-        )
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """The laws' tables, each part of all levels together; read-only."""
+        parts = zip(*(law.table for law in self.laws), strict=True)
+        found = tuple(np.concatenate(part) for part in parts)
+        for part in found:
+            part.flags.writeable = False
+        return found
 
-    def levels(self) -> Levels:
-        """Return what the kernel asks of all levels."""
+    def levels(self, streams: Sequence[int]) -> Levels:
+        """Return what the kernel asks of all levels; ``streams``: of their noise."""
         found = np.zeros((8, len(self.laws) + 1), np.int64)
         fanout = np.array((1, *self.fanouts))
         width = np.clip(CHILDREN // fanout, NARROWEST, LANES)
         found[FANOUT, :-1], found[WIDTH, :-1], found[STRIDE, :-1] = fanout, width, self.strides
-        found[STREAM] = Stream.PYRAMID + np.arange(found.shape[1])
+        found[STREAM, :-1] = streams
         found[START, 1:] = np.cumsum(fanout * width)
         found[MASK, 1:] = np.cumsum(-(-fanout // WORD) * width)
-        found[LAW, 1:] = np.cumsum([law.threshold.size for law in self.laws])
-        found[GUIDE, 1:] = np.cumsum([law.guide.size for law in self.laws])
+        found[LAW, 1:] = np.cumsum([law.table.first.size for law in self.laws])
+        found[GUIDE, 1:] = np.cumsum([law.table.guide.size for law in self.laws])
         return Levels(found, np.array([self.variances, self.least]), *self.tables)
 
     @classmethod
@@ -111,7 +113,7 @@ def desk_of(levels: Levels) -> Desk:
     widest = int((table[FANOUT] * table[WIDTH]).max())
     return Desk(
         np.empty((6, size), np.int64),
-        np.empty((2, size)),
+        np.empty(2 * size),
         np.empty(int(table[MASK, -1]), np.uint64),
         np.empty((table.shape[1] + 1, LANES)),
         np.empty(16 * LANES, np.uint32),

@@ -14,7 +14,6 @@ from geodp.kernels.noise import UNDECIDED
 from geodp.kernels.pyramid import layout, passes
 from geodp.kernels.pyramid.edges import Edges
 from geodp.kernels.pyramid.layout import Desk, Levels
-from geodp.kernels.workspace import Workspace
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
 from geodp.privacy.key import NoiseKey, Stream, expose
@@ -93,7 +92,7 @@ class Walk:
     edges: Edges
     cumulative: NDArray[np.int64]
     descent: Descent
-    key: NoiseKey
+    noise: tuple[NodeNoise, ...]
     levels: Levels
     desks: list[Desk] = field(default_factory=list)
 
@@ -101,15 +100,13 @@ class Walk:
     def of(cls, table: Cells, descent: Descent, key: NoiseKey) -> Walk:
         """Over counts of cells, or of nodes at the first key of each."""
         edges = edges_of(table.grid, descent.strides)
-        return cls(table, edges, prefix_sums(table), descent, key, descent.levels())
-
-    def noise(self, level: int) -> NodeNoise:
-        """Noise of a level."""
-        return NodeNoise(self.key, Stream.PYRAMID + level, self.descent.laws[level])
+        noise = [NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws)]
+        levels = descent.levels([one.stream for one in noise])
+        return cls(table, edges, prefix_sums(table), descent, tuple(noise), levels)
 
     def roots(self, roots: NDArray[np.uint64]) -> tuple[Front, Reals]:
         """Measure roots; those above 0, and their numbers in [0, 1)."""
-        noisy, uniform = self.noise(0).children(roots, 1, Workspace())
+        noisy, uniform = self.noise[0].families(roots, 1)
         first, stop = self.spans(0, roots)
         noisy += self.cumulative[stop] - self.cumulative[first]
         z = noisy.astype(np.float64)
@@ -289,7 +286,7 @@ class Run:
         state, goal = progress[0], layout.Goal(self.columns == 0, np.array(below))
         tree = layout.Tree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
         record, out = np.empty(0, np.uint64), self._out(0)
-        with expose(walk.key) as words:
+        with expose(walk.noise[0].key) as words:
             while True:
                 why = passes.first_pass(words, tree, goal, top, desk, progress, record, out)
                 if why == layout.DECIDE:
@@ -344,9 +341,9 @@ class Run:
         above = nodes[layout.PREFIX, base + first : base + stop].view(np.uint64)
         fanout, width = int(table[layout.FANOUT, level]), int(table[layout.WIDTH, level])
         noise = desk.scratch[layout.NOISY, : fanout * width].reshape(fanout, width)
-        source = self.walk.noise(level)
+        source = self.walk.noise[level]
         for f in np.flatnonzero((noise[:, : above.size] == UNDECIDED).any(axis=0)):
-            noise[:, f], _ = source.children(above[f : f + 1], fanout, Workspace())
+            noise[:, f], _ = source.families(above[f : f + 1], fanout)
 
 
 def prefix_sums(table: Cells) -> NDArray[np.int64]:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
-from geodp.kernels.workspace import Workspace
-from geodp.privacy.key import NoiseKey, blocks, expose, lines
+from geodp.privacy.key import NoiseKey, blocks, expose
 from geodp.privacy.noise.law import DIGITS, FIRST, Law
 
 SLOTS = 7
@@ -85,41 +84,6 @@ class NodeNoise:
             for i in np.flatnonzero(noise == kernels.UNDECIDED):
                 noise[i] = self._decide(int(word[i]), node(int(i)))
         return noise
-
-    def children(
-        self, above: NDArray[np.uint64], fanout: int, workspace: Workspace
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Noise of all children of nodes, and a number in [0, 1) for each node.
-
-        A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7
-        of the first one is the node's own.
-
-        Parameters
-        ----------
-        above : uint64[n]
-            The nodes; child j of one has the number ``above * fanout + j``.
-        workspace
-            Where what is returned lies: the noise until the next call, the numbers until the
-            next one of the same stream.
-
-        Returns
-        -------
-        noise, uniform : int64[n * fanout], float64[n]
-        """
-        address, size = number_children(above, -(-fanout // SLOTS)), above.size * fanout
-        line, word, noise, uniform = workspace.arrays(
-            ("line", 8 * address.size, np.uint64),
-            ("word", size, np.uint64),
-            ("noise", size, np.int64),
-            (("uniform", self.stream), above.size, np.float64),
-        )
-        lines(self.key, self.stream, address, line)
-        kernels.children(line, fanout, word, uniform)
-
-        def number(i: int) -> np.uint64:
-            return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
-
-        return self._draw_noise(word, number, noise), uniform
 
     def families(
         self, above: NDArray[np.uint64], fanout: int

@@ -26,7 +26,8 @@ def test_candidates_are_those_of_a_share(fanout, width, closed):
     total = draw.integers(1, 200, size)
     words = -(-fanout // layout.WORD)
     mask = np.zeros(words * width, np.uint64)
-    rows.find_candidates(total, (fanout, width), estimates, np.empty((2, 128)), mask)
+    even = 0.0 if closed else 9.0
+    rows.find_candidates(total, (fanout, width), estimates, even, np.empty((2, 128)), mask)
     child, own, at = np.empty(fanout, np.int64), np.empty(fanout), np.empty(fanout, np.uint64)
     for f in range(size):
         found = masks.list_children(mask, fanout, f, width, child)

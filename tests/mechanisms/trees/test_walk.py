@@ -8,18 +8,23 @@ from bench.measure.refinement import Refinement
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees import walk
 
+TABLES = {
+    "clustered": synthetic.clustered(37, 50_000),
+    "isolated": synthetic.isolated(37, 5000, 60_000_000),
+}
 
-@pytest.mark.parametrize("kind", ["clustered", "isolated"])
-def test_memory_is_that_of_the_output(kind):
-    """Records and output have at most 48 bytes a cell that is released."""
-    table = (
-        synthetic.clustered(37, 3000) if kind == "clustered" else synthetic.isolated(37, 60, 10**6)
-    )
-    one = Refinement("pyramid", table)
-    found = walk.Walk.of(table, Pyramid().descent(table.grid, one.event), one.key)
-    front, _ = found.roots(np.zeros(1, np.uint64))
+
+@pytest.mark.parametrize("name", TABLES)
+def test_memory_is_that_of_the_output(name):
+    """Records have at most 44 bytes for each released cell, and are let go as the cells come."""
+    one = Refinement("pyramid", TABLES[name])
+    found = walk.Walk.of(one.table, Pyramid().descent(one.table.grid, one.event), one.key)
+    front, uniform = found.roots(np.zeros(1, np.uint64))
     records, _ = found.measure(front, found.descent.last)
-    released = one.run()[0].size
     kept = sum(piece.nbytes for piece in records.pieces)
-    assert released < records.opened < 2 * released
-    assert 8 < kept / released < 40
+    total = np.floor(front.z + uniform).astype(np.int64)
+    key, count = found.share(front, found.descent.last, total, records)
+    assert (key == one.run()[0]).all()
+    assert (count == one.run()[1]).all()
+    assert not records.pieces
+    assert 8 * key.size < kept < 44 * key.size
