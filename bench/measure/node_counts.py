@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.trees.levels import Chain
-from geodp.privacy.noise.node import SLOTS
+from geodp.privacy.noise.node import WORDS
 
 BLOCK = 64
 """Bytes of a ChaCha20 block."""
@@ -43,7 +44,7 @@ def of_topdown(occupied: NDArray[np.uint64], released: NDArray[np.uint64], bits:
     both = split + ancestors(occupied, bits) - either
     visited, with_data = int(split[:-1].sum()), int(both[:-1].sum())
     started = np.arange(bits) == 0
-    started |= (bits - np.arange(bits)) % 3 == 0
+    started |= (bits - np.arange(bits)) % LEVELS == 0
     return Work(visited, with_data, 1 + int(split[:-1][started].sum()))  # one for the total
 
 
@@ -60,7 +61,7 @@ def of_pyramid(occupied: NDArray[np.uint64], opened: NDArray[np.uint64], chain: 
         inside = parent[np.minimum(at, parent.size - 1)] == child // np.uint64(fanout)
         visited += fanout * parent.size
         with_data += int(inside.sum())
-        blocks += -(-fanout // SLOTS) * parent.size
+        blocks += -(-fanout // WORDS) * parent.size
     return Work(visited, with_data, blocks)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import kernel
+from geodp.kernels.tree import BOTH, LEFT, split
 
 
 @kernel
@@ -98,3 +99,36 @@ def inverse_level(
             out_approx[written] = right
             written += 1
     return written
+
+
+@kernel
+def refine_dense(
+    total: int,
+    detail: NDArray[np.int64],
+    noise: NDArray[np.int64],
+    rounding: NDArray[np.int64],
+    branch: NDArray[np.int64],
+) -> None:
+    """Run the second pass of T1: clamp every noisy detail to its refined sum.
+
+    Parameters
+    ----------
+    total : int
+        Refined sum of the root.
+    detail : int64[n], overwritten
+        True details in heap order; refined ones afterwards, of the same parity as the node's
+        refined sum, so that :func:`geodp.kernels.haar.inverse_dense` is exact.
+    noise, rounding, branch : int64[n]
+        In heap order.
+    """
+    sums = np.zeros(2 * detail.size, np.int64)
+    sums[1] = total
+    for node in range(1, detail.size):
+        noisy = detail[node] + noise[node]
+        if branch[node] != BOTH:
+            noisy = sums[node] if branch[node] == LEFT else -sums[node]
+        left = split(sums[node], noisy, np.uint32(rounding[node]))
+        right = sums[node] - left
+        sums[2 * node] = left
+        sums[2 * node + 1] = right
+        detail[node] = left - right

@@ -1,11 +1,13 @@
 """Noise of tree nodes as a pure function of (key, stream, node).
 
-A node's id is ``1 << level | prefix``, the root's is 1. Three levels of the tree share one
+A node's id is ``1 << level | prefix``, the root's is 1. Four levels of a binary tree share one
 ChaCha20 block: the block belongs to the ancestor-or-self (the *group*) on the nearest level that
-is a multiple of three above the leaves, or to the root; the nodes of its subtree of up to three
-levels take its words 0 to 6 in heap order (the *slot*), and bit ``slot`` of word 7 is the node's
-rounding bit. Counted from the leaves, no block serves less than three of the lowest levels, which
-have the most nodes.
+is a multiple of four above the leaves, or to the root; the nodes of its subtree of up to four
+levels take its words 0 to 14 in heap order (the *slot*). A word has 32 bits: sign and 27 digits of
+a draw, and 4 bits beside it, of which the lowest is the node's rounding bit. Counted from the
+leaves, no block serves less than four of the lowest levels, which have the most nodes.
+
+Of other trees a node's children share its blocks, and the items of a list share blocks of 16.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ UNIFORM_BITS = 63
 
 UNDECIDED = np.iinfo(np.int64).min
 """Marks a draw that the table cannot decide; ``geodp.privacy.noise`` decides it exactly."""
+
+LEVELS = 4
+"""Levels of a binary tree that share a block."""
 
 FIRST_BITS = 27
 """Digits of the uniform number in a word of 32 bits, after its sign and before a nibble."""
@@ -104,18 +109,22 @@ def look_up(
     while buckets > 1:  # digits below those that number the bucket
         buckets >>= 1
         shift -= one
-    left = np.uint64(0)
+    left, last = np.uint64(0), np.uint64(first.size - 1)
     for m in range(marked):
         i = np.uint64(todo[np.uint64(m)])
         u = np.uint64((word[i] >> np.uint32(4)) & np.uint32((1 << FIRST_BITS) - 1))
         bucket = u >> shift
         low, high = np.uint64(guide[bucket + one]), np.uint64(guide[bucket])
-        while low < high:
-            middle = (low + high) >> one
-            if u < first[middle]:
-                low = middle + one
-            else:
-                high = middle
+        if high - low > one:
+            while low < high:
+                middle = (low + high) >> one
+                if u < first[middle]:
+                    low = middle + one
+                else:
+                    high = middle
+        else:  # one threshold or none: no branch on a random bit
+            after = first[min(low, last)]
+            low += np.uint64(low < high) & np.uint64(u < after)
         todo[left] = np.int32(i)
         if low < np.uint64(first.size) and u != first[low]:
             noise[i] = _signed(low, word[i])
@@ -304,7 +313,7 @@ def locate(
     slot: NDArray[np.int64],
 ) -> None:
     """Write the group's id and the slot of nodes that all lie on one level above the leaves'."""
-    up = np.uint64(min((level - leaves) % 3, level))
+    up = np.uint64(min((level - leaves) % LEVELS, level))
     first = (np.uint64(1) << up) - np.uint64(1)
     for i in range(node.size):
         address[i] = node[i] >> up

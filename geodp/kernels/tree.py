@@ -1,4 +1,4 @@
-"""Which nodes of the binary tree over the keys overlap the public domain."""
+"""The binary tree over the keys: shares of halves, and which nodes overlap the domain."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from geodp.kernels.jit import inline, kernel
 
 LEFT, RIGHT, BOTH = 1, 2, 3
 """Which children of a node can hold anybody: the bits of a ``branch`` entry."""
+
+
+@inline
+def split(total: np.int64, noisy: np.int64, rounding: np.uint32) -> np.int64:
+    """Return the left child's share of ``total``: T2's clamp, and the node's bit for an odd one."""
+    share: np.int64 = (total + min(max(noisy, -total), total) + np.int64(rounding)) >> np.int64(1)
+    return share
 
 
 @kernel

@@ -39,11 +39,11 @@ TINY = dataclasses.replace(
 )
 
 RECORDED = {
-    (20, 60_000, 30, "topdown"): (29_085, 4_886, 19_335),
+    (20, 60_000, 30, "topdown"): (29_857, 2_532, 19_432),
     (20, 60_000, 30, "pyramid"): (39_985, 7_498, 23_908),
-    (37, 60_000, 500, "topdown"): (563_569, 164_407, 73_717),
+    (37, 60_000, 500, "topdown"): (557_265, 113_596, 73_235),
     (37, 60_000, 500, "pyramid"): (2_033_027, 381_194, 64_993),
-    (62, 2_000, 20, "topdown"): (49_061, 15_500, 2_633),
+    (62, 2_000, 20, "topdown"): (47_947, 11_072, 2_558),
     (62, 2_000, 20, "pyramid"): (131_189, 24_599, 1_683),
 }
 """Table (of ``clustered``) and method: nodes visited, ChaCha20 blocks drawn, cells put out."""
@@ -118,7 +118,8 @@ def test_nodes_and_blocks_are_as_recorded(bits, people, places, method):
     assert (visited, drawn, output.size) == RECORDED[bits, people, places, method]
     needed = one.work(output)
     assert visited == needed.visited
-    assert drawn == needed.blocks + further_digits(one)
+    # A draw that stays open takes its own block, and from outside the kernel its group's again.
+    assert drawn == needed.blocks + (2 if method == "topdown" else 1) * further_digits(one)
     assert 0 < needed.with_data < visited
 
 

@@ -185,19 +185,19 @@ def separate_draws(name):
         "streams": (drawn, noise_of(source.law, stream=8).at(NODES, LEVEL, LEVEL)[0]),
         "keys": (drawn, noise_of(source.law, secret=bytes(32)).at(NODES, LEVEL, LEVEL)[0]),
     }
-    for up in (1, 2, 3):
+    for up in (1, 2, 3, 4):
         above, _ = source.at(NODES[:: 1 << up] >> np.uint64(up), LEVEL - up, LEVEL)
         pairs[f"{up} levels"] = (above, drawn[:: 1 << up])
     group = NODES[: 1 << 17]
-    words = source.blocks(group)
-    place = np.arange(group.size)
-    slots = [source.draw(words, place, np.full(group.size, s), group) for s in range(7)]
-    for a, b in combinations(range(7), 2):
-        pairs[f"slots {a} and {b}"] = (slots[a][0], slots[b][0])
-        pairs[f"rounding of slots {a} and {b}"] = (2 * slots[a][1] - 1, 2 * slots[b][1] - 1)
+    words = source.words(group)
+    slots = [source.draw(words[:, s].copy(), group.__getitem__) for s in range(16)]
+    for a, b in combinations(range(16), 2):
+        one, other = (2.0 * (words[:, s] & 1) - 1 for s in (a, b))
+        pairs[f"slots {a} and {b}"] = (slots[a], slots[b])
+        pairs[f"rounding of slots {a} and {b}"] = (one, other)
     for what, stream, counter in (("counters", 7, 1), ("further digits", 7 | 1 << 31, 0)):
-        other = blocks(source.key, stream, group, counter)
-        pairs[what] = (slots[0][0], source.draw(other, place, np.zeros_like(place), group)[0])
+        other = blocks(source.key, stream, group, counter)[0].astype(np.uint32)
+        pairs[what] = (slots[0], source.draw(other, group.__getitem__))
     return pairs
 
 
@@ -217,10 +217,10 @@ def test_signs_are_fair(name, scale):
 def test_rounding_bits_are_fair_in_every_slot():
     source = noise_of(law_of("laplace", Fraction(19)))
     group = NODES[: 1 << 17]
-    words, place = source.blocks(group), np.arange(group.size)
-    for slot in range(7):
-        _, bits = source.draw(words, place, np.full(group.size, slot), group)
-        assert fairness(bits) > SIGNIFICANCE / 7
+    words = source.words(group)
+    for slot in range(16):
+        for bit in range(4):  # of the nibble that no draw sees
+            assert fairness(words[:, slot] >> bit & 1) > SIGNIFICANCE / 64
 
 
 # Broken samplers fail.
@@ -230,18 +230,19 @@ def test_rounding_bits_are_fair_in_every_slot():
 class Truncated(DiscreteLaplace):
     """No noise beyond four scales."""
 
-    def _table(self):
-        table = super()._table()
-        table[4 * int(self.scale) :] = 0
-        return table
+    def _digits(self):
+        first, rest = super()._digits()
+        first[4 * int(self.scale) :] = 0
+        return first, rest
 
 
 @dataclass(frozen=True, eq=False)
 class Coarse(DiscreteLaplace):
     """Probabilities rounded to ten bits."""
 
-    def _table(self):
-        return (super()._table() >> np.uint64(53)) << np.uint64(53)
+    def _digits(self):
+        first, rest = super()._digits()
+        return (first >> np.uint32(17)) << np.uint32(17), 0 * rest
 
 
 def one_sided():
@@ -298,19 +299,15 @@ def test_two_samples_of_different_laws_are_told_apart():
 def broken_pairs():
     source = noise_of(law_of("laplace", Fraction(19)))
     group = NODES[: 1 << 17]
-    place = np.arange(group.size)
-    words = source.blocks(group)
-    draw = partial(source.draw, group=place, node=group)
-    first, bits = draw(words, slot=np.zeros_like(place))
-    reused = words.copy()
-    reused[1] = reused[0]
-    signless = words.copy()
-    signless[1] = (reused[1] & np.uint64(2**63 - 1)) | (words[1] & np.uint64(1 << 63))
+    word, other = source.words(group)[:, :2].T.copy()
+    draw = partial(source.draw, node=group.__getitem__)
+    first, bits = draw(word), (word & 1).astype(np.int64)
+    signless = (word & np.uint32(2**31 - 1)) | (other & np.uint32(1 << 31))
     sign_as_rounding = (first > 0).astype(np.int64)
     return {
-        "a word reused for two slots": (first, draw(reused, slot=np.ones_like(place))[0]),
-        "a word reused but for its sign": (first, draw(signless, slot=np.ones_like(place))[0]),
-        "noise shared by two streams": (first, source.draw(words, place, 0 * place, group)[0]),
+        "a word reused for two slots": (first, draw(word.copy())),
+        "a word reused but for its sign": (first, draw(signless)),
+        "the lowest digits of a word reused": (first, draw(word << np.uint32(2))),
         "the sign as rounding bit": (first, 2 * sign_as_rounding - 1),
         "one rounding bit for two slots": (2 * bits - 1, 2 * bits - 1),
     }

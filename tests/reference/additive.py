@@ -1,35 +1,18 @@
 """Noise of a list by its definition, and the additive mechanisms cell by cell."""
 
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from tests.reference import chacha
-from tests.reference.noise import tail
+from tests.reference.noise import of_word, tail
 
 STAGE = 1 << 16
-PER_BLOCK = 7
+PER_BLOCK = 16
 
 
 def item(secret: bytes, stream: int, number: int, exponent: Fraction) -> int:
     """Discrete Laplace noise of one item of a list: by the inverse distribution function."""
-    words = chacha.words(secret, stream, 0, number // PER_BLOCK)
-    word = words[number % PER_BLOCK]
-    uniform = Decimal(word & (2**63 - 1))
-
-    def reaches(g):
-        """U < P(|Z| >= g); 63 digits decide but within one unit of a threshold."""
-        with localcontext(prec=80):
-            threshold = tail(exponent, g) * 2**63
-            assert not threshold - 1 <= uniform <= threshold
-            return uniform < threshold
-
-    low, high = 0, 1
-    while reaches(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if reaches(middle) else (low, middle)
-    return -low if word >> 63 else low
+    word = chacha.small_words(secret, stream, 0, number // PER_BLOCK)[number % PER_BLOCK]
+    return of_word(secret, stream, number, word, lambda g: tail(exponent, g))
 
 
 def finest_step(scale: Fraction) -> Fraction:

@@ -44,17 +44,10 @@ def draw_from(
 ) -> tuple[int, int]:
     """Noise and rounding bit of a node, for any law; ``leaves`` is the level of the leaves."""
     level = node.bit_length() - 1
-    up = min(u for u in range(level + 1) if u == level or (leaves - (level - u)) % 3 == 0)
+    up = min(u for u in range(level + 1) if u == level or (leaves - (level - u)) % 4 == 0)
     slot = (1 << up) - 1 + (node & ((1 << up) - 1))
-    words = chacha.words(secret, stream, 0, node >> up)
-    sign, uniform = words[slot] >> 63, words[slot] & (2**63 - 1)
-    magnitude = 0
-    with localcontext(prec=80):
-        while Decimal(uniform) < tail_of(magnitude + 1) * 2**63 - 1:
-            magnitude += 1
-        # 63 digits decide, except within one unit of a threshold (never in these tests).
-        assert Decimal(uniform) > tail_of(magnitude + 1) * 2**63
-    return (-magnitude if sign else magnitude), (words[7] >> slot) & 1
+    word = chacha.small_words(secret, stream, 0, node >> up)[slot]
+    return of_word(secret, stream, node, word, tail_of), word & 1
 
 
 def draw(secret: bytes, stream: int, node: int, leaves: int, exponent: Fraction) -> tuple[int, int]:

@@ -33,7 +33,7 @@ class TopDown(Mechanism):
     """
 
     name: ClassVar[str] = "topdown"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "top-down refinement of noisy Haar details (Terada et al. 2015)"
     citation: ClassVar[str] = (
         "Terada, Suzuki, Yamaguchi, Hongo: On Publishing Large Tabular Data with Differential "

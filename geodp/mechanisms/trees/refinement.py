@@ -12,6 +12,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
+from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.parallel import concat, partition
 from geodp.privacy.event import Measurement
@@ -21,7 +22,7 @@ from geodp.table.counts import LARGEST_DENSE, Cells, CountTable
 
 ROOT = np.array([1], np.uint64)
 
-BLOCK = 1 << 10
+BLOCK = kernels.BLOCK
 """Most nodes that are refined together: they and their noise stay in the cache."""
 
 PIECE = 1 << 16
@@ -79,7 +80,7 @@ class Tree:
 
     def next(self, level: int) -> int:
         """Return the level below on which blocks of noise start."""
-        return level + ((self.bits - level) % 3 or 3)
+        return level + ((self.bits - level) % LEVELS or LEVELS)
 
     def root(self, noise: Noise) -> Nodes:
         """Return the root with its refined total; no node where that is 0."""
@@ -104,17 +105,15 @@ class Tree:
         self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
     ) -> tuple[list[Nodes], int]:
         stack, room, out = self._desk(level, last)
-        tree, stream = self._looked_up, np.uint32(self.noise.stream)
+        tree, noise = self._looked_up, kernels.Noise(words, np.uint32(self.noise.stream))
         done: list[Nodes] = []
-        visited, most = 0, stack.rows.shape[2]
+        visited, most = 0, stack.nodes.shape[2]
         for first in range(0, nodes[0].size, most):
             self._push(stack, *(row[first : first + most] for row in nodes))
             while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
-                written, split, _, undecided = kernels.descend(
-                    stack, room, tree, words, stream, out
-                )
+                written, split, _, undecided = kernels.descend(stack, BLOCK, room, tree, noise, out)
                 visited += split
-                done.append((out[0, :written].copy(), out[1, :written].copy()))
+                done.append((out[0, 0, :written].copy(), out[0, 1, :written].copy()))
                 if undecided:
                     node = np.array([undecided], np.uint64)
                     drawn, _ = self.noise.at(node, undecided.bit_length() - 1, self.bits)
@@ -125,25 +124,27 @@ class Tree:
 
     @cached_property
     def _looked_up(self) -> kernels.Tree:
-        law, nobody = self.noise.law, np.empty((2, 0), np.int64)
-        domain = self.table.grid.domain_tests()
-        return kernels.Tree(
-            self.table.key, self.cumulative, *domain, law.threshold, law.guide, nobody
-        )
+        domain, nobody = self.table.grid.domain_tests(), np.empty((2, 0), np.int64)
+        law = self.noise.law
+        return kernels.Tree(self.table.key, self.cumulative, *domain, law.table, nobody)
 
     def _desk(self, level: int, last: int) -> Desk:
         """Return what a descent works on: one that is free, or a new one."""
         levels = [level]
         while levels[-1] < last:
             levels.append(self.next(levels[-1]))
-        rows, most = len(levels) - 1, 8 * BLOCK + 1
+        rows = len(levels) - 1
         try:
             stack, room, out = self.desks.pop()
         except IndexError:
-            every = np.empty((-(-self.bits // 3), 6, most), np.int64)
-            stack = kernels.Stack(np.zeros(1, np.int64), every, np.zeros((0, 4), np.int64))
-            room, out = _room(), np.empty((3, PIECE + most), np.int64)
-        return kernels.Stack(np.array(levels), stack.rows, np.zeros((rows, 4), np.int64)), room, out
+            most = kernels.MOST + 1
+            every = -(-self.bits // LEVELS)
+            nodes, data = (np.empty((every, n, most), np.int64) for n in (2, 3))
+            fill = np.zeros((0, 4), np.int64)
+            stack = kernels.Stack(np.zeros(1, np.int64), nodes, data, fill)
+            room, out = _room(), np.empty((1, 2, PIECE + most), np.int64)
+        fill = np.zeros((rows, 4), np.int64)
+        return kernels.Stack(np.array(levels), stack.nodes, stack.data, fill), room, out
 
     def _push(
         self, stack: kernels.Stack, prefix: NDArray[np.int64], total: NDArray[np.int64]
@@ -155,21 +156,25 @@ class Tree:
         after = first + ((np.uint64(1) << height) - np.uint64(1))
         stop = np.searchsorted(self.table.key, after, "right")
         at = np.flatnonzero(start < stop)
-        for row, values in zip(
-            (0, 1, 3, 4, 5), (prefix, total, at, start[at], stop[at]), strict=True
-        ):
-            stack.rows[0, row, : values.size] = values
+        for row, values in enumerate((prefix, total)):
+            stack.nodes[0, row, : values.size] = values
+        for row, values in enumerate((at, start[at], stop[at])):
+            stack.data[0, row, : values.size] = values
         stack.fill[0] = prefix.size, at.size, 0, 0
 
 
 def _room() -> kernels.Room:
-    most = 4 * BLOCK + 1
+    most = kernels.MOST // 2 + 1
     return kernels.Room(
+        np.empty(kernels.BLOCK, np.int64),
+        np.empty(16 * kernels.BLOCK, np.uint32),
+        np.empty((2, most), np.int64),
+        np.empty((2, most), np.uint32),
         np.empty((2, 3, most), np.int64),
-        np.empty((2, 3, most), np.int64),
-        np.empty(8 * BLOCK, np.uint64),
-        np.empty(4 * BLOCK, np.uint64),
-        np.empty((6, most), np.int64),
+        np.empty(most, np.uint32),
+        np.empty(most, np.int64),
+        np.empty(most, np.int32),
+        *np.empty((3, most), np.int64),
     )
 
 
@@ -179,7 +184,7 @@ def refine(
     """T2: refine from the root down, visiting only nodes that hold somebody.
 
     The sum of a node is a difference of two prefix sums over the sorted keys, so no Haar
-    coefficient is stored. Blocks of nodes are refined depth first, three levels at a time: they
+    coefficient is stored. Blocks of nodes are refined depth first, four levels at a time: they
     stay in the cache, and memory is that of the output.
 
     Parameters
@@ -200,6 +205,10 @@ def refine(
     grid = binary(table.grid)
     tree = Tree(table, noise.detail)
     top, level, visited = tree.root(noise), 0, 0
+    alone = not parts and parallel.processors(threads) == 1
+    if alone:
+        top, visited = tree.below(top, 0, grid.bits)
+        level = grid.bits
     while level < grid.bits and 0 < top[0].size < parallel.MANY:
         last = tree.next(level)
         while last < min(grid.bits, parallel.MANY.bit_length()):  # above, there cannot be many
@@ -244,7 +253,7 @@ def refine_dense(table: CountTable, noise: Noise) -> NDArray[np.int64]:
         height = grid.bits - level
         tree.branches(prefix, height, masks[level], limits[level], domain, branch[here])
     sums[1] = noise.refined_total(int(sums[1]))
-    kernels.refine_dense(sums[1], detail, drawn, rounding, branch)
+    haar.refine_dense(sums[1], detail, drawn, rounding, branch)
     haar.inverse_dense(detail, sums)
     return sums[n:].copy()
 

@@ -30,7 +30,7 @@ LARGEST_SCALE = 100_000
 """Largest scale of discrete Laplace, and largest sigma of discrete Gaussian noise."""
 
 DIGITS = kernels.UNIFORM_BITS
-"""Binary digits of U in a word of 64 bits."""
+"""Binary digits of U in a word of 64 bits, and of the uniform numbers that are no noise."""
 
 FIRST = kernels.FIRST_BITS
 """Binary digits of U in a word of 32 bits."""

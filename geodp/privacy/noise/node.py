@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
-from geodp.privacy.key import NoiseKey, blocks, expose
-from geodp.privacy.noise.law import DIGITS, FIRST, Law
+from geodp.privacy.key import NoiseKey, blocks, expose, lines
+from geodp.privacy.noise.law import FIRST, Law
 
-SLOTS = 7
-"""Draws that share a block."""
+WORDS = 16
+"""Of a block: each is one draw's."""
 
-SEQUENCE = SLOTS << 16
-"""Items of a list that are drawn together."""
+SEQUENCE = WORDS << 12
+"""Items of a list that are drawn together: they and their words stay in the cache."""
 
 
 def number_children(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
@@ -45,44 +46,73 @@ class NodeNoise:
     stream: int
     law: Law
 
-    def blocks(self, address: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Blocks of groups, to be given to :meth:`draw`."""
-        return blocks(self.key, self.stream, address)
+    def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """Words of blocks, to be given to :meth:`draw`: uint32[n, 16]."""
+        line = np.empty(8 * address.size, np.uint64)
+        lines(self.key, self.stream, address, line)
+        halves = line.astype("<u8", copy=False).view("<u4")  # the lower half is the first word
+        return halves.astype(np.uint32, copy=False).reshape(-1, WORDS)
 
     def draw(
-        self,
-        words: NDArray[np.uint64],
-        group: NDArray[np.int64],
-        slot: NDArray[np.int64],
-        node: NDArray[np.uint64],
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Noise and rounding bits of nodes whose groups' blocks are at hand.
+        self, word: NDArray[np.uint32], node: Callable[[NDArray[np.int32]], NDArray[np.uint64]]
+    ) -> NDArray[np.int64]:
+        """Noise of nodes, or of items of a list, whose words are at hand: int64[n].
 
         Parameters
         ----------
-        words : uint64[8, g]
-        group, slot : int64[n]
-        node : uint64[n]
-            Node ids; read only for a draw that needs further digits.
-
-        Returns
-        -------
-        noise, rounding : int64[n]
+        word : uint32[n]
+        node : callable
+            The ids of the nodes, or the numbers of the items, at some places; asked for draws
+            that need further digits.
         """
-        word = words[slot, group]
-        noise = self._draw_noise(word, lambda i: node[i], np.empty(word.size, np.int64))
-        return noise, ((words[7, group] >> slot.astype(np.uint64)) & np.uint64(1)).view(np.int64)
+        noise, todo = np.empty(word.size, np.int64), np.empty(word.size + 1, np.int32)
+        table = self.law.table
+        if left := kernels.look_up(word, table, noise, todo):
+            own = node(todo[:left])
+            with expose(self.key) as words:
+                stream = np.uint32(self.stream)
+                left = kernels.settle(words, stream, own, word, table, noise, todo)
+            for i, one in zip(todo[:left], own[:left], strict=True):
+                noise[i] = self.decide(int(word[i]), one)
+        return noise
 
-    def _draw_noise(
-        self,
-        word: NDArray[np.uint64],
-        node: Callable[[int], np.uint64],
-        noise: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """Noise of nodes with these words; ``node(i)`` is the id or the number of the i-th."""
-        if kernels.draw(word, self.law.threshold, self.law.guide, noise):
-            for i in np.flatnonzero(noise == kernels.UNDECIDED):
-                noise[i] = self._decide(int(word[i]), node(int(i)))
+    def decide(self, word: int, node: np.uint64) -> int:
+        """Decide a draw exactly, whatever it takes."""
+        uniform = word >> 4 & ((1 << FIRST) - 1)
+        magnitude = self.law.magnitude(uniform, FIRST, self._digits(node))
+        return -magnitude if word >> 31 else magnitude
+
+    def _digits(self, node: np.uint64) -> Iterator[int]:
+        """Further random digits of a node, 64 at a time."""
+        address = np.array([node], np.uint64)
+        for counter in range(2**32):
+            more = blocks(self.key, self.stream | int(kernels.FURTHER), address, counter)
+            yield from (int(word) for word in more[:, 0])
+
+    def at(
+        self, node: NDArray[np.uint64], level: int, leaves: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Noise and rounding bits of any nodes of one level: int64[n], int64[n].
+
+        ``leaves`` is the level of the tree's leaves, from which blocks are counted.
+        """
+        address = np.empty_like(node)
+        slot = np.empty(node.size, np.int64)
+        kernels.locate(node, level, leaves, address, slot)
+        word = self.words(address)[np.arange(node.size), slot]
+        return self.draw(word, node.__getitem__), (word & np.uint32(1)).astype(np.int64)
+
+    def sequence(self, n: int) -> NDArray[np.int64]:
+        """Noise of the items 0 to n - 1 of a list: int64[n]; 16 items share a block.
+
+        A stream serves either the nodes of a tree or one list, never both.
+        """
+        noise = np.empty(n, np.int64)
+        for start in range(0, n, SEQUENCE):
+            stop = min(start + SEQUENCE, n)
+            block = np.arange(start // WORDS, -(-stop // WORDS), dtype=np.uint64)
+            word = self.words(block).reshape(-1)[: stop - start]
+            noise[start:stop] = self.draw(word, partial(_number, start))
         return noise
 
     def families(
@@ -110,65 +140,9 @@ class NodeNoise:
             child = (i % fanout).astype(np.uint64)
             return np.asarray(above[i // fanout] * np.uint64(fanout) + child, np.uint64)
 
-        return self._look_up(word, number), uniform
+        return self.draw(word, number), uniform
 
-    def _look_up(
-        self, word: NDArray[np.uint32], node: Callable[[NDArray[np.int32]], NDArray[np.uint64]]
-    ) -> NDArray[np.int64]:
-        """Noise of nodes with these words; ``node`` gives the ids at some places."""
-        noise, todo = np.empty(word.size, np.int64), np.empty(word.size + 1, np.int32)
-        table = self.law.table
-        if left := kernels.look_up(word, table, noise, todo):
-            own = node(todo[:left])
-            with expose(self.key) as words:
-                stream = np.uint32(self.stream)
-                left = kernels.settle(words, stream, own, word, table, noise, todo)
-            for i, one in zip(todo[:left], own[:left], strict=True):
-                noise[i] = self.decide(int(word[i]), one)
-        return noise
 
-    def decide(self, word: int, node: np.uint64) -> int:
-        """Decide a draw of a word of 32 bits exactly, whatever it takes."""
-        uniform = word >> 4 & ((1 << FIRST) - 1)
-        magnitude = self.law.magnitude(uniform, FIRST, self._digits(node))
-        return -magnitude if word >> 31 else magnitude
-
-    def _decide(self, word: int, node: np.uint64) -> int:
-        """Decide a draw that the table leaves open."""
-        uniform = word & ((1 << DIGITS) - 1)
-        magnitude = self.law.magnitude(uniform, DIGITS, self._digits(node))
-        return -magnitude if word >> DIGITS else magnitude
-
-    def at(
-        self, node: NDArray[np.uint64], level: int, leaves: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Noise and rounding bits of any nodes of one level: int64[n], int64[n].
-
-        ``leaves`` is the level of the tree's leaves, from which blocks are counted.
-        """
-        address = np.empty_like(node)
-        slot = np.empty(node.size, np.int64)
-        kernels.locate(node, level, leaves, address, slot)
-        return self.draw(self.blocks(address), np.arange(node.size), slot, node)
-
-    def sequence(self, n: int) -> NDArray[np.int64]:
-        """Noise of the items 0 to n - 1 of a list: int64[n]; seven items share a block.
-
-        A stream serves either the nodes of a tree or one list, never both.
-        """
-        noise = np.empty(n, np.int64)
-        for start in range(0, n, SEQUENCE):
-            item = np.arange(start, min(start + SEQUENCE, n))
-            first = start // SLOTS
-            words = self.blocks(np.arange(first, item[-1] // SLOTS + 1, dtype=np.uint64))
-            group = item // SLOTS - first
-            drawn, _ = self.draw(words, group, item % SLOTS, item.astype(np.uint64))
-            noise[start : start + item.size] = drawn
-        return noise
-
-    def _digits(self, node: np.uint64) -> Iterator[int]:
-        """Further random digits of a node, 64 at a time."""
-        address = np.array([node], np.uint64)
-        for counter in range(2**32):
-            more = blocks(self.key, self.stream | 1 << 31, address, counter)
-            yield from (int(word) for word in more[:, 0])
+def _number(start: int, place: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return the numbers of items at places from ``start`` on."""
+    return np.asarray(place.astype(np.uint64) + np.uint64(start), np.uint64)

@@ -11,7 +11,6 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import haar as haar_kernels
 from geodp.kernels import local_tree, oracles
-from geodp.kernels import topdown as topdown_kernels
 from geodp.kernels.tree import BOTH
 from geodp.mechanisms import protocol
 from geodp.mechanisms.local.haar import TRANSFORM_BITS, Haar, Halves, descend, sum_at
@@ -158,7 +157,7 @@ def test_shares_are_the_clamp_of_the_dense_refinement():
         detail[1 << level : 2 << level] = np.rint(asked.details(state, level, every))
     coin = rng.integers(0, 2, 1 << bits)
     branch = np.full(1 << bits, BOTH, np.int64)
-    topdown_kernels.refine_dense(n, detail, nobody, coin, branch)
+    haar_kernels.refine_dense(n, detail, nobody, coin, branch)
     sums = np.zeros(2 << bits, np.int64)
     sums[1] = n
     haar_kernels.inverse_dense(detail, sums)
