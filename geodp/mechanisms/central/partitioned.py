@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
+from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.base import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
@@ -232,9 +233,9 @@ class TopDownPartition(TreePartition):
 
     @property
     def level(self) -> int:
-        """A multiple of three above the cells, or the root: there blocks of noise start."""
+        """A multiple of four above the cells, or the root: there blocks of noise start."""
         too_many = max(self.grid.bits - MOST_ROOTS.bit_length() + 1, 0)
-        return max(self.grid.bits + -too_many // 3 * 3, 0)
+        return max(self.grid.bits + -too_many // LEVELS * LEVELS, 0)
 
     @property
     def stride(self) -> int:

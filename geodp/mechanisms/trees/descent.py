@@ -10,21 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.chacha import LANES
-from geodp.kernels.pyramid.layout import (
-    FANOUT,
-    GUIDE,
-    LAW,
-    MASK,
-    START,
-    STREAM,
-    STRIDE,
-    WIDTH,
-    WORD,
-    Below,
-    Desk,
-    Levels,
-)
+from geodp.kernels import chacha
+from geodp.kernels.pyramid import layout
+from geodp.kernels.pyramid.layout import Below, Desk, Levels
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.law import Law
@@ -84,13 +72,17 @@ class Descent:
         """Return what the kernel asks of all levels; ``streams``: of their noise."""
         found = np.zeros((8, len(self.laws) + 1), np.int64)
         fanout = np.array((1, *self.fanouts))
-        width = np.clip(CHILDREN // fanout, NARROWEST, LANES)
-        found[FANOUT, :-1], found[WIDTH, :-1], found[STRIDE, :-1] = fanout, width, self.strides
-        found[STREAM, :-1] = streams
-        found[START, 1:] = np.cumsum(fanout * width)
-        found[MASK, 1:] = np.cumsum(-(-fanout // WORD) * width)
-        found[LAW, 1:] = np.cumsum([law.table.first.size for law in self.laws])
-        found[GUIDE, 1:] = np.cumsum([law.table.guide.size for law in self.laws])
+        width = np.clip(CHILDREN // fanout, NARROWEST, chacha.LANES)
+        found[layout.FANOUT, :-1], found[layout.WIDTH, :-1], found[layout.STRIDE, :-1] = (
+            fanout,
+            width,
+            self.strides,
+        )
+        found[layout.STREAM, :-1] = streams
+        found[layout.START, 1:] = np.cumsum(fanout * width)
+        found[layout.MASK, 1:] = np.cumsum(-(-fanout // layout.WORD) * width)
+        found[layout.LAW, 1:] = np.cumsum([law.table.first.size for law in self.laws])
+        found[layout.GUIDE, 1:] = np.cumsum([law.table.guide.size for law in self.laws])
         return Levels(found, np.array([self.variances, self.least]), *self.tables)
 
     @classmethod
@@ -109,15 +101,15 @@ class Descent:
 def desk_of(levels: Levels) -> Desk:
     """Return room for a block of every level."""
     table = levels.table
-    size, most = int(table[START, -1]), int(table[FANOUT].max())
-    widest = int((table[FANOUT] * table[WIDTH]).max())
+    size, most = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
+    widest = int((table[layout.FANOUT] * table[layout.WIDTH]).max())
     return Desk(
         np.empty((6, size), np.int64),
         np.empty(2 * size),
-        np.empty(int(table[MASK, -1]), np.uint64),
-        np.empty((table.shape[1] + 1, LANES)),
-        np.empty(16 * LANES, np.uint32),
-        np.empty((3, widest + LANES), np.int64),
+        np.empty(int(table[layout.MASK, -1]), np.uint64),
+        np.empty((table.shape[1] + 1, chacha.LANES)),
+        np.empty(16 * chacha.LANES, np.uint32),
+        np.empty((3, widest + chacha.LANES), np.int64),
         np.empty(widest),
         np.empty(widest, np.uint8),
         (np.empty((2, most)), np.empty(most, np.uint64), np.empty((2, most), np.int64)),
@@ -126,6 +118,6 @@ def desk_of(levels: Levels) -> Desk:
 
 def below_of(levels: Levels) -> Below:
     """Return room for a second pass."""
-    size, most = int(levels.table[START, -1]), int(levels.table[FANOUT].max())
+    size, most = int(levels.table[layout.START, -1]), int(levels.table[layout.FANOUT].max())
     family = np.empty((3, most)), np.empty(most, np.uint64), np.empty((2, most), np.int64)
     return Below(np.empty((2, size), np.int64), family)
