@@ -2,11 +2,10 @@ import os
 import signal
 from pathlib import Path
 
-import matplotlib
 import pytest
 from hypothesis import settings
 
-matplotlib.use("Agg")
+os.environ["MPLBACKEND"] = "Agg"
 # Under nohup and in shells' background jobs Ctrl-C is ignored, also by whatever tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,7 +14,7 @@ MOMENTS = {
     "the command line is imported": ("import", "geodp.cli"),
     "numbers are imported": ("import", "numpy"),
     "kernels are imported": ("import", "numba"),
-    "pictures are imported": ("import", "matplotlib"),
+    "pictures are imported": ("import", "PIL"),
     "the input is opened": ("open", "H5339.zip"),
     "a table is written": ("open", "population.csv"),
     "the card is written": ("open", "release.json"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from typing import Any
 
 import llvmlite  # type: ignore[import-untyped]
@@ -12,6 +13,10 @@ import numba
 import numpy as np
 
 from geodp import __version__
+from geodp.kernels import chacha
+
+WIDTHS = {r"%zmm\d": "AVX-512", r"%ymm\d": "AVX2", r"%xmm\d": "SSE2", r"\bv\d+\.4s": "NEON"}
+"""Registers in the cipher's machine code, the widest first, and their instructions."""
 
 
 def machine() -> dict[str, Any]:
@@ -29,3 +34,18 @@ def machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "flags": sorted(name for name in features if features[name]),
     }
+
+
+def registers() -> str:
+    """Vector instructions that the cipher runs with here, whatever the processor may have.
+
+    It is compiled once more, for code from the cache does not tell. Numba's settings count:
+    ``NUMBA_CPU_FEATURES`` switches AVX-512 off, ``NUMBA_CPU_NAME`` alone does not.
+    """
+    function = numba.njit(nogil=True, error_model="numpy")(chacha._lanes.py_func)  # type: ignore[attr-defined]
+    one, state = np.uint32(1), np.zeros(16 * chacha.LANES, np.uint32)
+    function(np.zeros(8, np.uint32), one, one, 1, state)
+    (code,) = function.inspect_asm().values()
+    used = {name: len(re.findall(pattern, code)) for pattern, name in WIDTHS.items()}
+    # Whole rounds, and not the few instructions around the loop.
+    return next((name for name, times in used.items() if times > 500), "no vector instructions")

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.tables import table
-from geodp.kernels import noise as kernels
-from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import WORDS, NodeNoise
 
 TITLE = """\
 Exact noise, nanoseconds a draw, the best of several rounds that alternate all peers.
@@ -24,13 +24,12 @@ Exact noise, nanoseconds a draw, the best of several rounds that alternate all p
   numpy                   Generator.laplace or Generator.normal, one call
   inverse                 float Laplace in NumPy: uniform, logarithm, sign, all in place
   words                   the exact draw, random words given
-  full                    with ChaCha20, the seven draws of every block used
+  full                    with ChaCha20, the 16 draws of every block used
   single                  with ChaCha20, one draw a block: the most that a draw can cost
   ratio                   full / the faster of the two float Laplace draws; the aim is at most 2"""
 
 SCALES = [Fraction(3, 10), Fraction(1), Fraction(19), Fraction(190), Fraction(4000)]
 GROUPS = 1 << 16
-SLOTS = 7
 ROUNDS = 15
 
 
@@ -59,7 +58,7 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
     return {
         "law": name,
         "scale": str(scale),
-        "entries": law.threshold.size,
+        "entries": law.table.first.size,
         "build_ms": build * 1e3,
         "numpy": cost["laplace" if name == "laplace" else "normal"],
         "inverse": cost["inverse"],
@@ -72,7 +71,7 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
 
 def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
     """Floating-point peers: draws a call, and the call."""
-    n = GROUPS * SLOTS
+    n = GROUPS * WORDS
     generator = np.random.default_rng(1)
     uniform, magnitude = np.empty(n), np.empty(n)
 
@@ -95,21 +94,20 @@ def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
 
 def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
     """Time the exact draw with words at hand, with full blocks, and with a block for each draw."""
-    key = NoiseKey.generate()
+    source = NodeNoise(NoiseKey.generate(), 1, law)
     address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
-    words = blocks(key, 1, address)
-    noise = np.empty(GROUPS * SLOTS, np.int64)
+    words, node = source.words(address), np.arange(WORDS * GROUPS, dtype=np.uint64)
 
-    def draw(words: NDArray[np.uint64] = words, slots: int = SLOTS) -> None:
-        kernels.draw(words[:slots].reshape(-1), law.threshold, law.guide, noise)
+    def draw(words: NDArray[np.uint32] = words) -> None:
+        source.draw(words.reshape(-1), node.__getitem__)
 
     def full() -> None:
-        draw(blocks(key, 1, address))
+        draw(source.words(address))
 
     def single() -> None:
-        draw(blocks(key, 1, address), 1)
+        draw(source.words(address)[:, :1])
 
-    n = noise.size
+    n = node.size
     return {"words": (n, draw), "full": (n, full), "single": (GROUPS, single)}
 
 

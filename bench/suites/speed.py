@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.measure import instructions, refinement
+from bench.measure import instructions, machine, refinement
 from bench.suites import speed_growth, speed_parts
 from bench.suites.speed_parts import FULL, QUICK, Rows, Sizes
 from bench.tables import fill, markdown, paragraph, table, text
@@ -53,7 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     quick: bool = False, parts: list[str] | None = None, plot: Path | None = None
 ) -> dict[str, Any]:
-    """Rows of every part, and the aims; what is not asked for is as kept, if of the same sizes."""
+    """Rows of every part; what is not asked for is as kept, if of the same sizes."""
     chosen = parts or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
@@ -67,62 +67,49 @@ def measure(
         "settings": {
             "quick": quick,
             "np_sort": speed_parts.np_sort(),
+            "registers": machine.registers(),
             "rounds": sizes.rounds,
             "patience": sizes.patience,
         },
         **{part: found.get(part, kept.get(part, [])) for part in PARTS},
     }
     result["exponents"] = speed_growth.exponents(result["growth"]) if result["growth"] else []
-    result["aims"] = aims(result)
     if plot and result["growth"]:
         speed_growth.draw(result["growth"], plot)
     return result
 
 
-def aims(result: dict[str, Any]) -> Rows:
-    """Return what was aimed at and what was measured; parts that were not measured have no line."""
+def yardsticks(result: dict[str, Any]) -> Rows:
+    """Return what a method is measured by, a row for each: ratios within one run, and counts.
+
+    Time over what the noise alone takes, time of others over its own, instructions and bytes.
+    """
+    baselines = {row["baseline"]: row for row in result["baselines"]}
+    counted = {row["method"]: row.get("a_node") for row in result["instructions"]}
     rows: Rows = []
-
-    def add(figure: str, at: str, value: float, least: float, most: float) -> None:
-        bounds = {"least": least if least > 0 else None, "most": most if most < MANY else None}
-        met = least <= value <= most
-        rows.append({"figure": figure, "where": at, **bounds, "value": value, "met": met})
-
-    for row in result["refinement"]:
-        at = f"{row['method']}, n = 2^{row['bits']}, m = {row['occupied']:,}"
-        if row["table"] == "clustered" and row["bits"] == speed_growth.MIDDLE:
-            add("refinement / np.sort of the same keys", at, row["over_sort"], 0, 0.6)
-            add("the same on 2 threads", at, row["over_sort_2"], 0, 0.6)
-            add("ns a visited node, clustered data", at, row["ns_a_node"], 0, 12)
-        if row["table"] == "isolated":
-            add("ns a visited node, nearly all without data", at, row["ns_a_node"], 0, 6)
-    for row in result["baselines"]:
-        compared = {"T2, NumPy": (10, ("topdown",)), "Laplace, NumPy": (100, refinement.METHODS)}
-        least, methods = compared.get(row["baseline"], (0, ()))
-        for method in methods:
-            at = f"{method}, n = 2^{row['bits']}, m = {row['occupied']:,}"
-            add(f"{row['baseline']} / refinement", at, row[f"over_{method}"], least, MANY)
-    for row in result["noise"]:
-        ratio = row["full"] / row["numpy"]
-        add("exact noise / Generator.laplace", f"scale {row['scale']}", ratio, 0, 2)
-    for row in result["exponents"]:
-        add("exponent of time against m+ log2 n", row["method"], row[EXPONENT], 0.93, 1.07)
-    for row in result["sort"]:
-        if row["sort"] in SORTS:
-            at = f"{row['sort']}, {row['keys']:,} keys"
-            add("NumPy's sort / radix sort", at, row["over_radix"], 4, MANY)
-    for row in result["memory"]:
-        at = f"{row['method']}, {row['table']}, m = {row['occupied']:,}, m+ = {row['output']:,}"
-        add("peak memory / (16 bytes (m + m+) + 16 MiB)", at, row["over_aim"], 0, 1)
-    for row in result["identical"]:
-        at = f"{row['method']}, n = 2^{row['bits']}, {len(row['ways'])} ways"
-        add("identical bit for bit (1: yes)", at, int(row["identical"]), 1, MANY)
+    for method in refinement.METHODS:
+        own = [row for row in result["refinement"] if row["method"] == method]
+        (most,) = (row for row in own if (row["table"], row["bits"]) == LARGEST)
+        held = [row["bytes_an_output_cell"] for row in result["memory"] if row["method"] == method]
+        shares = [row["floor"] for row in own]
+        rows.append(
+            {
+                "method": method,
+                "ns_a_node": most["ns_a_node"],
+                "floor": most["floor"],
+                "least_floor": min(shares),
+                "most_floor": max(shares),
+                "instructions": counted.get(method),
+                "least_bytes": min(held),
+                "most_bytes": max(held),
+                **{name: row.get(f"over_{method}") for name, row in baselines.items()},
+            }
+        )
     return rows
 
 
-MANY = float("inf")
+LARGEST = ("clustered", speed_growth.MIDDLE)
 EXPONENT = "time / m+ log2 n"
-SORTS = ("np.sort, keys alone", "np.argsort, both gathered")
 
 
 def show(result: dict[str, Any]) -> str:
@@ -162,10 +149,9 @@ def sections(result: dict[str, Any]) -> dict[str, str]:
 def machine_words(result: dict[str, Any]) -> str:
     """Where, and how, the figures were taken."""
     here, settings = result["machine"], result["settings"]
-    wide = any(flag.startswith("avx512") for flag in here["flags"])
     words = [
-        f"{here['processors']} processors ({here['processor']}, "
-        f"{'with' if wide else 'without'} AVX-512), load {here['load']} when all was done; "
+        f"{here['processors']} processors ({here['processor']}; the kernels ran with "
+        f"{settings['registers']}), load {here['load']} when all was done; "
         f"Python {here['python']}, Numba {here['numba']}; np.sort is {settings['np_sort']}. "
         f"Least of up to {settings['rounds']} rounds."
     ]
@@ -175,63 +161,34 @@ def machine_words(result: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Return the document's first lines: the aims' table of both methods, and what was missed."""
-    if not all(result[part] for part in ("refinement", "baselines", "exponents")):
+    """Return the document's first lines: the yardsticks of both methods."""
+    if not all(result[part] for part in PARTS):
         return "Not measured."
-    by = {
-        row["method"]: row
-        for row in result["refinement"]
-        if row["table"] == "clustered" and row["bits"] == speed_growth.MIDDLE
-    }
-    baselines = {row["baseline"]: row for row in result["baselines"]}
-    exponent = {row["method"]: row for row in result["exponents"]}
-    some = next(iter(by.values()))
+    some = next(r for r in result["refinement"] if (r["table"], r["bits"]) == LARGEST)
     rows = [
         {
-            "": f"`{method}`",
-            "seconds": row["seconds_1"],
-            "2 threads": row["seconds_2"],
-            "cells out": row["output"],
-            "nodes": row["visited"],
+            "": f"`{row['method']}`",
             "ns a node": row["ns_a_node"],
-            "T2 in NumPy": f"{text(baselines['T2, NumPy'][f'over_{method}'])} times",
-            "Laplace in NumPy": f"{text(baselines['Laplace, NumPy'][f'over_{method}'])} times",
-            "exponent": exponent[method][EXPONENT],
+            "share of floor": f"{100 * row['floor']:.0f} %",
+            "on all tables": f"{100 * row['least_floor']:.0f} to {100 * row['most_floor']:.0f} %",
+            "instructions a node": row["instructions"],
+            "bytes an output cell": f"{row['least_bytes']:.0f} to {row['most_bytes']:.0f}",
+            **{name: f"{text(row[name])} times" for name in COMPARED if row.get(name)},
         }
-        for method, row in by.items()
+        for row in yardsticks(result)
     ]
-    missed = sum(not row["met"] for row in result["aims"])
     asked = (
         f"A map of 2^{some['bits']} cells, {some['occupied']:,} of them occupied by "
-        f"{some['people']:,} people, at epsilon 1: seconds of the refinement on one thread, "
-        "and on two; how many times longer T2 takes in NumPy on a map of that size, and "
-        f"Laplace noise on every cell of one of 2^{baselines['Laplace, NumPy']['bits']}; the "
-        "fitted exponent of time against m+ log2 n."
+        f"{some['people']:,} people, at epsilon 1, on one thread: nanoseconds of a node, and how "
+        "much of that its noise alone takes, here and on all tables below; instructions of a node "
+        "and bytes of memory an output cell; and how many times longer others take, each on a "
+        "table of its own."
     )
-    found = (
-        f"{machine_words(result)} Of {len(result['aims'])} figures that were aimed at, "
-        f"{missed} miss; they are all below. Measure again: `python -m bench speed --update`."
-    )
+    found = f"{machine_words(result)} Measure again: `python -m bench speed --update`."
     return "\n\n".join([paragraph(asked), markdown(rows), paragraph(found)])
 
 
-def _aims(rows: Rows) -> Rows:
-    return [
-        {
-            "figure": row["figure"],
-            "of": row["where"],
-            "aim": _bounds(row["least"], row["most"]),
-            "measured": row["value"],
-            "met": "yes" if row["met"] else "**no**",
-        }
-        for row in rows
-    ]
-
-
-def _bounds(least: float | None, most: float | None) -> str:
-    if least is None or most is None:
-        return f"at least {least:g}" if least is not None else f"at most {most:g}"
-    return f"{least:g} to {most:g}"
+COMPARED = ("T2, NumPy", "Laplace, NumPy", "Laplace, OpenDP", "Privelet, PyWavelets")
 
 
 def _refinement(rows: Rows) -> Rows:
@@ -246,7 +203,6 @@ def _refinement(rows: Rows) -> Rows:
             "without data": f"{100 * row['without_data']:.0f} %",
             "seconds": row["seconds_1"],
             "2 threads": row["seconds_2"],
-            "/ np.sort": row["over_sort"],
             "ns a node": row["ns_a_node"],
             "floor, ns": row["floor_ns"],
             "share of floor": f"{100 * row['floor']:.0f} %",
@@ -307,7 +263,6 @@ def _memory(rows: Rows) -> Rows:
             "m+": row["output"],
             "peak, MB": row["peak_bytes"] / 1e6,
             "bytes an output cell": row["bytes_an_output_cell"],
-            "/ aim": row["over_aim"],
         }
         for row in rows
     ]
@@ -361,7 +316,6 @@ def _growth(rows: Rows) -> Rows:
 
 
 LINES: dict[str, Callable[[Rows], Rows]] = {
-    "aims": _aims,
     "refinement": _refinement,
     "baselines": _baselines,
     "noise": _noise,

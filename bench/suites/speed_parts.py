@@ -19,10 +19,12 @@ from bench.measure import cost
 from bench.measure import refinement as refining
 from bench.measure.refinement import METHODS, Refinement
 from bench.suites import noise
+from geodp.kernels import chacha, radix
 from geodp.kernels import noise as kernels
-from geodp.kernels import radix
-from geodp.privacy.key import NoiseKey, blocks
+from geodp.kernels.chacha import LANES
+from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.node import NodeNoise
 
 Rows = list[dict[str, Any]]
 
@@ -34,7 +36,7 @@ class Sizes:
     Attributes
     ----------
     tables : tuple of (str, int, int)
-        For the refinement: kind, bits of n, occupied cells. The second one is the aims'.
+        For the refinement: kind, bits of n, occupied cells. The second one is the summary's.
     million : int
         Occupied cells of the table for T2 in NumPy, at ``2**37``.
     held : tuple of (str, int)
@@ -108,9 +110,6 @@ QUICK = Sizes(
     instructions=False,
 )
 
-CONSTANT = 16 << 20
-"""Bytes of memory that may come on top of table and output."""
-
 ISOLATED = 12_000
 """People of an isolated cell."""
 
@@ -123,13 +122,12 @@ def table_of(kind: str, bits: int, occupied: int) -> geodp.CountTable:
 
 
 def refinement(sizes: Sizes) -> Rows:
-    """Both methods on every table, serial and on two threads, beside a sort of the same keys."""
+    """Both methods on every table, serial and on two threads, beside what the noise alone costs."""
     block, draw = floor(sizes.rounds)
     rows = []
     for kind, bits, occupied in sizes.tables:
         table = table_of(kind, bits, occupied)
-        shuffled = np.random.default_rng(1).permutation(table.key)
-        calls: dict[str, Callable[[], Any]] = {"sort": partial(np.sort, shuffled)}
+        calls: dict[str, Callable[[], Any]] = {}
         runs = {method: Refinement(method, table) for method in METHODS}
         for method, one in runs.items():
             for threads in (1, 2):
@@ -151,9 +149,6 @@ def refinement(sizes: Sizes) -> Rows:
                     "blocks": work.blocks,
                     "seconds_1": seconds,
                     "seconds_2": least[f"{method} 2"],
-                    "sort": least["sort"],
-                    "over_sort": seconds / least["sort"],
-                    "over_sort_2": least[f"{method} 2"] / least["sort"],
                     "ns_a_node": seconds / visited * 1e9,
                     "floor_ns": (work.blocks * block + visited * draw) / visited,
                     "floor": (work.blocks * block + visited * draw) / seconds / 1e9,
@@ -164,19 +159,29 @@ def refinement(sizes: Sizes) -> Rows:
 
 def floor(rounds: int) -> tuple[float, float]:
     """Nanoseconds of a ChaCha20 block, and of a draw from it: no refinement can do with less."""
-    key, law = NoiseKey(bytes(32)), DiscreteLaplace(Fraction(38))
-    address = np.arange(1 << 13, dtype=np.uint64)
-    words = blocks(key, 1, address)
-    word = words[:7].reshape(-1)
-    drawn = np.empty(word.size, np.int64)
+    law, state = DiscreteLaplace(Fraction(38)), np.empty(16 * LANES, np.uint32)
+    secret, address = np.zeros(8, np.uint32), np.arange(1 << 13, dtype=np.uint64)
+    word = NodeNoise(NoiseKey(bytes(32)), 1, law).words(address).reshape(-1)
+    drawn, todo = np.empty(word.size, np.int64), np.empty(word.size + 1, np.int32)
+    one = np.uint32(1)
+
+    def blocks() -> None:
+        for start in range(0, address.size, LANES):
+            chacha.lanes(secret, one, one, address[start : start + LANES], state)
+
+    def nothing() -> None:
+        for start in range(0, address.size, LANES):
+            chacha.lanes(secret, one, one, address[start:start], state)
 
     def draws() -> None:
-        kernels.draw(word, law.threshold, law.guide, drawn)
+        kernels.look_up(word, law.table, drawn, todo)
 
-    draws()
-    calls = {"block": lambda: blocks(key, 1, address), "draw": draws}
+    calls = {"block": blocks, "nothing": nothing, "draw": draws}
+    for call in calls.values():
+        call()
     least, _ = cost.best(calls, 20 * rounds, 10)
-    return least["block"] / address.size * 1e9, least["draw"] / word.size * 1e9
+    block = (least["block"] - least["nothing"]) / address.size
+    return block * 1e9, least["draw"] / word.size * 1e9
 
 
 def baselines(sizes: Sizes) -> Rows:
@@ -281,19 +286,17 @@ def sorting(sizes: Sizes) -> Rows:
 
 
 def memory(sizes: Sizes) -> Rows:
-    """Peak memory of a refinement in a process of its own, and what the table and output hold."""
+    """Peak memory of a refinement in a process of its own, and what of it an output cell has."""
     rows, bits = [], 37
     for kind, occupied in sizes.held:
         with tempfile.TemporaryDirectory(prefix="geodp-bench-") as folder:
             synthetic.save(table_of(kind, bits, occupied), Path(folder))
             measured = {m: refining.alone(Path(folder), bits, m) for m in METHODS}
         for method, found in measured.items():
-            held = CONSTANT + 16 * (occupied + found["output"])
             rows.append(
                 {
                     **{"table": kind, "method": method, "bits": bits, "occupied": occupied},
                     **{"output": found["output"], "peak_bytes": found["peak_bytes"]},
-                    "over_aim": found["peak_bytes"] / held,
                     "bytes_an_output_cell": (found["peak_bytes"] - 16 * occupied) / found["output"],
                 }
             )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import Any
 
-if TYPE_CHECKING:
-    pass
+from geodp.errors import UsageError
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
@@ -20,6 +20,15 @@ MARKERS = "osD^vPX<>hp"
 
 
 INK, FAINT = "#333333", "#E4E4E4"
+
+
+def require_matplotlib() -> None:
+    """Raise UsageError where Matplotlib, which is an extra, is not installed."""
+    if find_spec("matplotlib") is None:
+        raise UsageError(
+            "Pictures of errors need Matplotlib, which is not installed; "
+            "install it by: pip install 'geodp[plots]'"
+        )
 
 
 def style_axes(axes: Any, title: str, label: str) -> None:

@@ -29,6 +29,14 @@ def require_free(
         raise UsageError(f"There is no folder {path.parent} for {option}.")
 
 
+def require_drawn(plot: Path | None) -> None:
+    """UsageError for a picture of errors that cannot be drawn; None: none is asked for."""
+    if plot is not None:
+        from geodp.analysis.style import require_matplotlib
+
+        require_matplotlib()
+
+
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a whole file or keep the one before; only its owner may read what is confidential."""
     partial = None

@@ -303,3 +303,21 @@ def ask(value: Values, shape: Values, total: NDArray[np.int64], found: NDArray[n
             _place(value[v], np.uint64(r), hashes, shape, place)
             for h in range(hashes):
                 found[v] += total[r * width + np.int64(place[h])]
+
+
+@kernel
+def fold(field: Values, word: Values) -> None:
+    """Fold a field of reports (uint64[n]) into a word of each (uint64[n], changed)."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(word.size):
+        word[i] = _mix((word[i] ^ field[i]) + step)
+
+
+@kernel
+def sum_words(word: Values) -> tuple[np.uint64, np.uint64]:
+    """Return the sums of words and of words made of them, modulo ``2**64``: in any order."""
+    one, other = np.uint64(0), np.uint64(0)
+    for i in range(word.size):
+        one += word[i]
+        other += _mix(word[i])
+    return one, other

@@ -150,6 +150,32 @@ def project(
 
 
 @kernel
+def tell_mean(
+    first: int, unit: Units, digit: Digits, value: Values, most: int, bit: NDArray[np.uint8]
+) -> tuple[int, int]:
+    """Round each value's part of the most to 1 or 0 at random, and turn that with chance 0.
+
+    Parameters
+    ----------
+    first : int
+        Reports that are there already.
+    unit : uint32[u], digit : uint64[1, k]
+    value : uint64[n]
+        At most ``most``, which is at least 1.
+    bit : uint8[n], written from ``first`` on
+    """
+    used, bound = 0, np.uint64(most)
+    for i in range(first, value.size):
+        drawn, at = below(unit, used, bound)
+        turned, at = flip(unit, at, digit[0])
+        if at < 0:
+            return i, used
+        bit[i] = np.uint8(drawn < value[i]) ^ np.uint8(turned)
+        used = at
+    return value.size, used
+
+
+@kernel
 def add(key: Values, count: NDArray[np.int64], total: NDArray[np.int64]) -> None:
     """Add counts (int64[n]) to totals (int64[m], changed) at keys (uint64[n]) below m."""
     for i in range(key.size):

@@ -11,7 +11,7 @@ from geodp.privacy.event import Spent
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 
-LOCAL = "local epsilon-differential privacy"
+LOCAL_PRIVACY = "local epsilon-differential privacy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class LocalReports(Spent):
     rho: Fraction | None = field(default=None, init=False)
     delta: Fraction | None = field(default=None, init=False)
 
-    variant: ClassVar[str] = LOCAL
+    variant: ClassVar[str] = LOCAL_PRIVACY
     is_private: ClassVar[bool] = True
     is_normal: ClassVar[bool] = True
     not_protected: ClassVar[tuple[str, ...]] = (

@@ -73,6 +73,7 @@ def saved(name: str) -> dict:
     return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.law
 def test_methods_from_the_command_line(tmp_path):
     file = tmp_path / "figures.json"
     words = ["methods", "--methods", "laplace,topdown", "--size", "16", "--trials", "1"]
@@ -117,6 +118,7 @@ def test_hot_spots_of_both_are_the_true_ones(monkeypatch):
     assert "OpenDP make_noisy_top_k, map" in select.show(found)
 
 
+@pytest.mark.law
 def test_peers_measure_what_is_there():
     ours = ["topdown"]
     others = ["NumPy laplace, each cell", "PyWavelets Privelet"]

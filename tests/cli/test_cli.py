@@ -92,6 +92,22 @@ def test_publish_json_verify_and_map(tmp_path):
         assert refused.returncode == 2
         assert words in refused.stderr
     assert geodp("map", out, "--output", tmp_path / "again.png", "--overwrite").returncode == 0
+    look = ["--title", "People", "--credit", "CC BY", "--dark", "--no-fade", "--size", "300"]
+    look += ["--bounds", "139", "35.4", "140", "36"]
+    assert geodp("map", out, "--output", tmp_path / "a.svg", *look).returncode == 0
+    drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert ">People</text>" in drawn
+    assert ">CC BY</text>" in drawn
+    assert geodp("map", out, "--output", tmp_path / "a.pdf", *look).returncode == 0
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert "faded" not in drawn
+    for words, said in (
+        (["--output", tmp_path / "b.svg", "--dpi", "200"], "PNG only"),
+        (["--output", tmp_path / "b.png", "--bounds", "0", "0", "1", "1"], "no cell"),
+    ):
+        refused = geodp("map", out, *words)
+        assert refused.returncode == 2
+        assert said in refused.stderr
 
 
 def test_nothing_is_overwritten_unless_asked(tmp_path):
@@ -107,6 +123,7 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.law
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("moment", [*list(signalled.MOMENTS)[::2], signalled.LAST])
 def test_a_terminated_run_leaves_nothing(tmp_path, moment):

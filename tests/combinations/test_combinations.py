@@ -63,6 +63,7 @@ def test_a_seed_is_always_the_same_draw():
     assert np.array_equal(one.count, two.count)
 
 
+@pytest.mark.law
 def test_failures_are_told_with_their_seed(monkeypatch, capsys):
     """A refusal after the charge, and a claim that does not hold."""
     monkeypatch.setattr("sys.argv", ["combinations", "--draws", "4", "--seed", "4"])

@@ -89,7 +89,9 @@ OUTSIDE = {
     "pyproj": ("io", "grid cli"),
     "shapely": ("", "grid io/read analysis"),
     "scipy": ("", "mechanisms analysis"),
-    "matplotlib": ("", "io/write analysis"),
+    "PIL": ("", "io/write/drawing"),
+    "fpdf": ("", "io/write/drawing"),
+    "matplotlib": ("", "analysis"),
     "pyogrio": ("", "io/read"),
     "distributed": ("", "release/cluster"),
 }

@@ -44,6 +44,7 @@ def test_it_counts_the_cells_of_a_release(project):
     assert done.stderr.startswith("Error: ")
 
 
+@pytest.mark.law
 def test_the_house_takes_it_and_the_help_stays_quick(project):
     words = ("tests/house/test_house.py", "tests/cli/test_process.py", "-q")
     run_module(

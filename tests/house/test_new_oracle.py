@@ -24,6 +24,7 @@ def test_the_example_is_short():
     assert sum(1 for line in example("Add a local oracle").splitlines() if line.strip()) <= LINES
 
 
+@pytest.mark.law
 def test_the_house_takes_it(project):
     words = ("pytest", "-q", "-p", "no:cacheprovider", "tests/house/test_house.py")
     assert " passed" in run_module(project, *words, "-k", "built_by_its_plan")
@@ -37,6 +38,7 @@ def asked(project, name):
     return sum(not len(case) for case in ElementTree.parse(project / "asked.xml").iter("testcase"))
 
 
+@pytest.mark.law
 def test_it_passes_what_every_oracle_is_asked(project):
     name = "tests.mechanisms.local.test_conformance"
     assert asked(project, name) >= ASKED[name]

@@ -38,6 +38,7 @@ def test_the_example_is_short():
     assert sum(1 for line in example("Add a reader").splitlines() if line.strip()) <= LINES
 
 
+@pytest.mark.law
 def test_the_house_and_the_readers_tests_take_it(project):
     files = ("house/test_house", "io/read/test_table_of_readers", "cli/test_process")
     asked = "built_by_its_plan or frozen_value or spell or fields or imports_little"

@@ -1,6 +1,7 @@
 """docs/paper.md: what it names exists, its table is that of the code, its corrections are right."""
 
 import importlib.util
+import json
 import math
 import re
 from fractions import Fraction
@@ -118,6 +119,24 @@ def test_the_total_of_table_2_was_a_lucky_draw():
     assert scale * math.sqrt(2) == pytest.approx(268.70, abs=0.005)
     below = (scale - 139.32) / (scale / math.sqrt(100))
     assert 2.5 < below < 3
+
+
+def test_the_notebook_shows_the_papers_method():
+    """Not the default one: its scale is another, and so is the error of a lone cell."""
+    text = (ROOT / "notebooks" / "02_the_paper.ipynb").read_text(encoding="utf-8")
+    cells = json.loads(text)["cells"]
+    source = "".join(line for cell in cells for line in cell["source"])
+    calls = re.findall(r"publish\(\w+,[^)]*\)", source)
+    assert len(calls) == 3
+    assert all("method=" in call for call in calls)
+    said = [
+        line for cell in cells for out in cell.get("outputs", []) for line in out.get("text", [])
+    ]
+    (kept,) = (line for line in said if line.startswith("an isolated cell"))
+    row, terms = geodp.METHODS["topdown"], Terms.of(epsilon="0.1", contribution=1)
+    lone = row.isolated_cell(PAPER, row.event(PAPER, terms, "fixed"))
+    assert kept == f"an isolated cell: RMSE {lone['rmse']:.0f}, bias {lone['bias']:.0f}\n"
+    assert lone["rmse"] == pytest.approx(2.20 * 190, rel=0.01)
 
 
 def test_privelet_is_better_for_a_lone_cell():

@@ -271,6 +271,7 @@ def test_a_shared_option_keeps_geodps_default(tmp_path):
     assert "[default: sum]" not in done.stdout
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     "claim", ["raise ValueError", "return Claim.ASKED", "return 9", "return None"]
 )

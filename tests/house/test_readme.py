@@ -106,6 +106,7 @@ def test_seconds_and_ways_of_running_are_those_that_were_kept():
         and row["occupied"] == 10_000_000
     )
     assert f"{row['seconds_1']:.1f} seconds on one thread and in {row['seconds_2']:.1f}" in WORDS
+    assert f"its noise alone takes {100 * row['floor']:.0f} % of that" in WORDS
     ways = [way for row in found["identical"] for way in row["ways"]]
     assert all(row["identical"] for row in found["identical"])
     assert f"the same bytes: {len(ways)} of {len(ways)} did" in WORDS

@@ -167,9 +167,11 @@ def compiled():
         oracle.estimate(state)
         oracle.estimate(state, [3])
     # What is compiled into another kernel has types of its own only when it is called.
-    looked_up, node = refinement.Tree(table, made.detail)._looked_up, np.zeros((3, 1), np.int64)
-    data = np.array([[0], [0], [table.key.size]])
-    topdown._add_details(node, data, 1, 4, looked_up, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    looked_up, room = refinement.Tree(table, made.detail)._looked_up, refinement._room()
+    room.top[0], room.place[0, 0], room.data[0, :, 0] = 0, 0, (0, 0, table.key.size)
+    topdown._add_details(room, 1, 0, 0, looked_up)
+    made.detail.families(np.zeros(1, np.uint64), 2)
+    noise.uniform(np.zeros(2048, np.uint32), 0)
     nodes, scratch = (
         np.array([[0, 0, 0, table.key.size, 0, 1]]).T.copy(),
         np.zeros((3, 128), np.int64),

@@ -50,6 +50,7 @@ def run(copy, code=CALL, **environment):
     return done.stdout.split("\n")[0]
 
 
+@pytest.mark.law
 def test_a_changed_part_in_another_file_is_compiled_anew(copy):
     """Numba alone would go on with the old one: it looks at the kernel's own file."""
     assert run(copy).split() == ["20", "2", "0"]
@@ -80,6 +81,7 @@ def test_a_folder_of_the_environment_is_used_and_given_back(copy):
     assert run(copy, told) == "", "other packages keep their own place"
 
 
+@pytest.mark.law
 def test_two_copies_of_the_same_sources_do_not_mix(copy, tmp_path_factory):
     """They share a folder, and Numba tells their files apart."""
     other = tmp_path_factory.mktemp("other")

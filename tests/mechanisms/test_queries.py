@@ -128,6 +128,7 @@ def others(value):
     return [value * 2, type(value)(max(int(value) // 64, 1))]
 
 
+@pytest.mark.law
 def test_no_constant_changes_what_is_drawn_without_changing_the_queries():
     """Its author forgot none: each is made larger and smaller, and every method asked.
 

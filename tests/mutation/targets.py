@@ -222,10 +222,21 @@ TARGETS = (
             "Coins.below",
         ),
     ),
+    Target("geodp.mechanisms.local.mean", ("tests/mechanisms/local/test_mean.py",)),
+    Target(
+        "geodp.io.local.reports",
+        ("tests/io/local/test_reports.py",),
+        ("row_of", "_parse_line", "_fields_of", "_require_head", "_require_fields"),
+    ),
+    Target(
+        "geodp.release.local.opening",
+        ("tests/release/local/test_round.py", "-k", "charge and haar"),
+        ("_write", "_take"),
+    ),
     # Which candidate.
     Target(
         "geodp.privacy.noise.decay",
-        ("tests/privacy/noise/test_decay.py", "tests/mechanisms/selection/test_selectors.py"),
+        ("tests/privacy/noise/test_decay.py",),
         ("Decay.flip", "Decay.count_before", "Decay.interval", "draw_below"),
     ),
     Target(

@@ -104,6 +104,7 @@ for target, chosen, limit in rows:
 """
 
 
+@pytest.mark.law
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are tried in forks")
 def test_who_is_killed_and_who_lives():
     done = subprocess.run(

@@ -4,6 +4,7 @@ import ast
 import importlib.machinery
 import importlib.util
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -17,6 +18,9 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.targets import Target
 
 ROOT = Path(__file__).parents[2]
+MOST_MEMORY = 8 << 30
+"""Bytes of address space that a trial may take: a mutant may ask for numbers without end."""
+
 HEAVY = (
     "click",
     "hypothesis",
@@ -156,6 +160,7 @@ def _start(target: Target, mutant: Mutant | None, output: Path) -> int:
     code = 70
     try:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         handle = os.open(output, os.O_WRONLY | os.O_CREAT)
         os.dup2(handle, 1)
         os.dup2(handle, 2)

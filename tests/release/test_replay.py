@@ -45,6 +45,7 @@ def first(key_file):
     return run(key_file)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("variables", [{}, {"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_NUM_THREADS": "1"}])
 def test_another_process_replays_bit_for_bit(key_file, first, variables):
     assert run(key_file, **variables) == first

@@ -39,6 +39,11 @@ SMALLEST = 1100
 MOST_PEOPLE = 1 << 20
 """Most people of a cell that a walk goes up to."""
 
+TOO_MANY = (
+    f"Cells of more than {MOST_PEOPLE:,} people would have to be looked at; choose a larger "
+    "epsilon or delta, or a smaller threshold."
+)
+
 _WORK = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _SLACK = Decimal("1e-40")  # far above the rounding of a dozen operations with 60 digits
 
@@ -122,10 +127,7 @@ def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator
     while True:
         end = ratio.divide(threshold - (bound == "exact"))
         if end > MOST_PEOPLE:
-            raise UsageError(
-                f"Cells of more than {MOST_PEOPLE:,} people would have to be looked at; choose a "
-                "larger epsilon or delta, or a smaller threshold."
-            )
+            raise UsageError(TOO_MANY)
         while people < end:
             above = (above[0] + equal[0] * p // q, above[1] + _up(equal[1] * p, q))
             equal = _times(equal, (people + 1) * (q - p), (people + 2 - threshold) * q)
@@ -185,12 +187,31 @@ def exceed(rate: Fraction, epsilon: Fraction, delta: Fraction, bound: Bound) -> 
     """
     decline, wait = exponent(rate, epsilon), surprise(delta)
     bits = GUARD + _bits_of(1 / delta)
-    most = (delta.numerator << bits) // delta.denominator
+    most, enough = (delta.numerator << bits) // delta.denominator, least_certain(rate, delta)
+    if enough > MOST_PEOPLE:
+        raise UsageError(TOO_MANY)
     for term in walk(rate, epsilon, bits, bound):
         if term.people * decline >= wait:
             return
-        if rate**term.threshold > delta if term.certain else term.high > most:
+        if term.threshold < enough if term.certain else term.high > most:
             yield term.threshold
+
+
+def least_certain(rate: Fraction, delta: Fraction) -> int:
+    """Return the least t with ``rate**t`` at most delta, without such powers where none is near.
+
+    Examples
+    --------
+    >>> [least_certain(Fraction(1, 5), Fraction(1, n)) for n in (124, 125, 126)]
+    [3, 3, 4]
+    """
+    with localcontext(_WORK):
+        ratio = _decimal(delta).ln() / _decimal(rate).ln()
+        near = ratio.to_integral_value()
+        above = int(ratio.to_integral_value(ROUND_CEILING))
+        if abs(ratio - near) > Decimal("1e-30") or near > MOST_PEOPLE:
+            return above
+    return int(near) + (rate ** int(near) > delta)
 
 
 def least_epsilon(rate: Fraction) -> Fraction:

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import IO
 
 from geodp.analysis.audit.curve import Curve
-from geodp.analysis.style import COLOURS, FAINT, INK, MARKERS
+from geodp.analysis.style import COLOURS, FAINT, INK, MARKERS, require_matplotlib
 
 
 def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = "png") -> None:
@@ -19,7 +19,10 @@ def plot_curve(found: Curve, file: str | PathLike[str] | IO[bytes], form: str = 
     found : Curve
     file : path or binary stream
     form : {"png", "pdf", "svg"}
+
+    Raises UsageError where Matplotlib is not installed.
     """
+    require_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -57,6 +57,8 @@ class Instead:
     error : float
         Standard error of a cell of the release, the same for cells of any size where no count is
         clamped at 0; its delta is 0.
+    clamped : bool
+        Whether negative counts are corrected, which takes from cells in empty regions.
     sizes : tuple of Size
     """
 
@@ -64,6 +66,7 @@ class Instead:
     method: str
     cells: int
     error: float
+    clamped: bool
     sizes: tuple[Size, ...]
 
     @property
@@ -76,10 +79,11 @@ class Instead:
     def words(self) -> str:
         """Both in one sentence."""
         spent = show_up(self.threshold.stated[0])
+        alone = " that is not alone in an empty region" if self.clamped else ""
         return (
-            f"A release by {self.method} with epsilon {spent} and delta 0 has a standard error of "
-            f"{self.error:,.1f} in every cell, suppresses none, and is nearer than the sample in "
-            f"cells of {math.ceil(self.even):,} people or more."
+            f"A release by {self.method} with epsilon {spent} and delta 0 suppresses nothing; in "
+            f"every cell{alone} it has a standard error of {self.error:,.1f}, and is nearer than "
+            f"the sample from {math.ceil(self.even):,} people on."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,7 +137,7 @@ def release_instead(
         raise UsageError(f"The error of {chosen.spec} depends on the data; choose another method.")
     least = math.ceil(threshold.k / threshold.rate)
     sizes = (_size_of(threshold, least * times, cell) for times in SIZES)
-    return Instead(threshold, event.mechanism, grid.size, cell, tuple(sizes))
+    return Instead(threshold, event.mechanism, grid.size, cell, chosen.nonnegative, tuple(sizes))
 
 
 def _size_of(threshold: Threshold, people: int, error: float) -> Size:

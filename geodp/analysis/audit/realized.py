@@ -92,8 +92,8 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
     n, s = whole_counts(people), whole_counts(sampled)
     if n.ndim != 1 or n.shape != s.shape:
         raise UsageError("People and sampled are two lists of one length.")
-    _require(n > 0, "a class has one person or more.")
-    _require(s <= n, "more were drawn than there are.")
+    _require(n > 0, "A class has one person or more.")
+    _require(s <= n, "More were drawn than there are.")
     shown = np.flatnonzero(s >= require_k(k))
     if not shown.size:
         raise UsageError("No class has a count that is published.")

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from geodp.analysis.audit.areas import areas_above
 from geodp.analysis.audit.classes import Classes, Columns, require_k
 from geodp.analysis.audit.paths import Paths, sum_by
-from geodp.analysis.audit.taxonomy import Taxonomy
 from geodp.errors import UsageError
 from geodp.table.counts import CountTable
 
@@ -57,7 +57,7 @@ class Recoding:
 
 def generalize(
     table: CountTable | Columns,
-    hierarchies: Mapping[str, Taxonomy] | Sequence[str | int] | None,
+    hierarchies: Mapping[str, Any] | Sequence[str | int] | None,
     k: int,
     *,
     count: str | None = None,
@@ -75,7 +75,9 @@ def generalize(
     hierarchies : mapping of str to Taxonomy, or sequence
         Of the columns of records that others may know. Of a map: names of published areas or
         cells on a side, the coarsest first; None for all areas of its code system, or the regions
-        that its order goes by.
+        that its order goes by. Of a map with attributes also a mapping: these under ``"cell"``,
+        and trees of attributes by their names; an attribute without one keeps its labels, or has
+        one node for all. Only cells of a mask count as what an area blurs.
     k : int
         At least 1.
     count : str, optional
@@ -102,8 +104,6 @@ def generalize(
     """
     k = require_k(k)
     if isinstance(table, CountTable):
-        if isinstance(hierarchies, Mapping):
-            raise UsageError("A map is generalised to areas; hierarchies are for records.")
         classes, trees = areas_above(table, hierarchies)
     else:
         if not isinstance(hierarchies, Mapping):

@@ -9,7 +9,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, printable
+
+LONGEST = 80
+"""Letters of a name that a message repeats."""
 
 ROOT = "*"
 """Name of the node that stands for every value, where none is given."""
@@ -64,7 +67,8 @@ class Taxonomy:
         found: dict[str, str] = {}
         for child, parent in pairs:
             if found.setdefault(str(child), str(parent)) != str(parent):
-                raise UsageError(f"A hierarchy is a tree: {child} lies under two others.")
+                name = printable(str(child)[:LONGEST])
+                raise UsageError(f"A hierarchy is a tree: {name} lies under two others.")
         return cls(found)
 
     @classmethod

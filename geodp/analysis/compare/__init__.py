@@ -6,6 +6,7 @@ from geodp.analysis.compare.logit import Logit, logit
 from geodp.analysis.compare.many import adjust
 from geodp.analysis.compare.means import means, power, sample_size
 from geodp.analysis.compare.regions import compare_regions
+from geodp.mechanisms.local.mean import report_bits
 
 __all__ = [
     "CellDifferences",
@@ -17,5 +18,6 @@ __all__ = [
     "logit",
     "means",
     "power",
+    "report_bits",
     "sample_size",
 ]

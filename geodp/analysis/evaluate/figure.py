@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from geodp.analysis.style import COLOURS, INK, MARKERS, style_axes
+from geodp.analysis.style import COLOURS, INK, MARKERS, require_matplotlib, style_axes
 from geodp.privacy.budget import amounts_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def plot_errors(
     evaluation : Evaluation
     file : path or binary stream
     form : {"png", "pdf", "svg"}
+
+    Raises UsageError where Matplotlib is not installed.
     """
+    require_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -68,7 +68,7 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
     title, unit, alone = page.say("audit_title"), page.unit(UNIT), reach_of(1)
     sections = (
         _tell_promise(page, said, say_factor(page, alone), unit),
-        tell_beliefs(page, alone, unit),
+        tell_beliefs(page, alone, unit, "add"),
         tell_guess(page, alone, page.say("guess_add", unit=unit)),
         tell_households(page, reach_of, "households_delta"),
         _tell_open(page, unit),

@@ -38,6 +38,8 @@ def beliefs(epsilon: Budget, priors: Sequence[float]) -> tuple[Belief, ...]:
     A chance p becomes at most ``p e / (p e + 1 - p)`` and at least ``p / (p + (1 - p) e)`` with
     ``e = exp(epsilon)``, where people are independent of one another: of dependent ones, such as
     a household of f people with the same answer, beliefs move as far as with f times epsilon.
+    Under replace-one neighbours this is any statement about one person. Under add-remove-one it is
+    whether that person was counted at all; of where a counted one was, give twice the epsilon.
 
     Parameters
     ----------

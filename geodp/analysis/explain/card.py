@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
@@ -14,37 +15,27 @@ from geodp.analysis.explain.sections import (
     tell_beliefs,
     tell_guess,
     tell_households,
+    tell_nothing,
+    tell_open,
 )
+from geodp.analysis.explain.selection import tell_selection
 from geodp.errors import VerificationError
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
-from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
+from geodp.table.selected import SelectionCard
 from geodp.table.stated import StatedError, StatedGuarantee
 
 RARE = 1e-6
 """The chance that beliefs may move further, where a zero-concentrated guarantee names no delta."""
 
-OPEN = {
-    "the domain, the grid": "open_domain",
-    "other releases about": "open_releases",
-    "groups: ": "open_groups",
-    "whether two releases with": "open_key",
-    "that at least one row": "open_row",
-    "that the contribution allows": "open_sums",
-    "taking part": "open_part",
-    "further reports": "open_reports",
-    "how a report came": "open_network",
-}
-"""How a card begins what is not protected, and the sentence that says it; others are quoted."""
 
-
-def explain(card: Card, language: str = "en") -> Explanation:
+def explain(card: Card | SelectionCard, language: str = "en") -> Explanation:
     """Return what a release means, for people.
 
     Parameters
     ----------
-    card : Card
-        Of a written release; nothing else is read.
+    card : Card or SelectionCard
+        Of a written release or selection; nothing else is read.
     language : {"en", "ja"}
 
     Raises
@@ -52,30 +43,40 @@ def explain(card: Card, language: str = "en") -> Explanation:
     UsageError
         Another language.
     VerificationError
-        A card with a guarantee that has neither epsilon nor rho.
+        A card with a guarantee that has neither epsilon nor rho, or with numbers that cannot be.
     """
-    page, said = Writer(language), card.guarantee
-    title = page.say("title", release_id=card.release_id, name=card.name)
-    if not card.private:
-        sentences = page.say("not_private"), page.say("nothing_holds")
-        open_ = Section(page.say("heading_promise"), sentences)
-        return Explanation(language, title, (open_, page.list_words()), page.figures)
+    page = Writer(language)
+    if isinstance(card, SelectionCard):
+        title = page.say("selection_title", release_id=card.release_id)
+        tell: Callable[[], tuple[Section, ...]] = partial(tell_selection, page, card)
+    else:
+        title = page.say("title", release_id=card.release_id, name=card.name)
+        tell = partial(_tell_release, page, card)
+    try:
+        sections = tell() if card.private else tell_nothing(page)
+    except (ArithmeticError, ValueError):
+        raise VerificationError("The numbers of the card contradict each other.") from None
+    return Explanation(language, title, (*sections, page.list_words()), page.figures)
+
+
+def _tell_release(page: Writer, card: Card) -> tuple[Section, ...]:
+    """Return the page of a release of counts."""
+    said = card.guarantee
     reach_of, unit = _reach_of(said), page.unit(said.unit)
     alone = reach_of(1)
     kind = "add" if said.neighbours == ADD_REMOVE else "replace"
     kind = "local" if _is_local(said) else kind
-    sections = (
+    return (
         _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
-        tell_beliefs(page, alone, unit),
+        tell_beliefs(page, alone, unit, kind),
         tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
         tell_households(
             page, reach_of, "households_epsilon" if said.rho is None else "households_rho"
         ),
         _tell_subtraction(page, card, unit),
         _tell_errors(page, card.expected_error),
-        _tell_open(page, card, unit),
+        tell_open(page, said.not_protected, card.budget, unit),
     )
-    return Explanation(language, title, (*sections, page.list_words()), page.figures)
 
 
 def _is_local(said: StatedGuarantee) -> bool:
@@ -85,11 +86,12 @@ def _is_local(said: StatedGuarantee) -> bool:
 
 def _reach_of(said: StatedGuarantee) -> ReachOf:
     """Return how far beliefs move, by the number of people who are alike."""
-    if said.rho_decimal is not None:
-        return partial(reach_of_concentrated, said.rho_decimal, said.delta_decimal or RARE)
-    if said.epsilon_decimal is None:
+    if said.rho is not None:
+        delta = RARE if said.delta is None else float(Fraction(said.delta))
+        return partial(reach_of_concentrated, float(Fraction(said.rho)), delta)
+    if said.epsilon is None:
         raise VerificationError("The card states neither epsilon nor rho.")
-    return partial(reach_of_pure, said.epsilon_decimal)
+    return partial(reach_of_pure, float(Fraction(said.epsilon)))
 
 
 def _tell_promise(page: Writer, said: StatedGuarantee, reach: Reach, suppose: str) -> Section:
@@ -157,30 +159,3 @@ def _say_limit(page: Writer, error: StatedError) -> str:
     if error.floor.cells is None:
         return page.say("limit_none", people=error.floor.people)
     return page.say("limit", people=error.floor.people, cells=error.floor.cells)
-
-
-def _tell_open(page: Writer, card: Card, unit: str) -> Section:
-    """Return what is not protected, and what was spent."""
-    sentences = [page.say("open_town"), page.say("open_others")]
-    for line in card.guarantee.not_protected:
-        names = [name for begins, name in OPEN.items() if line.startswith(begins)]
-        quoted = {} if names else {"quoted": line}
-        sentences.append(page.say(*(names or ["open_quoted"]), unit=unit, **quoted))
-    sentences.append(_say_spent(page, card.budget))
-    return Section(page.say("heading_open"), tuple(dict.fromkeys(sentences)))
-
-
-def _say_spent(page: Writer, charge: StatedCharge | None) -> str:
-    if charge is None:
-        return page.say("spent_unknown")
-    spent, cap = _write_loss(page, charge.spent), _write_loss(page, charge.cap)
-    return page.say("spent", earlier=charge.earlier_releases, spent=spent, cap=cap)
-
-
-def _write_loss(page: Writer, loss: StatedLoss) -> str:
-    """Return a loss's measures with their exact values."""
-    if isinstance(loss, ConcentratedLoss):
-        return page.say("loss_rho", rho=loss.rho)
-    if isinstance(loss, ApproximateLoss):
-        return page.say("loss_delta", epsilon=loss.epsilon, delta=loss.delta)
-    return page.say("loss_epsilon", epsilon=loss.epsilon)

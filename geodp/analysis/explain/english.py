@@ -28,10 +28,16 @@ SENTENCES: Mapping[str, str] = {
     "trust_local": "Every {unit} makes its own noise, so nobody else needs to be trusted.",
     "period_local": "It holds for one report; a {unit} sends at most {contribution:n} in a period.",
     "heading_beliefs": "What somebody may believe",
-    "beliefs": "Somebody gives a statement about one {unit} a chance, and then reads the release.",
+    "beliefs_add": "Somebody gives it a chance that one {unit} was counted, and then reads the "
+    "release.",
+    "beliefs_any": "Somebody gives a statement about one {unit} a chance, and then reads the "
+    "release.",
+    "beliefs_where": "Who knows that one {unit} was counted and asks where may learn more: as much "
+    "as the row of two people below says.",
     "beliefs_table": "The table has how far any release can move that chance.",
     "beliefs_but": "In one of {one_in:n} cases it may move further.",
     "beliefs_independent": "This holds if people are independent of one another.",
+    "rounded": "Numbers on this page are rounded.",
     "column_before": "chance before",
     "column_least": "at least after",
     "column_most": "at most after",
@@ -98,6 +104,33 @@ SENTENCES: Mapping[str, str] = {
     "loss_epsilon": "epsilon {epsilon}",
     "loss_rho": "rho {rho}",
     "loss_delta": "epsilon {epsilon} and delta {delta}",
+    "selection_title": "What the choice {release_id} reveals",
+    "heading_answer": "What was asked, and how sure the answer is",
+    "asked_top": "The question was which cells hold the most people.",
+    "asked_areas": "The question was which areas of the level {level} hold the most people.",
+    "asked_level": "The question was at which level a release with epsilon {next_epsilon} is off "
+    "by the least.",
+    "asked_quantile": "The question was where along {axis} a part of {q} of all people ends.",
+    "asked_median-centre": "The question was in which row and in which column as many people live "
+    "on either side.",
+    "selection_named": "There were {candidates:n} to choose from; named: {chosen:n}. No count is "
+    "published.",
+    "selection_lot": "The choice was drawn by lot; what is better is more likely to be drawn.",
+    "near_top": "In each draw, a place with {behind:n} people fewer than the best one left is at "
+    "most half as likely.",
+    "near_level": "A level that is off by {behind:n} more than the best is at most half as likely "
+    "to be drawn.",
+    "near_quantile": "A place that is off by {behind:n} people more than the best is at most half "
+    "as likely to be drawn.",
+    "near_median-centre": "A row or column that is off by {behind:n} people more than the best is "
+    "at most half as likely to be drawn.",
+    "selection_empty": "Where fewer than {below:n} people live, expect that empty places are named "
+    "now and then.",
+    "selection_all": "The list has them in the order in which they were drawn.",
+    "selection_some": "The list has the first ones in the order in which they were drawn; the card "
+    "has all.",
+    "open_counts": "How many people live at a named place was not published; to publish it costs "
+    "more.",
     "audit_title": "What a sampled table without its small counts reveals",
     "audit_rate": "It holds if every record was drawn with the chance {rate:p}, and nobody knows "
     "which ones.",
@@ -129,6 +162,7 @@ TERMS: Mapping[str, str] = {
     "household": "people who live together",
     "delta": "the part of all cases in which epsilon does not hold",
     "ledger": "the account of all that was spent on one data set",
+    "level": "the size of the cells or areas of a map",
     "contribution": "the most that one person adds to the sum of all counts",
     "kept key": "a secret number from which the same noise can be made again",
     "release": "the tables and maps that were published, and their card",

@@ -6,7 +6,7 @@ import math
 from os import PathLike
 from typing import IO, TYPE_CHECKING, Any
 
-from geodp.analysis.style import COLOURS, INK, MARKERS, style_axes
+from geodp.analysis.style import COLOURS, INK, MARKERS, require_matplotlib, style_axes
 
 if TYPE_CHECKING:
     from geodp.analysis.plan import Comparison
@@ -28,7 +28,10 @@ def plot_plans(
     comparison : Comparison
     file : path or binary stream
     form : {"png", "pdf", "svg"}
+
+    Raises UsageError where Matplotlib is not installed.
     """
+    require_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -40,8 +40,9 @@ DENSER = 2.2
 
 People live together: with levels whose standard error is up to so many times the mean people of
 their blocks, most people live in blocks well above it. Measured on the census of Kanto, 1e5 to 1e7
-devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 5 % more error than with
-the best of all depths and chains that were tried.
+devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 6 % more error than with
+the best of six depths and chains of two levels or more. One level alone was 1.7 times better with
+1e7 devices at epsilon 3; it has no coarser squares of its own, and is taken where it is named.
 """
 
 FINE_BITS = 4
@@ -215,6 +216,7 @@ def plan(
     >>> found.protocol.spec, found.released.shape
     ('counts:chain=4-4,weights=1-2', (16, 16))
     """
+    _require_map(grid)
     n, exact = _devices(devices), rational(epsilon)
     own = None if protocol is None else find_protocol(protocol)
     settings = (exact, n, canonical_unit(unit), _period(period), allow_weak)
@@ -223,16 +225,30 @@ def plan(
         found = LocalPlan(grid, depth, chosen, *settings)
         found.round  # noqa: B018  what is wrong with it shows here
         return found
-    best = None
+    best, refused = None, "The grid has no coarser squares of cells to ask about; give a depth."
     for candidate in _depths(grid):
         found = LocalPlan(grid, candidate, own or _suit(grid, candidate), *settings)
-        limit = DENSER * n / found.released.size
+        try:
+            limit = DENSER * n / found.released.size
+        except UsageError as error:  # a chain or weights of another depth
+            refused = str(error)
+            continue
         if best is not None and found.errors[-1].standard_error > limit:
             break
         best = found
     if best is None:
-        raise UsageError("The grid has no coarser squares of cells to ask about; give a depth.")
+        raise UsageError(refused)
     return best
+
+
+def _require_map(grid: Grid) -> None:
+    """Refuse a grid that devices cannot be asked about."""
+    more = grid.mask is not None or grid.hierarchy is not None
+    if more or len(grid.places) != 1 or len(grid.shape) != 2:
+        raise UsageError(
+            "A round asks devices about one map, in Morton order or that of official areas: leave "
+            "out mask, attributes, regions and pairs."
+        )
 
 
 def _depths(grid: Grid) -> Iterator[int]:
@@ -267,10 +283,11 @@ def _join(numbers: list[int]) -> str:
 
 
 def _devices(devices: object) -> int:
-    whole = isinstance(devices, Real) and not isinstance(devices, bool) and devices == devices
-    if not whole or not FEWEST <= float(devices) <= MOST_DEVICES:  # type: ignore[arg-type]
+    number = isinstance(devices, Real) and not isinstance(devices, bool) and devices == devices
+    if not number or not FEWEST <= devices <= MOST_DEVICES or devices % 1:  # type: ignore[operator]
         raise UsageError(
-            f"devices is how many reports are expected: at least {FEWEST:,}, at most 2**40."
+            "devices is how many reports are expected, a whole number: at least "
+            f"{FEWEST:,}, at most 2**40."
         )
     return int(devices)  # type: ignore[call-overload, no-any-return]
 

@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import epsilon, grid_options
-from geodp.cli.output import require_free, write_file
-from geodp.errors import UsageError
+from geodp.cli.output import require_drawn, require_free, write_file
+from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.audit import Threshold
@@ -159,6 +159,7 @@ def _require_sense(context: click.Context) -> None:
         raise UsageError("--counts goes with --rate, and not with --column.")
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
 
 
 def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None:
@@ -219,9 +220,13 @@ def _look(options: dict[str, Any]) -> dict[str, Any]:
 
         read = read_records(options["table"], counts=options["counts"])
         people, drawn = (read[name].to_numpy() for name in options["counts"])
-        found = realized(people, drawn, options["rate"], options["threshold"] or 1)
+        try:
+            found = realized(people, drawn, options["rate"], options["threshold"] or 1)
+        except CodeError as error:
+            rule = f"Record {error.position + 1}, without the header: {error.rule}"
+            raise InputError(rule, file=str(options["table"])) from None
         value = found.value if found.value < float("inf") else None
-        return {"realized": value, "row": found.where + 1, "infinite": found.infinite}
+        return {"realized": value, "record": found.where + 1, "infinite": found.infinite}
     count = [] if options["count"] is None else [options["count"]]
     if options["hierarchy"]:
         return _generalize(options, count)
@@ -288,7 +293,7 @@ def _say_confidential(found: dict[str, Any]) -> list[str]:
         )
     elif "realized" in found:
         value = "infinite" if found["realized"] is None else f"{found['realized']:.4g}"
-        lines.append(f"Realised number: {value}, in row {found['row']:,} of the table.")
+        lines.append(f"Realised number: {value}, in record {found['record']:,} of the table.")
         lines.append(f"Classes of which everybody was drawn: {found['infinite']:,}.")
     else:
         lines.append(f"The smallest class has {found['k_anonymity']:,} records.")

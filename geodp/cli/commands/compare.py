@@ -65,6 +65,12 @@ MOST_PAIRS = 10_000
 )
 @click.option("--power", type=float, default=0.8, show_default=True, help="With --plan.")
 @click.option("--devices", type=int, help="With --plan: the power of so many in each group.")
+@click.option(
+    "--bits",
+    multiple=True,
+    metavar="ONES:ALL",
+    help="No release: the bits of a group of devices, for two groups; with --maximum, --epsilon.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def compare(**options: Any) -> None:
     """Test whether regions or RELEASES differ by more than their noise; costs no budget.
@@ -73,6 +79,7 @@ def compare(**options: Any) -> None:
     geodp compare release-2020 release-2025 --regions cities.geojson
     geodp compare release-2025 --area 5339 --area 5340
     geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2
+    geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 
     One release: every region against every other. Two releases: every region in the first against
     itself in the second. Exact for single cells with Laplace noise, by normal errors elsewhere,
@@ -82,6 +89,9 @@ def compare(**options: Any) -> None:
     if options["plan"]:
         document = _plan(options)
         text = _plan_text(document)
+    elif options["bits"]:
+        document = _bits(options)
+        text = _bits_text(document)
     elif options["cells"]:
         document = _cells(options)
         text = _cells_text(document)
@@ -103,6 +113,12 @@ def _require_fitting(context: click.Context) -> None:
     given = {
         n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
     }
+    if options["bits"]:
+        if options["releases"] or given & {*TESTED, *PLANNED, "plan"} - {"maximum", "epsilon"}:
+            raise UsageError("--bits goes with --maximum, --epsilon, --alternative and --alpha.")
+        if len(options["bits"]) != 2 or options["maximum"] is None:
+            raise UsageError("--bits is given for each of two groups, with --maximum.")
+        return
     if options["plan"]:
         if options["releases"] or given & {*TESTED}:
             raise UsageError("--plan looks at no release; leave out releases and regions.")
@@ -113,7 +129,7 @@ def _require_fitting(context: click.Context) -> None:
         return
     for name in PLANNED:
         if name in given:
-            raise UsageError(f"{names[name]} goes with --plan only.")
+            raise UsageError(f"{names[name]} goes with --plan or --bits only.")
     count = len(options["releases"])
     if count not in (1, 2):
         raise UsageError("Name one release or two, or ask for --plan.")
@@ -152,6 +168,32 @@ def _plan_text(document: dict[str, Any]) -> str:
         f"{document['difference']:,g} of {document['maximum']:,g} with probability "
         f"{document['power']:.3f}, {means}; {'two' if document['sides'] == 2 else 'one'}-sided at "
         f"{document['alpha']:g}."
+    )
+
+
+def _bits(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.analysis.compare import means
+
+    groups = [one.split(":") for one in options["bits"]]
+    if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
+        raise UsageError("--bits is written ONES:ALL, how many are 1 and how many there are.")
+    first, second = ((int(ones), int(every)) for ones, every in groups)
+    asked = {name: options[name] for name in ("alternative", "alpha")}
+    said = {name: options[name] for name in ("maximum", "epsilon", "alpha")}
+    found = means(first, second, said["maximum"], said["epsilon"], **asked)
+    return {**said, **found.to_dict(), "found": found.p_value <= options["alpha"]}
+
+
+def _bits_text(document: dict[str, Any]) -> str:
+    difference, low, high = (f"{document[name]:,.4g}" for name in ("difference", "low", "high"))
+    noise = "without noise"
+    if document["epsilon"] is not None:
+        noise = f"of epsilon {document['epsilon']}"
+    return (
+        f"The first mean less the second is {difference} ({low} to {high} at "
+        f"{100 * (1 - document['alpha']):g} %, by bits {noise}): p-value "
+        f"{document['p_value']:.2g}, {document['alternative']}, "
+        f"{'found' if document['found'] else 'not found'} at {document['alpha']:g}."
     )
 
 

@@ -20,7 +20,7 @@ LIBRARIES = (
     "shapely",
     "pyproj",
     "pyarrow",
-    "matplotlib",
+    "pillow",
     "click",
     "rich",
     "platformdirs",

@@ -23,7 +23,14 @@ from geodp.cli.options import (
     rho,
     terms_of,
 )
-from geodp.cli.output import area_text, new_table, number_text, require_free, write_file
+from geodp.cli.output import (
+    area_text,
+    new_table,
+    number_text,
+    require_drawn,
+    require_free,
+    write_file,
+)
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.errors import UsageError
 
@@ -94,6 +101,7 @@ def evaluate(**options: Any) -> None:
         raise UsageError("--polygon-name goes with --polygons only.")
     for name, endings in (("output", (".json",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
 
     from geodp.analysis.evaluate.evaluate import choose_methods
     from geodp.analysis.evaluate.evaluate import evaluate as run

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from geodp.analysis.explain.page import Explanation
 
 
+CARD = "release.json"
+"""Name of the library, repeated so that ``--help`` imports nothing heavy."""
+
+
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
@@ -27,9 +31,13 @@ if TYPE_CHECKING:
 def explain(release: Path, language: str, as_json: bool) -> None:
     """Tell in plain words what a written RELEASE reveals of one person, from its card alone.
 
-    RELEASE may also be the JSON file of geodp audit.
+    RELEASE may also be what geodp select has written, a card alone (release.json), or the JSON
+    file of geodp audit.
     """
-    found = _explain_file(release, language) if release.is_file() else _explain(release, language)
+    if release.is_file() and release.name != CARD:
+        found = _explain_file(release, language)
+    else:
+        found = _explain(release.parent if release.is_file() else release, language)
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
     else:

@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
+from typing import Any
 
 import click
 
-from geodp.cli.output import write_file
+from geodp.cli.output import require_free, write_file
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+
+BOUNDS = "West south east north of what is drawn, in the grid's CRS."
+SIZE = "Pixels of the map's longer side, about: cells are enlarged by whole factors."
+DPI = "Of a PNG: 200 has twice the pixels of 100."
+NO_FADE = "Draw what lies within its 95 % margin in full colours, too."
 
 
 @click.command("map")
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="PNG file.")
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="PNG, SVG or PDF, by its ending.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file.")
-def map_(release: Path, output: Path, overwrite: bool) -> None:
+@click.option("--title", help="Instead of the count's name.")
+@click.option("--unit", help="What is counted, for the legend.")
+@click.option("--date", help="Of the counts; printed under the map.")
+@click.option("--source", help="Of the counts; printed under the map.")
+@click.option("--credit", help="Printed under the map.")
+@click.option("--language", type=click.Choice(["en", "ja"]), default="en", show_default=True)
+@click.option("--bounds", type=float, nargs=4, help=BOUNDS)
+@click.option("--size", type=click.IntRange(1, 8192), help=SIZE)
+@click.option("--dpi", type=click.IntRange(50, 600), help=DPI)
+@click.option("--dark", is_flag=True, help="Light colours on black paper.")
+@click.option("--no-fade", is_flag=True, help=NO_FADE)
+def map_(
+    release: Path, output: Path, overwrite: bool, dpi: int | None, no_fade: bool, **look: Any
+) -> None:
     """Draw the map of a written RELEASE again."""
     complete_with_commit()
-    if output.suffix.lower() != ".png":
-        raise UsageError("--output must end in .png.")
     folders = output.resolve().parents
     if any(f.name == "public" and (f / "release.json").exists() for f in folders):
         raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
-    if output.exists() and not overwrite:
-        raise UsageError(f"{output} exists; replace it with --overwrite.")
+    require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
+    if dpi is not None and output.suffix.lower() != ".png":
+        raise UsageError("--dpi is for PNG only: the others have no pixels.")
     from geodp.io.verify.verify import read_release_table
-    from geodp.io.write.picture import write_png
+    from geodp.io.write.drawing.pdf import require_fpdf
+    from geodp.io.write.map.look import Look
+    from geodp.io.write.picture import draw_map
 
+    if output.suffix.lower() == ".pdf":
+        require_fpdf()
+    given = {name: value for name, value in look.items() if value is not None}
+    resolution = {} if dpi is None else {"dpi": dpi}
+    form: Any = output.suffix.lower()[1:]
     table, card = read_release_table(release)
-    drawn = io.BytesIO()
-    write_png(table, drawn, name=card.name, card=card)
-    write_file(output, drawn.getvalue(), True, overwrite)
+    drawn = draw_map(table, card, Look(**given, fade=not no_fade), form=form, **resolution)
+    write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 
 

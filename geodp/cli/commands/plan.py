@@ -23,7 +23,7 @@ from geodp.cli.options import (
     rho,
     terms_of,
 )
-from geodp.cli.output import require_free, write_file
+from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -166,6 +166,7 @@ def _check_objective(context: click.Context) -> str | None:
         raise UsageError("--chain goes with --weight, --target or --dominate.")
     for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
     return wishes[0] if wishes else None
 
 

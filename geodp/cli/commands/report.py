@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
 def report(release: Path, form: str, about: Path | None, output: Path | None) -> None:
     """Explain a written RELEASE from its public card."""
-    from geodp.io.verify.card import public_folder, read_card
+    from geodp.io.verify.card import public_folder, read_table_card
     from geodp.release.report.markdown import markdown
     from geodp.release.report.registry import registry_record
 
     if (form == "registry") != (about is not None):
         raise UsageError("--format registry and --about FILE.toml go together.")
-    card = read_card(public_folder(release))
+    card = read_table_card(public_folder(release))
     if form == "md":
         text = markdown(card)
     else:

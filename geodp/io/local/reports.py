@@ -5,7 +5,6 @@ A report is a record of whole numbers. No file says which device a report is of,
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -79,15 +79,23 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
     Raises
     ------
     InputError
-        A file of another round, of other fields, that is cut off or none of reports.
+        A file of another round, of other fields, that is cut off or none of reports; where one
+        report is at fault, with its row.
     """
     if path.suffix not in ENDINGS:
-        raise InputError(f"Files of reports end in {' or '.join(ENDINGS)}.", file=path.name)
+        raise InputError(
+            f"Files of reports end in {' or '.join(ENDINGS)}, and those of sums in .sums.",
+            file=path.name,
+        )
     try:
         yield from (_read_parquet if path.suffix == ".parquet" else _read_lines)(path, digest, kind)
     except InputError:
         raise
-    except BROKEN:
+    except BROKEN as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputError(
+                f"The file cannot be read ({os.strerror(error.errno)}).", file=path.name
+            ) from None
         raise InputError(
             "This is no whole file of reports: it was cut off, changed or is something else; get "
             "it again.",
@@ -107,13 +115,9 @@ def _there(path: Path) -> str:
     return f"{path} exists; choose a new file."
 
 
-def digest_file(path: Path) -> str:
-    """Return the SHA-256 of a file; InputError where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
+def row_of(path: Path, position: int) -> int:
+    """Return the row of a file, of lines of JSON the line, in which a report stands, from 1."""
+    return position + (2 if path.suffix == ".jsonl" else 1)
 
 
 def _head(digest: str) -> dict[str, str]:
@@ -149,13 +153,21 @@ def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repo
     _require_head(parse_json(said), digest, path)
     columns = [(one.name, one.type) for one in file.schema_arrow]
     _require_fields(columns == [(one.name, one.type) for one in _columns(kind)], path)
+    read = 0
     for batch in file.iter_batches(AT_ONCE):
         found = np.empty(batch.num_rows, kind)
         for name in kind.names or ():
             column = batch.column(name)
-            _require_fields(column.null_count == 0, path)
+            if column.null_count:
+                position = read + pc.index(column.is_null(), True).as_py()
+                raise InputError(
+                    f"The report has no {name}; a report has all fields of its round.",
+                    file=path.name,
+                    row=row_of(path, position),
+                )
             found[name] = column.to_numpy()
         yield found
+        read += batch.num_rows
 
 
 def _lines(digest: str, reports: Reports) -> Iterator[bytes]:
@@ -168,19 +180,27 @@ def _lines(digest: str, reports: Reports) -> Iterator[bytes]:
 
 
 def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Reports]:
-    names = set(kind.names or ())
+    most = {name: int(np.iinfo(kind[name]).max) for name in kind.names or ()}
     with path.open("rb") as file:
         _require_head(parse_json(file.readline(LONGEST)), digest, path)
         rows, read, last = list[tuple[int, ...]](), 0, None
         while line := file.readline(LONGEST):
-            if last is not None or not line.endswith(b"\n"):
-                raise ValueError("there is more than the end, or less")
-            one = parse_json(line)
-            if set(one) == {"reports"}:
-                last = one["reports"]
-                continue
-            _require_fields(set(one) == names, path)
-            rows.append(tuple(_whole(one[name]) for name in kind.names or ()))
+            try:
+                if last is not None:
+                    raise ValueError("there is more after the line that ends the file")
+                one = _parse_line(line)
+                if set(one) == {"reports"}:
+                    last = one["reports"]
+                    continue
+                rows.append(_fields_of(one, most))
+            except ValueError as error:
+                place = row_of(path, read + len(rows)) + (last is not None)
+                raise InputError(
+                    f"This is no report of the round: {error}; the file was cut off, changed or is "
+                    "something else, so get it again.",
+                    file=path.name,
+                    row=place,
+                ) from None
             if len(rows) == AT_ONCE:
                 yield np.array(rows, kind)
                 read, rows = read + len(rows), []
@@ -189,7 +209,24 @@ def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Report
         yield np.array(rows, kind)
 
 
-def _whole(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError("a field of a report is a whole number, 0 or more")
-    return value
+def _parse_line(line: bytes) -> dict[str, Any]:
+    """Return the object of a line; ValueError, which quotes nothing, where there is none."""
+    if not line.endswith(b"\n"):
+        raise ValueError(f"the line has no end, or is longer than {LONGEST} bytes")
+    try:
+        one = parse_json(line)
+    except ValueError:
+        raise ValueError("the line is no JSON") from None
+    if not isinstance(one, dict):
+        raise ValueError("the line is no JSON object")
+    return one
+
+
+def _fields_of(one: dict[str, Any], most: dict[str, int]) -> tuple[int, ...]:
+    """Return the fields of a report, each with the most that it can be; ValueError without them."""
+    if set(one) != set(most):
+        raise ValueError(f"its fields must be {', '.join(most)}")
+    for name, largest in most.items():
+        if type(one[name]) is not int or not 0 <= one[name] <= largest:
+            raise ValueError(f"{name} must be a whole number from 0 to {largest}")
+    return tuple(one[name] for name in most)

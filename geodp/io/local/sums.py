@@ -15,7 +15,7 @@ from geodp.errors import InputError
 from geodp.io.local.whole import write_whole
 from geodp.io.opening import parse_json
 
-SCHEMA = "geodp-sums-1"
+SCHEMA = "geodp-sums-2"
 
 MOST_HEAD = 1 << 26
 """Bytes of the first line."""

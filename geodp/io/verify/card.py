@@ -9,7 +9,7 @@ from geodp.errors import VerificationError, printable
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import read_json, strange_entry
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
-from geodp.table.selected import SELECTION_SCHEMA
+from geodp.table.selected import SELECTION_SCHEMA, SelectionCard
 
 NAME = re.compile(r"\w[\w-]*")
 """A release's name: a file name, and no path."""
@@ -23,8 +23,11 @@ def public_folder(path: str | Path) -> Path:
     raise VerificationError(f"{path} holds no release: there is no public/{CARD}.")
 
 
-def read_card(folder: Path) -> Card:
-    """Return the card in a public folder; VerificationError for one of another version."""
+def read_card(folder: Path) -> Card | SelectionCard:
+    """Return the card in a public folder, of a table or of a selection.
+
+    Raises VerificationError for one of another version.
+    """
     strange = strange_entry(folder)
     if strange is not None:
         raise VerificationError(
@@ -36,7 +39,7 @@ def read_card(folder: Path) -> Card:
         raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
     schema = plain.get("schema") if isinstance(plain, dict) else None
     if schema == SELECTION_SCHEMA:
-        raise VerificationError("This is a selection, which has no table; geodp verify reads it.")
+        return SelectionCard.from_json(plain)
     if schema not in (SCHEMA, PARTS_SCHEMA):
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}."
@@ -45,6 +48,16 @@ def read_card(folder: Path) -> Card:
     require(NAME.fullmatch(card.name) is not None, "The card's name is no file name.")
     inside = all(_inside(file.name, card) for file in card.files)
     require(inside, "The card lists a file outside the folder.")
+    return card
+
+
+def read_table_card(folder: Path) -> Card:
+    """Return the card in a public folder; VerificationError for that of a selection, too."""
+    card = read_card(folder)
+    if isinstance(card, SelectionCard):
+        raise VerificationError(
+            "This is a selection, which has no table; geodp verify and geodp explain read it."
+        )
     return card
 
 

@@ -27,7 +27,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
-from geodp.io.verify.card import public_folder, read_card, require
+from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
@@ -81,7 +81,7 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
         its card.
     """
     folder = public_folder(path)
-    card = read_card(folder)
+    card = read_table_card(folder)
     return read_table(folder, card, masked=True), card
 
 

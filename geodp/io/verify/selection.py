@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodp.errors import VerificationError, printable
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import parse_codes
-from geodp.io.folder.staging import CARD
-from geodp.io.opening import read_json, strange_entry
+from geodp.grid.hierarchy import CELL
+from geodp.grid.lattice import Lattice, parse_codes
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import grid_of
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import rate_of
-from geodp.table.selected import SELECTION_SCHEMA, Code, SelectionCard
+from geodp.table.selected import Code, SelectionCard
 from geodp.table.stated import StatedHierarchy
-
-
-def is_selection(folder: Path) -> bool:
-    """Whether a public folder says that it holds a selection."""
-    try:
-        plain = read_json(folder / CARD)
-    except (OSError, ValueError):
-        return False
-    return isinstance(plain, dict) and plain.get("schema") == SELECTION_SCHEMA
-
-
-def read_selection(folder: Path) -> SelectionCard:
-    """Return the card of a selection in a public folder.
-
-    Raises VerificationError for one that this version cannot read.
-    """
-    strange = strange_entry(folder)
-    if strange is not None:
-        raise VerificationError(
-            f"{printable(strange)} is a link or a device; a release has plain files only."
-        )
-    try:
-        plain = read_json(folder / CARD)
-    except (OSError, ValueError) as error:
-        raise VerificationError(f"{CARD} is not readable as JSON: {error}.") from None
-    return SelectionCard.from_json(plain)
 
 
 def _ask_identity(folder: Path, card: SelectionCard) -> str:
@@ -74,28 +47,70 @@ def _ask_guarantee(folder: Path, card: SelectionCard) -> str:
 
 
 def _ask_answers(folder: Path, card: SelectionCard) -> str:
-    """There are as many as were asked for, each once, and codes lie in the domain."""
+    """There are as many as were asked for, each once, and they are candidates of the domain."""
     asked, chosen = card.question, card.chosen
     require(len(chosen) == asked.chosen <= asked.candidates, "There are more or fewer answers.")
     once = {tuple(sorted(one.items())) for one in chosen}
     require(len(once) == len(chosen), "An answer is there twice.")
     said = f"{len(chosen)} of {asked.candidates:,} candidates, each once"
-    if asked.name in ("level", "quantile") or not chosen:
-        return said
-    grid = grid_of(card.domain)
-    if isinstance(card.domain.order, StatedHierarchy) and asked.level is not None:
+    if isinstance(card.domain.order, StatedHierarchy) and asked.level not in (None, CELL):
         return f"{said}; the regions are not here to look them up"
-    if asked.level is not None:
-        grid = Coarsening.of(grid, asked.level).grid
+    candidates, sentence = ASK_OF[asked.name](grid_of(card.domain), card)
+    require(candidates in (None, asked.candidates), "There are more or fewer candidates.")
+    return f"{said}; {sentence}"
+
+
+def _ask_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Return how many cells or areas there are; codes and labels are theirs."""
+    candidates: int | None = card.domain.cells
+    if card.question.level not in (None, CELL):
+        grid = Coarsening.of(grid, str(card.question.level)).grid
+        candidates = None if card.domain.mask else grid.size  # a mask is not in the folder
     for column, place in _columns(grid):
-        row, col = parse_codes(grid.places[place], [_text(one, column) for one in chosen])
-        inside = (row >= 0) & (col >= 0)
-        inside &= (row < grid.places[place].rows) & (col < grid.places[place].cols)
-        require(bool(np.all(inside)), "A code lies outside the extent.")
-    for attribute in grid.attributes if asked.name == "top" else ():
-        known = all(one.get(attribute.name) in attribute.labels for one in chosen)
+        _require_codes(grid.places[place], [one.get(column) for one in card.chosen])
+    for attribute in grid.attributes:
+        known = all(one.get(attribute.name) in attribute.labels for one in card.chosen)
         require(known, "A label is none of its attribute's.")
-    return f"{said}; codes lie in the extent"
+    return candidates, "codes lie in the extent"
+
+
+def _ask_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Return nothing; the level is one of the grid's."""
+    (answer,) = card.chosen
+    if grid.hierarchy is None and not isinstance(card.domain.order, StatedHierarchy):
+        Coarsening.of(grid, str(answer.get("level")))
+    return None, "a level of the grid"
+
+
+def _ask_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Return how many positions there are; the answer is one, with its label."""
+    (answer,) = card.chosen
+    axis, index = card.question.axis, answer.get("index")
+    require(axis in grid.axis_names and answer.get("axis") == axis, "The axis is another.")
+    number = grid.axis_names.index(str(axis))
+    known = isinstance(index, int) and 0 <= index < grid.shape[number]
+    require(known, "The position lies outside of the axis.")
+    for attribute in grid.attributes:
+        label = attribute.labels[int(str(index))] if attribute.name == axis else None
+        require(label in (None, answer.get("label")), "The label is that of another position.")
+    return grid.shape[number], "a position of the axis"
+
+
+def _ask_centre(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Return how many cells the rectangle has; code, row and column are of one."""
+    (answer,) = card.chosen
+    (place,) = grid.places
+    row, col = _require_codes(place, [answer.get("code")])
+    require((row[0], col[0]) == (answer.get("row"), answer.get("col")), "The row is another.")
+    return place.rows * place.cols, "a cell of the map"
+
+
+ASK_OF: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
+    "top": _ask_top,
+    "level": _ask_level,
+    "quantile": _ask_quantile,
+    "median-centre": _ask_centre,
+}
 
 
 def _columns(grid: Grid) -> list[tuple[str, int]]:
@@ -104,10 +119,14 @@ def _columns(grid: Grid) -> list[tuple[str, int]]:
     return [("code", 0)] if grid.places else []
 
 
-def _text(answer: Mapping[str, Code], column: str) -> str:
-    found = answer.get(column)
-    require(isinstance(found, str), "An answer has no code.")
-    return str(found)
+def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64]:
+    """Return the rows and columns of codes that lie in a map."""
+    require(all(isinstance(code, str) for code in codes), "An answer has no code.")
+    index = np.asarray(parse_codes(place, [str(code) for code in codes]))
+    row, col = index
+    inside = (row >= 0) & (col >= 0) & (row < place.rows) & (col < place.cols)
+    require(bool(np.all(inside)), "A code lies outside the extent.")
+    return index
 
 
 SELECTION_QUESTIONS: list[tuple[str, Callable[[Path, SelectionCard], str]]] = [

@@ -37,7 +37,7 @@ from geodp.io.verify.readback import (
     read_release_table,
     read_table,
 )
-from geodp.io.verify.selection import SELECTION_QUESTIONS, is_selection, read_selection
+from geodp.io.verify.selection import SELECTION_QUESTIONS
 from geodp.io.verify.tileset import Tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
@@ -98,17 +98,16 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
         There is too little memory to ask, which says nothing of the release.
     """
     folder = public_folder(path)
-    card: Card | SelectionCard
     questions: list[tuple[str, Callable[[Path, Any], str]]]
     try:
-        if is_selection(folder):
-            card = read_selection(folder)
-            own = [("checksums", _ask_checksums), ("files", _ask_files)]
-            questions = [*own, *SELECTION_QUESTIONS, ("restricted", _ask_restricted)]
-        else:
-            card, questions = read_card(folder), _ask_table(intervals)
+        card = read_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
+    if isinstance(card, SelectionCard):
+        own = [("checksums", _ask_checksums), ("files", _ask_files)]
+        questions = [*own, *SELECTION_QUESTIONS, ("restricted", _ask_restricted)]
+    else:
+        questions = _ask_table(intervals)
     checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
     for name, ask in questions:
         try:

@@ -7,10 +7,10 @@ nothing installed. Take this file from where you trust, not from the release, wh
 for. The exit code is 0 where everything holds, 3 where something does not, 2 without a folder.
 
 It asks what the standard library can read: the folder holds plain files only, those that the card
-lists and no others, with the SHA-256 that it lists; the release's identity is that of its table and
-card; the card does not contradict itself; the CSV tables hold counts as the card says, of cells
-inside the extent, each once and in key order, and those of areas hold their sums. GeoTIFF,
-GeoParquet and the picture are compared by their SHA-256 only; ``geodp verify`` reads them.
+lists, with the SHA-256 that it lists; the release's identity is that of its table and card; the
+card does not contradict itself; CSV tables hold counts as it says, of cells inside the extent, each
+once and in key order, and those of areas their sums; a selection names as many as it says, once.
+GeoTIFF, GeoParquet, pictures and areas of a selection are not read: ``geodp verify`` reads them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 CARD, SUMS = "release.json", "SHA256SUMS"
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
-WHOLE, PARTS = "geodp-release-2", "geodp-release-parts-2"
+SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
 OWN, BESIDE = ("name", "release_id", "files", "left_out"), {"standard_error", "low", "high"}
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
@@ -76,10 +76,8 @@ def read_card(folder: str) -> dict[str, Any]:
         parse_constant=number,
         object_pairs_hook=named_once,
     )
-    require(
-        isinstance(card, dict) and card.get("schema") in (WHOLE, PARTS), "Its schema is unknown."
-    )
-    return dict(card)
+    require(isinstance(card, dict) and card.get("schema") in SCHEMAS, "Its schema is unknown.")
+    return {**card, "name": "selection", "files": []} if card["schema"] == CHOICE else card
 
 
 def number(text: str) -> float:
@@ -108,8 +106,7 @@ def ask_names(folder: str, card: dict[str, Any]) -> str:
 def ask_checksums(folder: str, card: dict[str, Any]) -> str:
     """Every file has the SHA-256 of the card and of SHA256SUMS."""
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
-        lines = [line.rstrip("\n").split("  ", 1) for line in file]
-    sums = {name: digest for digest, name in lines}
+        sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
     require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
@@ -130,10 +127,10 @@ def sha256(path: str) -> Any:
 def ask_identity(folder: str, card: dict[str, Any]) -> str:
     """Require that the release id is the digest of table and card."""
     given = json.dumps({key: card[key] for key in card if key not in OWN}, sort_keys=True)
-    if card["schema"] == PARTS:
-        digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
-    else:
+    if card["schema"] == WHOLE:
         digest = sha256(os.path.join(folder, card["name"] + ".csv"))
+    else:
+        digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
     digest.update(given.encode())
     require(digest.hexdigest()[:16] == card["release_id"], "It is another than that of the files.")
     return str(card["release_id"])
@@ -142,27 +139,33 @@ def ask_identity(folder: str, card: dict[str, Any]) -> str:
 def ask_card(folder: str, card: dict[str, Any]) -> str:
     """Require that what the card says of privacy and domain does not contradict itself."""
     said, domain = card["guarantee"], card["domain"]
-    for name in ("epsilon", "rho", "delta"):
+    chosen = card["schema"] == CHOICE
+    for name in ("epsilon",) if chosen else ("epsilon", "rho", "delta"):
         text, decimal = said[name], said[name + "_decimal"]
         require((text is None) == (decimal is None), f"{name} is there once only.")
-        if text is not None:
-            require(re.fullmatch(EXACT, text) is not None, f"{name} is no exact number.")
-            value = Fraction(text)
-            require(value > 0 and math.isclose(float(value), decimal), f"{name} is not {decimal}.")
-    require(said["epsilon"] is not None or said["rho"] is not None, "It names no budget.")
+        require(text is None or math.isclose(exact(text), decimal), f"{name} is another.")
+    require(said["epsilon"] is not None or said.get("rho") is not None, "It names no budget.")
     words = said["in_words"] + said["noise_key"]
     require(card["private"] is ("NOT PRIVATE" not in words), "It contradicts itself on privacy.")
     sizes = list(domain["axes"].values())
     require(all(type(n) is int and n > 0 for n in sizes), "Sizes of axes are whole numbers.")
     cells = math.prod(sizes)
     fewer = domain["mask"] is not None or isinstance(domain["order"], dict)
-    require(
-        (1 if fewer else cells) <= domain["cells"] <= cells,
-        "The domain has other cells than its axes.",
-    )
+    least = 1 if fewer else cells
+    require(least <= domain["cells"] <= cells, "The domain has other cells than its axes.")
     labels = [len(each["labels"]) for each in domain["attributes"]]
     require(sizes[len(sizes) - len(labels) :] == labels, "Attributes and axes differ.")
+    if chosen:
+        each = exact(said["epsilon"]) / said["rounds"] / exact(said["sensitivity"])
+        right = exact(said["rate"]) == each / (1 if said["monotone"] else 2)
+        require(right, "The rate is not that of the budget.")
     return str(said["in_words"])
+
+
+def exact(text: str) -> Fraction:
+    """Read an exact number above 0."""
+    require(re.fullmatch(EXACT, text) and Fraction(text) > 0, "A number is not exact.")
+    return Fraction(text)
 
 
 def ask_counts(folder: str, card: dict[str, Any]) -> str:
@@ -171,7 +174,7 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         return "not read: the tables of a release in parts are Parquet"
     name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
     whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
-    decode, encode = decoder(domain), encoder(domain)
+    encode = encoder(domain)
     blocks, seen = card["expected_error"]["blocks"], set()
     entry = next(e for e in card["files"] if e["name"] == name + ".csv")
     for rows, row in enumerate(table(folder, name + ".csv", entry["columns"]), 1):
@@ -182,11 +185,9 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         else:
             error = 0 < float(row["standard_error"]) <= blocks[0]["largest"]
             require(error, f"Row {rows}: another standard error.")
-            inside = -math.inf < float(row["low"]) <= float(row[name]) <= float(row["high"])
-            require(inside and float(row["high"]) < math.inf, f"Row {rows}: another interval.")
-        index = decode(row)
-        sizes = domain["axes"].values()
-        require(all(0 <= i < n for i, n in zip(index, sizes)), f"Row {rows} is outside the extent.")
+            within = -math.inf < float(row["low"]) <= float(row[name]) <= float(row["high"])
+            require(within and float(row["high"]) < math.inf, f"Row {rows}: another interval.")
+        index = decode(domain, row)
         require(index not in seen, f"Row {rows} is a cell that was there before.")
         seen.add(index)
         before, last = last, rows if encode is None else encode(index)
@@ -215,23 +216,18 @@ def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
     return value
 
 
-def decoder(domain: dict[str, Any]) -> Callable[[dict[str, str]], tuple[int, ...]]:
-    """Return a function from a row to the indices of its cell."""
-    places, axes = domain["places"], list(domain["axes"])
+def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
+    """Return the indices of a row's cell, which lies in the extent."""
+    places, axes, index = domain["places"], list(domain["axes"]), []
+    for column, place in zip(["origin", "destination"] if len(places) == 2 else ["code"], places):
+        found = position(row[column], place["code"])
+        index += [i - first for i, first in zip(found, place["first"])]
     attributes = domain["attributes"]
-    columns = ["origin", "destination"] if len(places) == 2 else ["code"]
-    plain = axes[2 * len(places) : len(axes) - len(attributes)]
-
-    def decode(row: dict[str, str]) -> tuple[int, ...]:
-        index: list[int] = []
-        for column, place in zip(columns, places):
-            found = position(row[column], place["code"])
-            index += [i - first for i, first in zip(found, place["first"])]
-        index += [int(row[axis]) for axis in plain]
-        index += [each["labels"].index(row[each["attribute"]]) for each in attributes]
-        return tuple(index)
-
-    return decode
+    index += [int(row[axis]) for axis in axes[len(index) : len(axes) - len(attributes)]]
+    index += [each["labels"].index(row[each["attribute"]]) for each in attributes]
+    inside = all(0 <= i < n for i, n in zip(index, domain["axes"].values()))
+    require(inside, "A code lies outside the extent.")
+    return tuple(index)
 
 
 def position(code: str, system: str | None) -> tuple[int, int]:
@@ -262,8 +258,7 @@ def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
         number = int(code[at : at + digits]) - base
         down, rest = divmod(number, by_row)
         right, none = divmod(rest, by_col)
-        there = number >= 0 and none == 0 and max(down, right) < factor
-        require(there, "A code does not exist.")
+        require(number >= 0 == none and max(down, right) < factor, "A code does not exist.")
         row, col, at = row * factor + down, col * factor + right, at + digits
     return row, col
 
@@ -286,16 +281,12 @@ def encoder(domain: dict[str, Any]) -> Callable[[tuple[int, ...]], int] | None:
         digits += [(axis, 2) for axis in range(spatial, len(sizes)) for _ in range(bits[axis])]
     else:
         digits, offset = list(zip(order[0], order[1])), order[2] or offset
-    room, left = [], [1] * len(sizes)
-    for axis, radix in reversed(digits):
-        room.append((axis, left[axis], radix))
-        left[axis] *= radix
 
     def encode(index: tuple[int, ...]) -> int:
-        key, scale = 0, 1
-        for axis, below, radix in room:
-            key += (index[axis] + offset[axis]) // below % radix * scale
-            scale *= radix
+        key, scale, left = 0, 1, [1] * len(sizes)
+        for axis, radix in reversed(digits):
+            key += (index[axis] + offset[axis]) // left[axis] % radix * scale
+            left[axis], scale = left[axis] * radix, scale * radix
         return key
 
     return encode
@@ -328,11 +319,9 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
             expected[key] = expected.get(key, 0) + count(row[name], whole, nonnegative)
         expected = {key: value for key, value in expected.items() if value != 0}
         near = 0 if whole else 1e-9  # real numbers are sums of rounded ones
-        require(
-            set(found) == set(expected)
-            and all(abs(found[key] - expected[key]) <= near * abs(found[key]) for key in found),
-            f"{file} has other sums than its cells.",
-        )
+        same = set(found) == set(expected)
+        same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in found.items())
+        require(same, f"{file} has other sums than its cells.")
         said.append(entry["level"])
     return f"{', '.join(said)}: the sums of their cells" if said else "none"
 
@@ -352,14 +341,25 @@ def area_of(row: dict[str, str], column: str, level: str) -> str:
     return f"CRS3035RES{side}mN{north}E{east}"
 
 
-QUESTIONS = {
-    "files": ask_names,
-    "checksums": ask_checksums,
-    "release id": ask_identity,
-    "card": ask_card,
-    "counts": ask_counts,
-    "areas": ask_areas,
-}
+def ask_answers(folder: str, card: dict[str, Any]) -> str:
+    """Require as many answers as were asked for, each once; codes of cells lie in the extent."""
+    asked, chosen, domain = card["question"], card["chosen"], card["domain"]
+    enough = len(chosen) == asked["chosen"] <= asked["candidates"]
+    require(enough, "There are more or fewer answers.")
+    once = len({json.dumps(one, sort_keys=True) for one in chosen}) == len(chosen)
+    require(once, "An answer is there twice.")
+    said = f"{len(chosen)} of {asked['candidates']} candidates, each once"
+    if asked["name"] != "top" or "level" in asked:
+        return said
+    require(asked["candidates"] == domain["cells"], "The candidates are others than the cells.")
+    cells = len({decode(domain, one) for one in chosen})
+    require(cells == len(chosen), "A cell is there twice.")
+    return said + "; codes lie in the extent"
+
+
+ALWAYS = {"files": ask_names, "checksums": ask_checksums, "release id": ask_identity}
+QUESTIONS = {**ALWAYS, "card": ask_card, "counts": ask_counts, "areas": ask_areas}
+OF_CHOICE = {**ALWAYS, "card": ask_card, "answers": ask_answers}
 READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
 BROKEN = (ReleaseError, *READING, RecursionError, StopIteration)
 
@@ -374,7 +374,7 @@ def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
     except BROKEN as error:
         yield "card", False, str(error) or type(error).__name__
         return
-    for name, ask in QUESTIONS.items():
+    for name, ask in (OF_CHOICE if card["schema"] == CHOICE else QUESTIONS).items():
         try:
             yield name, True, ask(folder, card)
         except BROKEN as error:

@@ -64,13 +64,18 @@ class Frame:
     @classmethod
     def of(cls, grid: Grid, number: int) -> Frame:
         """Of a grid's place."""
-        place, block = grid.places[number], 1
+        return cls.of_place(grid.places[number], len(grid.places), LONG_SIDE)
+
+    @classmethod
+    def of_place(cls, place: Lattice, places: int, side: int) -> Frame:
+        """Of one of so many maps, whose longer side together is about ``side`` pixels."""
+        block = 1
         while max(place.rows, place.cols) > block * MOST_BLOCKS:
             block *= 2
         width, height = cell_size(place)
         high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height
         longest = max(high, wide)
-        scale = Fraction(max(1, round(Fraction(LONG_SIDE, len(grid.places)) / longest)))
+        scale = Fraction(max(1, round(Fraction(side, places) / longest)))
         scale = min(scale, MOST_PIXELS / longest)
         known = None if place.crs is None or place.transform is None else width
         return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)

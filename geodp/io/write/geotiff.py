@@ -80,7 +80,8 @@ class GeoTiff(Format):
             },
         )
         method = card.mechanism
-        document = qml(whole=method.whole, nonnegative=method.nonnegative)
+        place = table.grid.places[0]
+        document = qml(place, whole=method.whole, nonnegative=method.nonnegative)
         (folder / f"{name}.qml").write_text(document, encoding="utf-8")
         yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 

@@ -1,24 +1,11 @@
-"""QGIS style of a released raster: fixed classes, cells of exactly 0 transparent."""
+"""QGIS style of a released raster: the classes of all maps, cells of exactly 0 transparent."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import math
 
-CLASSES = (1, 10, 30, 100, 300, 1_000, 3_000, 10_000)
-"""Smallest count of every class, in persons a cell: public constants, never taken from data."""
-
-COLOURS = (
-    "#fecf92",
-    "#fe9f6d",
-    "#f7705c",
-    "#de4968",
-    "#b73779",
-    "#8c2981",
-    "#641a80",
-    "#3b0f70",
-)
-"""One for every class, from matplotlib's magma: safe for the colour-blind, dark is many."""
-
+from geodp.grid.lattice import Lattice
+from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
 
 BELOW = "#a6bddb"
 """Of the class of negative values: pale, as they are noise where few or none are."""
@@ -27,42 +14,43 @@ ALMOST_0 = -1e-9
 """Where the class of negative values ends, so that 0 itself has one of its own."""
 
 
-def qml(band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
+def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
     """Return a QML document that colours a band of counts by class.
 
-    Classes of whole numbers end half-way between them, so that the averages of overviews fall into
-    the class that they round to; averages below 1 still show in the first. Real numbers have
-    classes that begin where the one before ends.
+    The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell in the middle
+    of the map. Classes of whole numbers end half-way between them, so that the averages of
+    overviews fall into the class that they round to; averages below 1 still show in the first. Real
+    numbers have classes that begin where the one before ends.
 
     Parameters
     ----------
+    place : Lattice
+        Whose cells are coloured.
     band : int
         From 1.
     whole, nonnegative : bool
         What the method can release; negative values, if it can, have a class of their own.
     """
-    if whole:
-        ends = [f"{first - 0.5:g}" for first in CLASSES[1:]] + ["inf"]
-        labels = [f"{first:,} \N{EN DASH} {after - 1:,}" for first, after in pairwise(CLASSES)]
-    else:
-        ends = [f"{first:g}" for first in CLASSES[1:]] + ["inf"]
-        labels = [f"{a:,} \N{EN DASH} {b:,}" for a, b in pairwise((0, *CLASSES[1:]))]
-    least, below = 0, ""
+    area = area_of(place)
+    classes = list(fit_classes(area, whole=whole))
+    known = area is not None
+    last = float(classes[-1].first)
+    items = "\n".join(
+        f'          <item value="{_end(each, whole)}" label="{_label(each, whole, known)}" '
+        f'color="{DARK_IS_MANY[each.number]}" alpha="255"/>'
+        for each in classes
+    )
+    least, below = 0.0, ""
     if not nonnegative:
-        least = -CLASSES[-1]
+        least = -last
         below = (
             f'          <item value="{ALMOST_0:g}" label="below 0" color="{BELOW}" alpha="255"/>\n'
         )
-    labels.append(f"{CLASSES[-1]:,} or more")
-    items = "\n".join(
-        f'          <item value="{end}" label="{label}" color="{colour}" alpha="255"/>'
-        for end, label, colour in zip(ends, labels, COLOURS, strict=True)
-    )
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
   <pipe>
     <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1"
-        classificationMin="{least}" classificationMax="{CLASSES[-1]}">
+        classificationMin="{least:.12g}" classificationMax="{last:.12g}">
       <rasterTransparency>
         <singleValuePixelList>
           <pixelListEntry min="0" max="0" percentTransparent="100"/>
@@ -70,7 +58,7 @@ def qml(band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
       </rasterTransparency>
       <rastershader>
         <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0"
-            minimumValue="{least}" maximumValue="{CLASSES[-1]}">
+            minimumValue="{least:.12g}" maximumValue="{last:.12g}">
 {below}          <item value="0" label="0" color="#000000" alpha="0"/>
 {items}
         </colorrampshader>
@@ -79,3 +67,22 @@ def qml(band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
   </pipe>
 </qgis>
 """
+
+
+def _end(each: Class, whole: bool) -> str:
+    """Return the largest value of a class."""
+    if each.end is None:
+        return "inf"
+    return f"{float(each.end) - whole / 2:.12g}"
+
+
+def _label(each: Class, whole: bool, known: bool) -> str:
+    """Return the counts of a class, and the density where cells have an area."""
+    first, end = each.first, each.end
+    if end is None:
+        counts = f"{math.ceil(first) if whole else float(first):,.6g} or more"
+    elif whole:
+        counts = f"{int(first):,}" + (f" \N{EN DASH} {int(end) - 1:,}" if end - first > 1 else "")
+    else:
+        counts = f"{float(first):,.4g} \N{EN DASH} {float(end):,.4g}"
+    return f"{counts} ({each.density} per km²)" if known else counts

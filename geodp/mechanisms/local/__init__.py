@@ -50,17 +50,13 @@ BEST = 1.3
 """How much more variance than that of ``oue`` is taken for reports of one bit."""
 
 
-def choose_oracle(
-    cells: int, epsilon: Any, *, listed: bool = False, allow_weak: bool = False
-) -> Oracle:
+def choose_oracle(cells: int, epsilon: Any, *, allow_weak: bool = False) -> Oracle:
     """Return the oracle that suits a domain and an epsilon: what ``oracle="auto"`` stands for.
 
     Parameters
     ----------
     cells : int
     epsilon : str, int, float, Decimal or Fraction
-    listed : bool
-        Whether only a list of candidates will be asked for.
     allow_weak : bool
         Take an epsilon above 16.
 
@@ -83,7 +79,7 @@ def choose_oracle(
     if one_bit.variance(1) <= BEST * 4 * e / (e - 1) ** 2:
         return one_bit
     try:
-        return ORACLES["olh" if listed else "pgr"](**own)
+        return ORACLES["pgr"](**own)
     except UsageError:  # a domain that is too large for it
         return one_bit
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.mechanisms.local.state import State, of_another
-from geodp.privacy.budget import rational
+from geodp.privacy.budget import Budget, rational
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
 
@@ -31,8 +31,6 @@ FEW = 1 << 16
 LEAST_EPSILON, WEAK_EPSILON, MOST_EPSILON = Fraction(1, 10**6), 16, 64
 """Below the first the error is beyond all use; above the second a report hides little, above the
 third nothing."""
-
-LOCAL = "pure epsilon-local differential privacy"
 
 ONE_REPORT = "a device sends one report; k reports of one device have k times the epsilon"
 
@@ -77,16 +75,9 @@ class Oracle(ABC):
     allow_weak: bool = False
 
     def __post_init__(self) -> None:
-        epsilon = rational(self.epsilon)
+        epsilon = require_epsilon(self.epsilon, self.allow_weak)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "cells", whole(self.cells, "cells", 2, self.most_cells, self.name))
-        if epsilon < LEAST_EPSILON or epsilon > MOST_EPSILON:
-            raise UsageError(f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.")
-        if epsilon > WEAK_EPSILON and not self.allow_weak:
-            raise UsageError(
-                f"An epsilon above {WEAK_EPSILON} hides little of what a device says; choose a "
-                "smaller one, or allow weak protection."
-            )
 
     @classmethod
     def of_settings(cls, given: Mapping[str, Any]) -> Self:
@@ -128,8 +119,8 @@ class Oracle(ABC):
 
         Raises
         ------
-        UsageError
-            A field that is out of its range, see :func:`refuse_report`.
+        CodeError
+            A field that is out of its range, see :func:`require_fitting`.
         """
 
     @abstractmethod
@@ -188,7 +179,9 @@ class Oracle(ABC):
         Raises
         ------
         UsageError
-            Reports of another type, or a field of one that is out of its range.
+            Reports of another type.
+        CodeError
+            A report with a field that is out of its range, by its position.
         """
         given = np.asarray(reports)
         if given.dtype != self.report_type or given.ndim != 1:
@@ -239,6 +232,19 @@ class Oracle(ABC):
         return np.ascontiguousarray(given, np.uint64)
 
 
+def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
+    """Return the epsilon of a report exactly; UsageError outside of its range."""
+    epsilon = rational(given)
+    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        raise UsageError(f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.")
+    if epsilon > WEAK_EPSILON and not allow_weak:
+        raise UsageError(
+            f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a smaller "
+            "one, or allow weak protection with allow_weak (--allow-weak)."
+        )
+    return epsilon
+
+
 def whole(value: object, name: str, least: int, most: int, of: str) -> int:
     """Return a whole number of a setting; UsageError outside of its range."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -248,12 +254,20 @@ def whole(value: object, name: str, least: int, most: int, of: str) -> int:
     return int(value)
 
 
-def refuse_report(oracle: Oracle, field: str, allowed: str) -> UsageError:
-    """Return the error of a report whose field is out of its range; it quotes no report."""
-    return UsageError(
-        f"A report of {oracle.name} has a {field} that is not {allowed}; it is of another round "
-        "or damaged, and nothing was added up."
-    )
+def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed: str) -> None:
+    """Refuse reports of which one has a field out of its range; the error quotes none.
+
+    Raises
+    ------
+    CodeError
+        By the position of the first report that does not fit.
+    """
+    if not fits.all():
+        raise CodeError(
+            int(fits.argmin()),
+            f"A report of {oracle.name} has a {field} that is not {allowed}; it is of another "
+            "round or damaged, and nothing was added up.",
+        )
 
 
 def field_of(reports: NDArray[Any], name: str) -> NDArray[np.uint64]:

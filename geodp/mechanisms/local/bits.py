@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import hashing
-from geodp.mechanisms.local.base import Oracle, field_of, refuse_report
+from geodp.mechanisms.local.base import Oracle, field_of, require_fitting
 from geodp.privacy.noise.coins import Chance, Coins
 
 
@@ -54,18 +54,17 @@ def draw_bits(
 
 
 def bits_of(oracle: Oracle, reports: NDArray[Any], width: int) -> NDArray[np.uint8]:
-    """Return the bits of reports, uint8[n, bytes]; UsageError where one beyond the last is 1."""
+    """Return the bits of reports, uint8[n, bytes]; CodeError where one beyond the last is 1."""
     bits = np.ascontiguousarray(reports["bits"])
-    if width % 8 and (bits[:, -1] >> width % 8).any():
-        raise refuse_report(oracle, "bit beyond its last one", "0")
+    if width % 8:
+        require_fitting(bits[:, -1] >> width % 8 == 0, oracle, "bit beyond its last one", "0")
     return bits
 
 
 def rows_of(oracle: Oracle, reports: NDArray[Any], rows: int) -> NDArray[np.uint64]:
-    """Return the rows of reports, uint64[n]; UsageError where one is not below their number."""
+    """Return the rows of reports, uint64[n]; CodeError where one is not below their number."""
     if "row" not in (oracle.report_type.names or ()):
         return np.zeros(reports.size, np.uint64)
     row = field_of(reports, "row")
-    if row.size and row.max() >= rows:
-        raise refuse_report(oracle, "row", "below the number of rows")
+    require_fitting(row < rows, oracle, "row", "below the number of rows")
     return row

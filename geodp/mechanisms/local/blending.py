@@ -312,31 +312,6 @@ def blend(
     return Blend(tuple(exact), tuple(amounts), values, *table)
 
 
-def indicator(
-    shares: Sequence[float], channels: Sequence[NDArray[np.float64]]
-) -> tuple[float, ...]:
-    """Return pbp of any channels, by its definition; O(labels^2 inputs^2 outputs).
-
-    Parameters
-    ----------
-    shares : sequence of float
-        Of the labels.
-    channels : sequence of float64[inputs, outputs]
-        ``P_t(o | d)`` of each label, all of one shape.
-    """
-    with np.errstate(divide="ignore"):
-        logs = [np.log(w * np.asarray(p)) for w, p in zip(shares, channels, strict=True)]
-    found = []
-    for own in logs:
-        near = np.full((own.shape[0], *own.shape), math.inf)
-        for other in logs:
-            gap = np.abs(np.where(np.isfinite(own), own, 0.0)[:, None] - other[None])
-            near = np.minimum(near, gap)
-        possible = np.broadcast_to(np.isfinite(own)[:, None], near.shape)
-        found.append(float(near[possible].max()))
-    return tuple(found)
-
-
 def _nearest(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the least distance of the logarithm of each weight here to one there."""
     gaps = np.abs(np.log(here)[:, None] - np.log(there)[None])

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance, from_below
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import local_tree as kernels
 from geodp.kernels.pyramid import shares
 from geodp.mechanisms.local import clamping
-from geodp.mechanisms.local.base import WEAK_EPSILON, Oracle
+from geodp.mechanisms.local.base import WEAK_EPSILON, Oracle, require_fitting
 from geodp.mechanisms.local.tree import (
     Protocol,
     Reports,
@@ -153,30 +153,19 @@ class Counts(Protocol):
         return found
 
     def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
-        """Return the state of reports; UsageError where one is none of this tree."""
+        """Return the state of reports; CodeError where one is none of this tree."""
         if reports.dtype != self.report_type(oracles):
             raise UsageError("The reports have other fields than those of the round.")
-        if reports.size and int(reports["level"].max()) >= len(oracles):
-            raise UsageError(
-                f"A report has a level that is not below {len(oracles)}; it is of another round "
-                "or damaged, and nothing was added up."
-            )
+        level = reports["level"]
+        known = f"below the {len(oracles)} levels of the round"
+        require_fitting(level < len(oracles), oracles[0], "level", known)
         states = []
         for i, oracle in enumerate(oracles):
-            here, kind = reports[reports["level"] == i], oracle.report_type
-            own = np.empty(here.size, kind)
-            for name in (reports.dtype.names or ())[1:]:
-                if name not in (kind.names or ()):
-                    fits = not here[name].any()
-                else:
-                    own[name] = here[name]
-                    fits = bool((own[name] == here[name]).all())
-                if not fits:
-                    raise UsageError(
-                        "A report has a field out of range; it is of another round or damaged, "
-                        "and nothing was added up."
-                    )
-            states.append(oracle.aggregate(own))
+            at = np.flatnonzero(level == i)
+            try:
+                states.append(oracle.aggregate(_own_fields(oracle, reports[at])))
+            except CodeError as error:
+                raise CodeError(int(at[error.position]), error.rule) from None
         return TreeState(tuple(states))
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
@@ -301,6 +290,19 @@ class _Level:
         variance = np.where(count > 0, self.variance, 0.0)
         at = np.flatnonzero(count > 0)
         return _Level(self.parents, self.child, self.z, variance, self.own, at)
+
+
+def _own_fields(oracle: Oracle, reports: Reports) -> Reports:
+    """Return reports of a level in its oracle's type; CodeError where a field does not fit it."""
+    kind = oracle.report_type
+    found = np.empty(reports.size, kind)
+    for name in (reports.dtype.names or ())[1:]:
+        if name in (kind.names or ()):
+            found[name] = reports[name]
+            require_fitting(found[name] == reports[name], oracle, name, "in range")
+        else:
+            require_fitting(reports[name] == 0, oracle, name, "0, as its level has none")
+    return found
 
 
 PROTOCOLS = (Counts(),)

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from geodp.kernels import oracles
 from geodp.mechanisms.local.base import (
-    LOCAL,
     ONE_REPORT,
     Oracle,
     field_of,
     indicator_variance,
-    refuse_report,
+    require_fitting,
     unbias,
 )
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Grr(Oracle):
         "Estimation. USENIX Security 2017."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Wang, Blocki, Li, Jha (2017), section 3.1: a report has probability e / (e + d - 1)"
         " for its own value and 1 / (e + d - 1) for any other",
@@ -76,8 +76,7 @@ class Grr(Oracle):
     def collect(self, reports: NDArray[Any]) -> State:
         """Count how often each value was told."""
         told = field_of(reports, "value")
-        if told.size and told.max() >= self.cells:
-            raise refuse_report(self, "value", "in its domain")
+        require_fitting(told < self.cells, self, "value", "in its domain")
         return State.of_keys(self, told.size, told, np.ones(told.size, np.int64))
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.kernels import local_tree as kernels
 from geodp.kernels.oracles import transform
 from geodp.kernels.pyramid import shares
-from geodp.mechanisms.local.base import Oracle, correction, field_of, refuse_report
+from geodp.mechanisms.local.base import Oracle, correction, field_of, require_fitting
 from geodp.mechanisms.local.state import State
 from geodp.mechanisms.local.tree import (
     GUARANTEE,
@@ -106,9 +106,9 @@ class Halves(Oracle):
         place, sign = np.empty(reports.size, np.uint64), np.empty(reports.size, np.int64)
         level, bit = (np.ascontiguousarray(reports[name]) for name in ("level", "bit"))
         row = field_of(reports, "row")
-        if kernels.place_rows(level, row, bit, self.bits, place, sign) < reports.size:
-            allowed = f"a level below {self.bits}, a row of level i below 2**i, a bit of 0 or 1"
-            raise refuse_report(self, "field", f"in range ({allowed})")
+        fitting = kernels.place_rows(level, row, bit, self.bits, place, sign)
+        allowed = f"a level below {self.bits}, a row of level i below 2**i, a bit of 0 or 1"
+        require_fitting(np.arange(reports.size) != fitting, self, "field", f"in range ({allowed})")
         return State.of_keys(self, reports.size, place, sign)
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
@@ -197,7 +197,7 @@ class Haar(Protocol):
         return oracles[0].randomize(key, coins)
 
     def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
-        """Return the state of reports; UsageError where one is none of this tree."""
+        """Return the state of reports; CodeError where one is none of this tree."""
         return TreeState((oracles[0].aggregate(reports),))
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:

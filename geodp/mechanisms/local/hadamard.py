@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from geodp.kernels import local_tree, oracles
 from geodp.mechanisms.local.base import (
-    LOCAL,
     MOST_LISTED,
     ONE_REPORT,
     Oracle,
     correction,
     field_of,
-    refuse_report,
+    require_fitting,
 )
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 MOST_A_ROW = 16
 """Reports of a row on average that are laid side by side, bit by bit; of more, sums are kept."""
@@ -42,7 +42,7 @@ class Hadamard(Oracle):
         "and with Little Communication. AISTATS 2019."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Bassily, Smith (2015), section 3: the row is drawn without the value, and its one "
         "bit is Warner's randomised response",
@@ -85,10 +85,8 @@ class Hadamard(Oracle):
     def collect(self, reports: NDArray[Any]) -> State:
         """Add up the entries of each row."""
         row, bit = field_of(reports, "row"), reports["bit"]
-        if row.size and row.max() >= self.rows:
-            raise refuse_report(self, "row", "below the number of rows")
-        if row.size and bit.max() > 1:
-            raise refuse_report(self, "bit", "0 or 1")
+        require_fitting(row < self.rows, self, "row", "below the number of rows")
+        require_fitting(bit <= 1, self, "bit", "0 or 1")
         return State.of_keys(self, row.size, row, 1 - 2 * bit.astype(np.int64))
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:

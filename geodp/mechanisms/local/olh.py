@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from geodp.kernels import hashing
 from geodp.mechanisms.local.base import (
     FEW,
-    LOCAL,
     ONE_REPORT,
     Oracle,
     field_of,
     indicator_variance,
-    refuse_report,
+    require_fitting,
     unbias,
 )
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Olh(Oracle):
         "Estimation. USENIX Security 2017."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Wang, Blocki, Li, Jha (2017), section 3.2: the function is drawn without the "
         "value, and its hash goes through randomised response",
@@ -88,10 +88,9 @@ class Olh(Oracle):
     def collect(self, reports: NDArray[Any]) -> State:
         """Sort the reports."""
         seed, told = field_of(reports, "seed"), field_of(reports, "hash")
-        if seed.size and seed.max() >> np.uint64(hashing.SEED_BITS):
-            raise refuse_report(self, "seed", f"of {hashing.SEED_BITS} bits")
-        if told.size and told.max() >= self.hashes:
-            raise refuse_report(self, "hash", "below the number of hashes")
+        short = seed >> np.uint64(hashing.SEED_BITS) == 0
+        require_fitting(short, self, "seed", f"of {hashing.SEED_BITS} bits")
+        require_fitting(told < self.hashes, self, "hash", "below the number of hashes")
         word = seed << np.uint64(hashing.TOLD_BITS) | told
         return State.of_keys(self, word.size, word, np.ones(word.size, np.int64))
 

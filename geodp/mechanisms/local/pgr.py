@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.kernels import projective
 from geodp.mechanisms.local.base import (
-    LOCAL,
     MOST_CELLS,
     MOST_LISTED,
     ONE_REPORT,
     Oracle,
     field_of,
     indicator_variance,
-    refuse_report,
+    require_fitting,
     unbias,
     whole,
 )
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 MOST_PRIME = 1 << 16
 """Products of two digits fit 32 bits."""
@@ -61,7 +61,7 @@ class Pgr(Oracle):
         "ICML 2022."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Feldman, Nelson, Nguyen, Talwar (2022), section 3: each value has the same number "
         "of orthogonal points, and a point is e times as likely for a value that it is orthogonal "
@@ -137,8 +137,7 @@ class Pgr(Oracle):
     def collect(self, reports: NDArray[Any]) -> State:
         """Count how often each point was told."""
         point = field_of(reports, "point")
-        if point.size and point.max() >= self.points:
-            raise refuse_report(self, "point", "below the number of points")
+        require_fitting(point < self.points, self, "point", "below the number of points")
         return State.of_keys(self, point.size, point, np.ones(point.size, np.int64))
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import UsageError
 from geodp.kernels import hashing
 from geodp.mechanisms.local.base import (
     FEW,
-    LOCAL,
     Oracle,
     indicator_variance,
     unbias,
@@ -29,6 +28,7 @@ from geodp.privacy.budget import rational
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
 from geodp.privacy.noise.law import exp_interval
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 STEP_BITS = 40
 """Chances that follow from an epsilon are multiples of ``2**-40``, rounded to the safe side."""
@@ -69,7 +69,7 @@ class Rappor(Oracle):
         "Response. CCS 2014."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition="a device makes the permanent bits of a value once and keeps them; its first "
         "report has epsilon, and all reports of that value together have lasting_epsilon",
         source="Erlingsson, Pihur, Korolova (2014), theorems 1 and 2: two values differ in 2 h "
@@ -182,26 +182,46 @@ class Rappor(Oracle):
         """One for each bit of each cohort."""
         return self.width * self.cohorts
 
-    def remember(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
+    def remember(self, values: ArrayLike, coins: Coins | None = None) -> NDArray[Any]:
         """Return permanent bits, which a device keeps for its value and tells nobody.
+
+        They are drawn once for a device and value: drawn again, they tell as much again.
 
         Parameters
         ----------
-        value : uint64[n]
-            As :meth:`check_values` gives it.
-        coins : Coins
+        values : int array, [n]
+            0 to cells - 1.
+        coins : Coins, optional
+            The operating system's entropy, if none are given.
+
+        Returns
+        -------
+        structured array [n] of ``report_type``
+
+        Raises
+        ------
+        UsageError
+            A value outside the domain, and an oracle without a permanent stage.
+
+        Examples
+        --------
+        >>> oracle = Rappor(cells=4, f="1/2", p="1/2", q="3/4")
+        >>> kept = oracle.remember([2])
+        >>> oracle.aggregate(np.concatenate([oracle.report(kept) for _ in range(3)])).reports
+        3
         """
         f = self._fpq[0]
         if not f:
             raise UsageError("With f = 0 there is nothing to keep: a device reports once.")
-        turned = Chance.of(f / 2)
-        return draw_bits(self, value, self.shape, (turned, turned), coins)
+        turned, source = Chance.of(f / 2), Coins() if coins is None else coins
+        return draw_bits(self, self.check_values(values), self.shape, (turned, turned), source)
 
-    def report(self, kept: NDArray[Any], coins: Coins) -> NDArray[Any]:
+    def report(self, kept: NDArray[Any], coins: Coins | None = None) -> NDArray[Any]:
         """Return a report for each of the permanent bits that :meth:`remember` gave."""
+        source = Coins() if coins is None else coins
         reports, bits = kept.copy(), np.empty_like(kept["bits"])
         true = np.ascontiguousarray(kept["bits"])
-        coins.fill(
+        source.fill(
             lambda first, unit, digit: hashing.turn(first, unit, digit, self.width, true, bits),
             kept.size,
             self.width,
@@ -258,34 +278,6 @@ class Rappor(Oracle):
         others = indicator_variance(p, q, n - count, r * (n - count))
         others += (n - count) * r * (1 - r) * (m - h) / (m - 1)
         return (others + indicator_variance(p, q, count, count)) / (h * (1 - r) ** 2)
-
-
-class Memory:
-    """What one device keeps: the permanent bits of every value that it has reported.
-
-    Parameters
-    ----------
-    oracle : Rappor
-
-    Examples
-    --------
-    >>> device = Memory(Rappor(cells=4, f="1/2", p="1/2", q="3/4"))
-    >>> reports = [device.report(2) for _ in range(3)]
-    >>> len(device.kept)
-    1
-    """
-
-    def __init__(self, oracle: Rappor) -> None:
-        self.oracle = oracle
-        self.kept: dict[int, NDArray[Any]] = {}
-
-    def report(self, value: int, coins: Coins | None = None) -> NDArray[Any]:
-        """Return the next report of a value: one row of ``report_type``."""
-        drawn = Coins() if coins is None else coins
-        checked = self.oracle.check_values([value])
-        if value not in self.kept:
-            self.kept[value] = self.oracle.remember(checked, drawn)
-        return self.oracle.report(self.kept[value], drawn)
 
 
 def _check_chances(*given: Any) -> tuple[Fraction, Fraction, Fraction]:

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import UsageError
 from geodp.kernels import hashing, oracles
 from geodp.mechanisms.local.base import (
     FEW,
-    LOCAL,
+    MOST_CELLS,
     ONE_REPORT,
     Oracle,
     correction,
     field_of,
     indicator_variance,
-    refuse_report,
+    require_fitting,
     unbias,
     whole,
 )
@@ -30,20 +30,10 @@ from geodp.mechanisms.local.olh import Olh
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 MOST_ROWS, MOST_SUMS = 1 << 16, 1 << 26
 """Of a sketch."""
-
-
-def number_of(text: str) -> int:
-    """Return the number below ``2**62`` that stands for a text: of the first bits of its SHA-256.
-
-    Examples
-    --------
-    >>> number_of("東京") == number_of("東京"), number_of("a") < 1 << 62
-    (True, True)
-    """
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +71,26 @@ class Sketch(Oracle):
             object.__setattr__(self, name, given)
         if self.k * self.m > MOST_SUMS:
             raise UsageError(f"A sketch has at most {MOST_SUMS:,} sums; choose a smaller k or m.")
+
+    def check_values(self, values: ArrayLike) -> NDArray[np.uint64]:
+        """Return values as uint64[n]; of ``2**62`` cells a value may be a text.
+
+        The number of a text is the first 62 bits of the SHA-256 of its UTF-8.
+
+        Raises
+        ------
+        UsageError
+            A value outside of the domain, and texts for another number of cells.
+        """
+        if np.asarray(values).dtype.kind not in "UO":
+            return super().check_values(values)
+        given = np.asarray(values, np.object_)  # whole, with a NUL at the end too
+        if given.ndim != 1 or not all(isinstance(one, str) for one in given):
+            raise UsageError("Values are a list of whole numbers, or of texts.")
+        if self.cells != MOST_CELLS:
+            raise UsageError(f"Texts are values of {self.name} with cells=2**62; give that.")
+        digests = (hashlib.sha256(text.encode()).digest()[:8] for text in given)
+        return np.array([int.from_bytes(one, "big") >> 2 for one in digests], np.uint64)
 
     @property
     def sums(self) -> int:
@@ -120,7 +130,7 @@ class Cms(Sketch):
     name: ClassVar[str] = "cms"
     title: ClassVar[str] = "private count mean sketch (Apple 2017)"
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Apple (2017), appendix: the row is drawn without the value, and two values differ "
         "in two bits of it at most, each with a factor of sqrt(e)",
@@ -182,7 +192,7 @@ class Hcms(Sketch):
     name: ClassVar[str] = "hcms"
     title: ClassVar[str] = "private Hadamard count mean sketch (Apple 2017)"
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Apple (2017), appendix: row and column are drawn without the value, and the bit is "
         "Warner's randomised response",
@@ -226,10 +236,8 @@ class Hcms(Sketch):
             field_of(reports, "column"),
             reports["bit"],
         )
-        if column.size and column.max() >= self.m:
-            raise refuse_report(self, "column", "below the number of columns")
-        if bit.size and bit.max() > 1:
-            raise refuse_report(self, "bit", "0 or 1")
+        require_fitting(column < self.m, self, "column", "below the number of columns")
+        require_fitting(bit <= 1, self, "bit", "0 or 1")
         key = row * np.uint64(self.m) + column
         return State.of_keys(self, row.size, key, 1 - 2 * bit.astype(np.int64))
 

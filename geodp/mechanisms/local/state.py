@@ -115,7 +115,9 @@ class State:
         if other.identity != self.identity:
             raise of_another()
         if (reports := self.reports + other.reports) > MOST_REPORTS:
-            raise UsageError(f"A state takes at most {MOST_REPORTS} reports.")
+            raise too_many()
+        if _largest(self.total) + _largest(other.total) >= 1 << 63:  # of forged sums
+            raise UsageError("These sums are too large to be added up: they are of no reports.")
         if self.size <= DENSE:
             key, total = self.key, self.total + other.total
         else:
@@ -171,6 +173,16 @@ def of_another() -> UsageError:
         "These are the reports of another oracle or of other settings; each state goes with the "
         "oracle that it was made by."
     )
+
+
+def too_many() -> UsageError:
+    """Return the error of more reports than a state can count."""
+    return UsageError("Sums take at most 2**62 reports, and these say that they are of more.")
+
+
+def _largest(total: NDArray[np.int64]) -> int:
+    """Return the largest absolute value."""
+    return max(int(total.max(initial=0)), -int(total.min(initial=0)))
 
 
 def _magnitude(total: NDArray[np.int64]) -> int:

@@ -17,11 +17,11 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.local.base import WEAK_EPSILON, Oracle
-from geodp.mechanisms.local.state import State
+from geodp.mechanisms.local.state import MOST_REPORTS, State, too_many
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.coins import Coins
-from geodp.privacy.reports import LOCAL, LocalReports
+from geodp.privacy.reports import LOCAL_PRIVACY, LocalReports
 from geodp.table.released import ReleasedTable
 
 Reports = NDArray[Any]
@@ -34,7 +34,7 @@ PUBLIC = NoiseKey(bytes(32))
 """Rounding of estimates hides nothing: its coins are the same for everybody."""
 
 GUARANTEE = Guarantee(
-    variant=LOCAL,
+    variant=LOCAL_PRIVACY,
     precondition="a device draws its coins itself and sends one report in a period, and the grid, "
     "its depth and the levels were chosen without looking at any place",
     source="the level, and the row or hash of a report, are drawn without looking at the place; "
@@ -51,12 +51,14 @@ POSTPROCESSING = (
     "Whole numbers: shares are rounded systematically with one public random number of their "
     "node; unbiased.",
     "Depth: the cells of the release are the finest blocks that devices were asked about; nothing "
-    "below them was made up.",
+    "below them was made up. A block at the edge may reach beyond the round's domain: it has the "
+    "devices of its part inside, as none was asked outside.",
 )
 
 SPREAD = (
     "Even within: devices were asked about larger blocks, and the cells of a block share its count "
-    "evenly; what differs between them was made up, and no error of a cell is known."
+    "evenly; what differs between them was made up, and no error of a cell is known. The blocks as "
+    "they are, published from the same sums at no charge, have theirs."
 )
 
 
@@ -68,9 +70,18 @@ class TreeState:
     ----------
     states : tuple of State
         Of the oracles of a protocol, in their order.
+
+    Raises
+    ------
+    UsageError
+        More than ``2**62`` reports in all.
     """
 
     states: tuple[State, ...]
+
+    def __post_init__(self) -> None:
+        if self.reports > MOST_REPORTS:
+            raise too_many()
 
     @property
     def reports(self) -> int:
@@ -189,7 +200,7 @@ class Protocol(Method[LocalReports]):
 
     @abstractmethod
     def aggregate(self, oracles: tuple[Oracle, ...], reports: Reports) -> TreeState:
-        """Return the state of reports; UsageError, without quoting one, where one is none."""
+        """Return the state of reports; CodeError, without quoting one, by its position."""
 
     @abstractmethod
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:

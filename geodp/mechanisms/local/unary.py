@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from geodp.kernels import hashing
 from geodp.mechanisms.local.base import (
     FEW,
-    LOCAL,
     ONE_REPORT,
     Oracle,
     indicator_variance,
@@ -22,6 +21,7 @@ from geodp.mechanisms.local.bits import bits_of, bits_type, draw_bits
 from geodp.mechanisms.local.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.coins import Chance, Coins
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class Sue(Unary):
     name: ClassVar[str] = "sue"
     title: ClassVar[str] = "symmetric unary encoding (basic RAPPOR, one report)"
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Wang, Blocki, Li, Jha (2017), section 3.2: two values differ in two bits, and each "
         "has a factor of sqrt(e)",
@@ -118,7 +118,7 @@ class Oue(Unary):
     name: ClassVar[str] = "oue"
     title: ClassVar[str] = "optimised unary encoding (Wang et al. 2017)"
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL,
+        variant=LOCAL_PRIVACY,
         precondition=ONE_REPORT,
         source="Wang, Blocki, Li, Jha (2017), section 4.1: two values differ in two bits, and the "
         "two factors, of a 1 and of a 0, are at most e together",

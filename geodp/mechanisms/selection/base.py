@@ -124,6 +124,8 @@ class Selector(ABC):
             not above 0.
         """
         candidates = _candidates(utilities, epsilon, sensitivity, monotone)
+        if not isinstance(key, NoiseKey | None):
+            raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
         own = NoiseKey.generate() if key is None else key
         try:
             return self.draw(candidates, own, Stream.SELECT)

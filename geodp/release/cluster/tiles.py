@@ -73,7 +73,7 @@ def draw(
         for file, digest in sorted(digests.items())
         if digest is not None
     ]
-    return [_join(run, tiling, there, folder.public, look), _style(card, folder), *tiles]
+    return [_join(run, tiling, there, folder.public, look), _style(run, card, folder), *tiles]
 
 
 def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> dict[int, str]:
@@ -104,10 +104,11 @@ def _join(run: Run, tiling: Tiling, there: dict[int, str], public: Path, look: L
     )
 
 
-def _style(card: Card, folder: PartsFolder) -> File:
+def _style(run: Run, card: Card, folder: PartsFolder) -> File:
     """Write the style of the map; return what the card says of it."""
     path, method = folder.public / f"{folder.name}.qml", card.mechanism
-    document = qgis_style.qml(whole=method.whole, nonnegative=method.nonnegative)
+    place = run.cut.grid.places[0]
+    document = qgis_style.qml(place, whole=method.whole, nonnegative=method.nonnegative)
     path.write_text(document, encoding="utf-8")
     return File(
         name=path.name,

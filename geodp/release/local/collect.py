@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.lattice import parse_codes
-from geodp.io.local.reports import digest_file, read_reports
+from geodp.io.local.reports import read_reports, row_of
 from geodp.io.local.sums import read_sums, write_sums
+from geodp.kernels import hashing
 from geodp.kernels.pyramid.shares import share
 from geodp.mechanisms.local.tree import Reports, TreeState, draw_uniforms, restore_state
 from geodp.privacy.noise.coins import Coins
@@ -51,7 +53,8 @@ class Sums:
     state : TreeState
         Whole numbers.
     files : tuple of str
-        SHA-256 of every file that was added up, in order of the digests.
+        Digests of the reports of every file that was added up, in order; the same for the same
+        reports in another order or form of file, see :class:`_Content`.
     """
 
     round: Round
@@ -66,11 +69,12 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         """Return the sums of both; UsageError for another round or a file that is in both."""
         if self.round.digest != other.round.digest:
-            raise UsageError("Sums of different rounds do not add up.")
+            raise UsageError("Sums of different rounds do not add up; publish each by itself.")
         files = sorted([*self.files, *other.files])
         if len(set(files)) < len(files):
             raise UsageError(
-                "The same file of reports is in both sums; add up sums of different files."
+                "Exactly these reports were added up already; give each file or sums once, and put "
+                "files of a few reports, which may agree by chance, together in one."
             )
         return Sums(self.round, self.state + other.state, tuple(files))
 
@@ -159,54 +163,96 @@ def _shuffle(n: int) -> NDArray[np.intp]:
 
 
 def aggregate(
-    round_: Round, reports: Reports | str | Path | Sums | Iterable[str | Path | Sums]
+    round_: Round,
+    reports: Reports | str | Path | Sums | Iterable[Reports | str | Path | Sums],
 ) -> Sums:
     """Add reports up; the sums are the same for any split of them into files.
 
     Parameters
     ----------
     round_ : Round
-    reports : structured array, path, Sums, or a sequence of paths and Sums
-        Files of reports are read piece by piece.
+    reports : structured array, path or Sums, or a sequence of these
+        Files of reports are read piece by piece; a file that ends in .sums has sums.
 
     Raises
     ------
     InputError
-        Reports of another round, of other fields or out of range; a file that is cut off, or that
-        is given twice. Nothing is said of any report.
+        Reports of another round, of other fields or out of range, by file and row; a file that is
+        cut off, or whose reports are given twice. Nothing is said of any report.
+    UsageError
+        The same of what is no file.
     """
-    if isinstance(reports, np.ndarray):
-        return Sums(round_, _add_up(round_, [reports]))
-    parts = [reports] if isinstance(reports, str | Path | Sums) else list(reports)
+    one = isinstance(reports, np.ndarray | str | Path | Sums)
+    parts = [reports] if one else list(reports)  # type: ignore[arg-type]
     found = Sums(round_, _add_up(round_, []))
     progress.begin("Adding up reports", len(parts))
     for part in parts:
-        if isinstance(part, Sums):
+        if isinstance(part, np.ndarray):
+            found += Sums(round_, _add_up(round_, [part]))
+        elif isinstance(part, Sums):
             found += part
         else:
-            path = Path(part)
-            digest = digest_file(path)
-            if digest in found.files:
-                raise InputError("This file was added up already; give it once.", file=path.name)
-            pieces = read_reports(path, round_.digest, round_.report_type)
+            path = Path(part)  # type: ignore[arg-type]
             try:
-                found += Sums(round_, _add_up(round_, pieces), (digest,))
-            except InputError:
-                raise
+                found += Sums.read(path) if path.suffix == ".sums" else _read(round_, path)
             except UsageError as error:
                 raise InputError(str(error), file=path.name) from None
         progress.advance()
     return found
 
 
+def _read(round_: Round, path: Path) -> Sums:
+    """Return the sums of a file of reports; InputError, by its name and row."""
+    content = _Content()
+    pieces = content.watch(read_reports(path, round_.digest, round_.report_type))
+    try:
+        state = _add_up(round_, pieces)
+    except CodeError as error:
+        row = row_of(path, error.position)
+        raise InputError(error.rule, file=path.name, row=row) from None
+    return Sums(round_, state, (content.digest(round_),) if state.reports else ())
+
+
 def _add_up(round_: Round, pieces: Iterable[Reports]) -> TreeState:
-    """Return the state of all reports of some arrays."""
+    """Return the state of all reports of some arrays; CodeError by the position in all."""
     oracles, kind = round_.oracles, round_.report_type
     state = round_.protocol.aggregate(oracles, np.empty(0, kind))
+    read = 0
     for piece in pieces:
         for first in range(0, piece.size, PIECE):
-            state += round_.protocol.aggregate(oracles, piece[first : first + PIECE])
+            try:
+                state += round_.protocol.aggregate(oracles, piece[first : first + PIECE])
+            except CodeError as error:
+                raise CodeError(read + first + error.position, error.rule) from None
+        read += piece.size
     return state
+
+
+class _Content:
+    """What tells whether reports were added up already, in whatever order and form of file.
+
+    Sums modulo ``2**64`` of hashes of the reports. It finds a mistake; who means ill can as well
+    change one report.
+    """
+
+    def __init__(self) -> None:
+        self._sums, self._reports = [0, 0], 0
+
+    def watch(self, pieces: Iterable[Reports]) -> Iterator[Reports]:
+        """Yield the same pieces, and take note of them."""
+        for piece in pieces:
+            word = np.zeros(piece.size, np.uint64)
+            for name in piece.dtype.names or ():
+                hashing.fold(np.ascontiguousarray(piece[name], np.uint64), word)
+            pairs = zip(self._sums, hashing.sum_words(word), strict=True)
+            self._sums = [(old + int(new)) % (1 << 64) for old, new in pairs]
+            self._reports += piece.size
+            yield piece
+
+    def digest(self, round_: Round) -> str:
+        """Return what tells them, 64 hexadecimal digits."""
+        text = f"{round_.digest} {self._reports} {self._sums[0]} {self._sums[1]}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:

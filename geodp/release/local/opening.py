@@ -101,21 +101,37 @@ def _charge(found: Round, ledger: Ledger | None, dataset: str | None) -> Round:
 def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
     """Return the same, and its file: it is there whole, or nothing was charged."""
     partial, charged = path.parent / f".{path.name}.{secrets.token_hex(4)}", found
+    taken = [partial]
     try:
-        _fill(partial, _text(found) + " " * 4096)  # room for the charge
-        if path.exists():
-            raise UsageError(f"{path} exists; a round's file is never replaced, choose a new one.")
         with commits():  # what was charged is not lost to Ctrl-C
+            _fill(partial, _text(found) + " " * 4096)  # room for the charge
+            _take(path)  # before the charge: who opens a round at the same time finds it there
+            taken.append(path)
             charged = _charge(found, ledger, dataset)
             _fill(partial, _text(charged))
             os.replace(partial, path)
+            taken.clear()
     except OSError as error:
-        paid = "" if charged.budget is None else "; the ledger was charged, and that stays"
+        paid = ""
+        if charged.budget is not None:
+            taken.remove(partial)
+            paid = f"; the ledger was charged, and that stays: the round is kept in {partial}"
         raise OutputError(f"{path} cannot be written ({error.strerror}){paid}.") from None
     finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+        for file in taken:
+            with suppress(OSError):
+                file.unlink()
     return charged
+
+
+def _take(path: Path) -> None:
+    """Make an empty file, which the round's replaces; UsageError where the name is taken."""
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        raise UsageError(
+            f"{path} exists; a round's file is never replaced, choose a new one."
+        ) from None
 
 
 def _text(found: Round) -> str:

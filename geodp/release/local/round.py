@@ -22,8 +22,7 @@ from geodp.io.opening import read_json
 from geodp.io.verify.readback import grid_of
 from geodp.mechanisms import Protocol, protocol
 from geodp.mechanisms.local import Oracle
-from geodp.mechanisms.local.base import WEAK_EPSILON
-from geodp.mechanisms.local.tree import is_weak
+from geodp.mechanisms.local.base import require_epsilon
 from geodp.privacy.reports import LocalReports
 from geodp.table.charged import Exact, StatedCharge
 from geodp.table.plain import Least, Text, read_plain, write_plain
@@ -150,15 +149,12 @@ class Round:
     budget: StatedCharge | None = None
 
     def __post_init__(self) -> None:
+        require_epsilon(self.epsilon, self.allow_weak)
         if refusal := self.protocol.unsupported(self.coarse.grid):
             raise UsageError(refusal)
         if self.protocol.spread:
             raise UsageError("Blocks are spread when they are published, not by a round.")
-        if is_weak(self.epsilon) and not self.allow_weak:
-            raise UsageError(
-                f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a "
-                "smaller one, or allow weak protection (--allow-weak)."
-            )
+        self.protocol.levels(self.coarse.grid)  # refuses weights of another depth
         if not self.oracles:
             raise UsageError("A round asks devices about one level at least.")
 

@@ -14,6 +14,7 @@ from geodp.analysis.audit.taxonomy import Taxonomy, ncp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.table.counts import CountTable
 from tests.reference import suppression
 
@@ -179,6 +180,7 @@ def test_every_class_of_the_made_up_census_keeps_k_records(k):
     assert found.ncp == lost
 
 
+@pytest.mark.law
 def test_areas_of_a_map_keep_k_people():
     grid = Grid.mesh("jis:half", bounds=(139, 35, 141, 36.3333333333))
     draw = np.random.default_rng(3)
@@ -216,6 +218,90 @@ def test_squares_and_regions_stand_for_cells():
     assert found.nodes["cell"]["0 0"] == "city 0"
     assert found.nodes["cell"]["7 7"] == "7 7"
     assert found.ncp == 7 * Fraction(32, 64)
+
+
+def test_only_cells_of_a_mask_are_blurred():
+    inside = np.zeros((8, 8), bool)
+    inside[:4, :4] = inside[6, 6] = True
+    grid = Grid.regular((8, 8))
+    masked = grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "an example"))
+    dense = np.zeros((8, 8), np.int64)
+    dense[0, 0], dense[3, 3], dense[6, 6] = 2, 2, 3
+    found = generalize(CountTable.from_dense(dense, masked), [4], 3)
+    assert found.nodes["cell"] == {
+        **dict.fromkeys(("0 0", "3 3"), "4 cells a side, 0 0"),
+        "6 6": "6 6",
+    }
+    assert found.ncp == 4 * Fraction(16, 17)
+
+
+def city_of(row):
+    return f"city {row // 7}"
+
+
+def aged(form):
+    """A map with ages, in different orders and with different domains."""
+    grid = Grid.mesh("jis:basic", bounds=(139, 35, 139.25, 35.1666666667))
+    cell = np.indices(grid.shape).reshape(2, -1)
+    grid = grid.with_attribute("age", ["0", "1", "2", "3"])
+    if form == "above":
+        return grid.with_attribute_order("above")
+    if form == "official":
+        return grid.with_official_order()
+    if form == "regions":
+        city = [city_of(row).removeprefix("city ") for row in cell[0]]
+        return grid.with_hierarchy(Hierarchy.of_cells(cell, {"city": city}, "an example"))
+    inside = np.random.default_rng(2).random(grid.shape[:2]) < 0.8
+    return grid.with_mask(mask_of_blocks(grid, blocks_of_array(inside), "an example"))
+
+
+AGES = Taxonomy.of({"0": "young", "1": "young", "2": "old", "3": "old", "young": "*", "old": "*"})
+
+
+@pytest.mark.parametrize("form", ["above", "official", "mask", "regions"])
+@pytest.mark.parametrize("trees", [{}, {"age": AGES}])
+def test_cells_and_attributes_are_columns_of_records(form, trees):
+    """A map with attributes is generalised as the table of its records is."""
+    grid, levels = aged(form), None if form == "regions" else ["secondary"]
+    draw = np.random.default_rng(5)
+    keys = grid.domain.keys_of_ranks(np.sort(draw.permutation(grid.size)[:90]))
+    table = CountTable.from_keys(grid, keys, draw.integers(1, 9, 90))
+    found = generalize(table, {"cell": levels, **trees} if trees else levels, 20)
+
+    place, index = grid.places[0], grid.decode(table.key)
+    every = grid.decode(grid.domain.keys_of_ranks(np.arange(grid.size)))[:2]
+    codes = place.format(*every).tolist()
+    above = [
+        city_of(row) if form == "regions" else f"jis:secondary {code[:6]}"
+        for row, code in zip(every[0], codes, strict=True)
+    ]
+    cells = Taxonomy.of([*zip(codes, above, strict=True), *((one, "*") for one in {*above})])
+    records = {
+        "cell": place.format(*index[:2]).tolist(),
+        "age": index[2].astype(str).tolist(),
+        "n": table.count.tolist(),
+    }
+    ages = trees.get("age", Taxonomy.of(dict.fromkeys("0123", "*")))
+    plain = generalize(records, {"cell": cells, "age": ages}, 20, count="n")
+    assert found.nodes == plain.nodes
+    assert found.ncp == plain.ncp
+    assert sorted(found.count) == sorted(plain.count)
+    assert found.smallest >= 20
+
+
+def test_hierarchies_of_what_a_map_does_not_have_are_refused():
+    grid = Grid.regular((4, 4)).with_attribute("sex", ["f", "m"])
+    table = CountTable.from_dense(np.ones((4, 4, 2), np.int64), grid)
+    with pytest.raises(UsageError, match="are of: cell, sex"):
+        generalize(table, {"cell": [2], "age": tree_of(DIGITS)}, 2)
+    with pytest.raises(InputError, match="no leaf"):
+        generalize(table, {"cell": [2], "sex": tree_of(DIGITS)}, 2)
+    alike = Grid.regular((4, 4)).with_attribute("cell", ["f", "m"])
+    with pytest.raises(UsageError, match="called cell"):
+        generalize(CountTable.from_dense(np.ones((4, 4, 2), np.int64), alike), [2], 2)
+    pairs = CountTable.from_dense(np.ones((2, 2, 2, 2), np.int64), Grid.regular((2, 2)).pairs())
+    with pytest.raises(UsageError, match="pairs and plain axes have none"):
+        generalize(pairs, [2], 2)
 
 
 @pytest.mark.parametrize(

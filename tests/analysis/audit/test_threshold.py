@@ -14,6 +14,7 @@ from geodp.analysis.audit.binomial import (
     Ratio,
     delta_bounds,
     exponent,
+    least_certain,
     least_epsilon,
     walk,
 )
@@ -106,12 +107,13 @@ def test_both_laws_written_out_agree(k, rate, times):
 
 @pytest.mark.parametrize("bound", ["exact", "li"])
 @pytest.mark.parametrize(
-    ("rate", "epsilon"), [("1/4", "1/2"), ("3/5", "1"), ("9/10", "5/2"), ("1/7", "2/9")]
+    ("rate", "epsilon"),
+    [("1/4", "1/2"), ("3/5", "1"), ("9/10", "5/2"), ("1/7", "2/9"), ("1/2", "2")],
 )
 def test_every_term_lies_between_its_bounds_however_few_bits_it_has(rate, epsilon, bound):
     rate, epsilon = Fraction(rate), Fraction(epsilon)
     g, growth = suppression.ratio(rate, epsilon), suppression.exp(epsilon)
-    for bits in (16, 40, 300):
+    for bits in (4, 6, 8, 10, 12, 16, 40, 300):
         for term in islice(walk(rate, epsilon, bits, bound), 24):
             t = term.threshold
             n = math.floor(t / g) if bound == "li" else math.floor((t - 1) / g) + 1
@@ -191,6 +193,24 @@ def test_it_says_what_it_rests_on():
     assert json.loads(json.dumps(found)) == found
     assert found["assumed"] == [*ASSUMED]
     assert found["neighbours"] == "add-remove-one"
+
+
+def test_where_everybody_is_drawn_no_long_powers_are_compared():
+    for rate in (Fraction(1, 5), Fraction(9, 10), Fraction(999, 1000)):
+        for delta in (
+            Fraction(1, 7),
+            rate,
+            rate**6,
+            rate**6 + Fraction(1, 10**40),
+            Fraction("1e-9"),
+        ):
+            least = least_certain(rate, delta)
+            assert rate**least <= delta < rate ** (least - 1)
+    # Nearly everybody is drawn, of every cell: the first threshold of that delta is 20,723,255.
+    assert least_certain(Fraction("0.999999"), Fraction("1e-9")) == 20_723_256
+    with pytest.raises(UsageError, match="1,048,576 people"):
+        smallest_k("0.999999", 20, "1e-9")
+    assert smallest_k("0.99", 20, "1e-3") == 688
 
 
 @pytest.mark.parametrize("exact", ["0.2", Fraction(1, 5), 0.2, Decimal("0.2")])
@@ -277,6 +297,8 @@ def test_a_release_of_the_same_epsilon_is_planned_without_data():
     assert other.sizes[0].shown == pytest.approx(float(1 - law[None]), rel=1e-12)
     assert other.sizes[0].sampled == pytest.approx((50 * 0.8 / 0.2) ** 0.5)
     assert other.even == pytest.approx(other.error**2 / 4)
-    assert re.search("standard error of [0-9.]+ in every cell", other.words)
+    assert re.search("standard error of [0-9.]+, and is nearer", other.words)
+    assert "every cell that is not alone in an empty region" in other.words
+    assert "alone" not in release_instead(found, grid, "laplace").words
     with pytest.raises(UsageError, match="depends on the data"):
         release_instead(found, grid, "mwem")

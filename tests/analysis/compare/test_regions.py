@@ -21,6 +21,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("spec", METHODS)
 def test_the_error_of_a_difference_is_the_real_one(spec):
     trials, z = 100, {name: [] for name in PAIRS}

@@ -235,6 +235,7 @@ def errors_only(found):
     return plain
 
 
+@pytest.mark.law
 def test_a_key_makes_it_reproducible_for_any_number_of_processes():
     options = {"methods": ["topdown", "geometric"], "epsilon": 1, "trials": 4, "rectangles": 9}
     one = errors_only(geodp.evaluate(small(), key=KEY, **options))

@@ -45,6 +45,17 @@ def test_identical_rows_move_a_belief_further_than_independent_ones():
     assert together <= shift_belief(0.4, 5 * 0.5).most / 0.4 + 1e-12
 
 
+def test_where_somebody_was_who_is_added_or_removed_is_told_as_of_two():
+    """In one cell or in another: both counts tell of it, each with the whole epsilon."""
+    noise, prior = laplace(1, 60), 0.1
+    here = noise[0] * noise[0]  # the counts 1 and 0 are seen; of those who was there, no error
+    there = noise[1] * noise[-1]
+    after = prior * here / (prior * here + (1 - prior) * there)
+    one, two = (geodp.explain.beliefs(epsilon, [prior])[0].most for epsilon in (1, 2))
+    assert after > one
+    assert after == pytest.approx(two)
+
+
 def test_beliefs_of_epsilon_1():
     found = geodp.explain.beliefs(1, [0.01, 0.1, 0.5])
     assert [f"{100 * one.most:.3g}" for one in found] == ["2.67", "23.2", "73.1"]

@@ -12,13 +12,14 @@ import pytest
 import geodp
 from geodp.analysis.explain import english, japanese
 from geodp.analysis.explain.audit import explain_audit
-from geodp.analysis.explain.card import OPEN, RARE, explain
+from geodp.analysis.explain.card import RARE, explain
 from geodp.analysis.explain.page import write_number
-from geodp.analysis.explain.sections import HALF, PRIORS, SIZES
+from geodp.analysis.explain.sections import HALF, OPEN, PRIORS, SIZES
+from geodp.analysis.explain.selection import SHOWN
 from geodp.errors import UsageError, VerificationError
-from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.contribution import SUMS
+from geodp.table.selected import SelectionCard
 from geodp.table.stated import StatedFloor
 
 PLAIN = {
@@ -99,6 +100,25 @@ CARDS |= {
     )
     for name, losses in LOSSES.items()
 }
+TERMS = {"epsilon": "1/2", "contribution": 2}
+TABLE = geodp.CountTable.from_dense(COUNTS, GRID)
+SELECTIONS = {
+    "top": geodp.select.top_cells(TABLE, 3, neighbours="replace-one", unit="trip", **TERMS),
+    "areas": geodp.select.top_cells(TABLE, SHOWN - 4, level=2, **TERMS),
+    "many": geodp.select.top_cells(TABLE, SHOWN + 1, mechanism="exponential", **TERMS),
+    "level": geodp.select.level(TABLE, next_epsilon="1/9", **TERMS),
+    "quantile": geodp.select.quantile(TABLE, "1/3", axis="row", **TERMS),
+    "median centre": geodp.select.median_centre(TABLE, **TERMS),
+}
+CARDS |= {
+    name: replace(found.card(), release_id="0123456789abcdef") for name, found in SELECTIONS.items()
+}
+CARDS["charged selection"] = replace(
+    CARDS["top"], budget=CARDS["charged, pure"].budget, chosen=({"code": "5_6"}, {"code": "7_8"})
+)
+CARDS["fixed selection"] = geodp.select.median_centre(
+    TABLE, key=geodp.NoiseKey(bytes(32)), **TERMS
+).card()
 AUDIT = {
     "guarantee": {
         "threshold": 10,
@@ -142,6 +162,8 @@ def changed(value):
         return replace(value, **{f.name: changed(getattr(value, f.name)) for f in fields(value)})
     if isinstance(value, tuple):
         return tuple(changed(one) for one in value)
+    if isinstance(value, dict):
+        return {name: changed(one) for name, one in value.items()}
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
@@ -150,6 +172,8 @@ def changed(value):
         return 1.37 * value
     if isinstance(value, str) and re.fullmatch(r"\d+(/\d+)?", value):
         return str(Fraction(value) * Fraction(137, 100))
+    if isinstance(value, str) and re.fullmatch(r"\d+_\d+", value):
+        return "_".join(str(int(part) + 50) for part in value.split("_"))
     return value
 
 
@@ -160,14 +184,17 @@ QUESTIONS = {
 """What the page asks about, whatever the release."""
 
 
-@pytest.mark.parametrize("name", [name for name in CARDS if name not in ("laplace", "fixed")])
+@pytest.mark.parametrize(
+    "name", [name for name in CARDS if name not in ("laplace", "fixed", "fixed selection")]
+)
 @languages
 def test_every_number_on_the_page_comes_from_the_card(name, language):
     card = CARDS[name]
     before = numbers(explain(card, language))
     after = numbers(explain(changed(card), language))
     assert len(before) == len(after) > 20
-    asked = QUESTIONS | ({write_number(1 / RARE)} if card.guarantee.delta is None else set())
+    unstated = not isinstance(card, SelectionCard) and card.guarantee.delta is None
+    asked = QUESTIONS | ({write_number(1 / RARE)} if unstated else set())
     same = {old for old, new in zip(before, after, strict=True) if old == new}
     assert same <= asked
 
@@ -193,7 +220,7 @@ def test_both_languages_say_the_same():
 
 
 def page_of(source, language):
-    return (explain if isinstance(source, Card) else explain_audit)(source, language)
+    return (explain_audit if isinstance(source, dict) else explain)(source, language)
 
 
 every_page = pytest.mark.parametrize("source", [*CARDS.values(), AUDIT], ids=[*CARDS, "audit"])
@@ -220,8 +247,9 @@ def test_no_word_is_neither_plain_nor_explained(source, language):
     terms = {word for term in explained for word in words(term, language)}
     terms |= {f"{word}s" for word in terms}
     own = {"geodp"}
-    if isinstance(source, Card):
-        own |= words(f"{source.name} {source.guarantee.unit}", language)
+    if not isinstance(source, dict):
+        named = [*source.chosen[0]] if isinstance(source, SelectionCard) else [source.name]
+        own |= words(" ".join([*named, source.guarantee.unit]), language)
     unknown = said - terms - own - PLAIN[language]
     assert unknown == set()
 
@@ -251,7 +279,7 @@ def test_terms_are_explained_where_they_are_used_and_only_there(card, language):
     table = {"en": english, "ja": japanese}[language].TERMS
     assert listed == sorted(set(listed))
     assert {term for term in table if term in above} <= set(listed)
-    if card.guarantee.rho is None and card.budget is None:
+    if isinstance(card, SelectionCard) or (card.guarantee.rho is None and card.budget is None):
         assert not {"rho", "ロー"} & set(listed)
 
 
@@ -262,6 +290,32 @@ def test_the_table_of_beliefs_is_that_of_the_bounds():
     assert [row[2] for row in section.rows] == ["2.67 %", "23.2 %", "73.1 %"]
     assert [row[1] for row in section.rows] == [f"{100 * one.least:.3g} %" for one in found]
     assert page.figures["advantage"] == pytest.approx(np.tanh(0.5))
+
+
+@every_page
+def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
+    """Another place is one removed and one added: twice as far, as the row of two people has it."""
+    page = page_of(source, "en")
+    if len(page.sections) == 2:
+        return
+    text, given = (
+        page.to_text(),
+        source["guarantee"] if isinstance(source, dict) else source.guarantee,
+    )
+    neighbours = given["neighbours"] if isinstance(source, dict) else given.neighbours
+    more_or_less = neighbours == "add-remove-one"
+    assert ("gives it a chance that one" in text) == more_or_less
+    assert ("was counted and asks where" in text) == more_or_less
+    assert ("gives a statement about one" in text) != more_or_less
+
+
+@every_page
+@languages
+def test_it_says_that_numbers_are_rounded(source, language):
+    """They are not rounded to the safe side: 2.674 % at most is written as 2.67 %."""
+    said = {"en": "Numbers on this page are rounded.", "ja": "この説明の数は丸めてあります。"}
+    page = page_of(source, language)
+    assert (said[language] in sentences(page)) == (len(page.sections) > 2)
 
 
 def test_a_household_counts_together():
@@ -339,6 +393,68 @@ def test_a_kept_key_and_sums_of_labels_are_told():
     assert "Two releases with the same kept key" in text
     assert "labels which are sums of others" in text
     assert "own words" not in text
+
+
+def spoilt(plain, way=()):
+    """Every copy of plain values in which one number or exact text is another that cannot be."""
+    if isinstance(plain, dict | list):
+        for name, inner in plain.items() if isinstance(plain, dict) else enumerate(plain):
+            for worse in spoilt(inner, (*way, name)):
+                copy = {**plain} if isinstance(plain, dict) else [*plain]
+                copy[name] = worse
+                yield copy
+    elif isinstance(plain, int | float) and not isinstance(plain, bool):
+        yield from (0, 1, 1e308, 5e-324, 10**19)
+    elif isinstance(plain, str) and re.fullmatch(r"\d+(/\d+)?", plain):
+        yield from ("0", "1/0", "0/0", "9" * 400, "1/" + "9" * 400)
+
+
+@pytest.mark.parametrize("name", ["gaussian, delta", "charged, approximate", "top", "quantile"])
+def test_numbers_that_cannot_be_are_refused_or_said(name):
+    card, refused = CARDS[name], 0
+    for plain in spoilt(json.loads(json.dumps(card.to_json()))):
+        try:
+            explain(type(card).from_json(plain)).to_text()
+        except VerificationError:
+            refused += 1
+    assert refused > 5
+
+
+def test_numbers_of_an_audit_that_cannot_be_are_refused_or_said():
+    for plain in spoilt(AUDIT):
+        try:
+            explain_audit(plain).to_text()
+        except VerificationError:
+            continue
+
+
+def test_an_exact_number_counts_and_not_the_decimal_beside_it():
+    card = CARDS["top"]
+    other = replace(card, guarantee=replace(card.guarantee, epsilon_decimal=99.0))
+    assert explain(other).to_text() == explain(card).to_text()
+
+
+def test_a_selection_lists_what_was_drawn():
+    def listed(name):
+        (section,) = [part for part in explain(CARDS[name]).sections if "asked" in part.heading]
+        return section
+
+    card = CARDS["top"]
+    assert listed("top").rows == tuple((one["code"],) for one in card.chosen)
+    assert len(listed("many").rows) == SHOWN < len(CARDS["many"].chosen)
+    assert "the card has all" in " ".join(listed("many").sentences)
+    hostile = replace(card, chosen=({"a|b": "x|\x1b[2J"},))
+    assert "| a\\|b |\n| --: |\n| x\\|\\x1b[2J |" in explain(hostile).to_text()
+
+
+@pytest.mark.parametrize("mechanism", [geodp.select.permute_and_flip, geodp.select.exponential])
+def test_what_is_so_far_behind_is_at_most_half_as_likely(mechanism):
+    behind = explain(CARDS["top"]).figures["behind"]
+    assert behind == pytest.approx(np.log(2) / (0.5 / 3 / 2 / 2))
+    law = mechanism.probabilities(
+        [100, 100 - Fraction(behind), 98], epsilon=Fraction(1, 24), monotone=True
+    )
+    assert law[1] <= law[0] / 2 * (1 + 1e-9)
 
 
 def test_plain_values_of_a_page():

@@ -3,11 +3,13 @@
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from geodp.analysis.plan.local import DENSER, plan, read_local_plan
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.mask import mask_of_blocks
 
 MAP = Grid.regular((512, 512))
 KANTO = Grid.mesh("jis:half", bounds=(138, 35, 141.2, 37.1333333333))
@@ -102,10 +104,16 @@ def test_a_setting_of_a_wrong_kind_is_refused(tmp_path, change):
         ({"devices": 999}, "at least 1,000"),
         ({"devices": float("nan")}, "at least 1,000"),
         ({"devices": True}, "at least 1,000"),
+        ({"devices": 1000.7}, "whole number"),
+        ({"devices": Fraction(10**7, 3)}, "whole number"),
+        ({"devices": "1000"}, "whole number"),
         ({"epsilon": 0}, "above 0"),
         ({"epsilon": -1}, "above 0"),
         ({"epsilon": float("nan")}, "decimal"),
         ({"epsilon": 17}, "allow-weak"),
+        ({"epsilon": 65}, "between 0.000001 and 64"),
+        ({"epsilon": 65, "allow_weak": True}, "between 0.000001 and 64"),
+        ({"epsilon": "1/10000000"}, "between 0.000001 and 64"),
         ({"depth": 9}, "no squares"),
         ({"depth": 20}, "18 digits"),
         ({"protocol": "none"}, "must be one of"),
@@ -125,12 +133,32 @@ def test_bad_input_gets_a_sentence(given, sentence):
         Grid.regular((16,)),
         Grid.regular((16, 16)).pairs(),
         Grid.regular((16, 16)).with_attribute("sex", ("m", "f")),
-        Grid.regular((1, 1)),
+        Grid.regular((16, 16)).with_mask(
+            mask_of_blocks(Grid.regular((16, 16)), np.array([[3], [5], [1], [1]]), "land")
+        ),
     ],
 )
 def test_grids_that_no_round_takes(grid):
+    for depth in (None, 2):
+        with pytest.raises(UsageError, match="leave out mask, attributes, regions and pairs"):
+            plan(grid, devices=10**6, epsilon=1, depth=depth)
+
+
+def test_a_grid_of_one_cell_asks_nothing():
     with pytest.raises(UsageError):
-        plan(grid, devices=10**6, epsilon=1)
+        plan(Grid.regular((1, 1)), devices=10**6, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "depth"), [("counts:chain=4-4", 8), ("haar:weights=1-1-1-1-1-1", 6)]
+)
+def test_a_chain_or_weights_say_the_depth(spec, depth):
+    found = plan(MAP, devices=10**6, epsilon=1, protocol=spec)
+    assert (found.depth, found.protocol.spec) == (depth, spec)
+    with pytest.raises(UsageError, match=r"add up|weights is written"):
+        plan(MAP, devices=10**6, epsilon=1, protocol=spec + "-9")
+    with pytest.raises(UsageError, match=r"add up|weights is written"):
+        plan(MAP, devices=10**6, epsilon=1, protocol=spec, depth=10)
 
 
 def test_the_epsilon_is_exact():

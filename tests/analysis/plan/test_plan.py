@@ -36,6 +36,7 @@ def test_blocks_have_the_errors_that_a_release_states(method):
         assert block.margin_95 == pytest.approx(1.96 * block.standard_error)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     "budget", [{"epsilon": "1/2"}, {"rho": "1/32"}, {"epsilon": 1, "delta": 1e-6}]
 )

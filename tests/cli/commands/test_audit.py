@@ -101,10 +101,22 @@ def test_the_realised_number(tmp_path):
     path.write_text("people,drawn\n50,12\n20,3\n11,11\n", encoding="utf-8")
     words = [path, "--rate", "0.2", "--counts", "people", "drawn"]
     found = document_of(*words)["confidential"]
-    assert (found["realized"], found["row"], found["infinite"]) == (None, 3, 1)
+    assert (found["realized"], found["record"], found["infinite"]) == (None, 3, 1)
     found = document_of(*words, "--threshold", 12)["confidential"]
-    assert (round(found["realized"], 4), found["row"]) == (0.0513, 1)
+    assert (round(found["realized"], 4), found["record"]) == (0.0513, 1)
     assert run(*words).output.startswith(NOTICE)
+    path.write_text("people,drawn\n50,12\n20,21\n", encoding="utf-8")
+    said = f"{path}: Record 2, without the header: More were drawn than there are."
+    assert error_of(*words) == said
+
+
+def test_hierarchies_of_strangers_do_not_steer_the_terminal(people, tmp_path):
+    path = tmp_path / "tree.csv"
+    path.write_text("age,decade\n{0},a\n{0},b\n".format("\x1b[2J" + "z" * 999), encoding="utf-8")
+    said = error_of(people, "--hierarchy", f"age={path}", "--threshold", 2)
+    assert "lies under two others" in said
+    assert "\x1b" not in said
+    assert len(said) < 200
 
 
 def test_a_guarantee_is_charged_and_its_sample_stays_secret(tmp_path):

@@ -125,7 +125,30 @@ def test_plans():
     assert text.endswith("two-sided at 0.05.\n")
 
 
+def test_bits_of_two_groups():
+    bits = ("--bits", "4500:9000", "--bits", "4250:9000", "--maximum", 15000, "--epsilon", 1)
+    found = document_of(*bits)
+    assert {name: found[name] for name in ("maximum", "epsilon")} == {
+        "maximum": 15000,
+        "epsilon": "1",
+    }
+    stated = geodp.compare.means((4500, 9000), (4250, 9000), 15000, 1).to_dict()
+    assert {name: found[name] for name in stated} == stated
+    text = run(*bits).output
+    ends = f"{stated['low']:.4g} to {stated['high']:,.4g}"
+    assert text == (
+        f"The first mean less the second is 901.6 ({ends} at 95 %, by bits of epsilon 1): "
+        "p-value 0.00019, two-sided, found at 0.05.\n"
+    )
+    other = ("--bits", "1:9", "--bits", "2:9", "--maximum", 1, "--alternative", "greater")
+    text = run(*other, "--alpha", 0.1).output
+    assert text.startswith("The first mean less the second is -0.1111 (")
+    assert " at 90 %, by bits without noise): p-value 0.7" in text
+    assert text.endswith(", greater, not found at 0.1.\n")
+
+
 PLAN = ("--plan", "--maximum", 1, "--difference", 0.1)
+BITS = ("--bits", "1:3", "--bits", "2:3")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +160,17 @@ PLAN = ("--plan", "--maximum", 1, "--difference", 0.1)
         ([*PLAN, "--devices", 10, "--power", 0.9], "not both"),
         ([*PLAN, "--alpha", 2], "alpha"),
         (["a", "--area", "1", "--maximum", 1], "--maximum goes with --plan"),
+        ([*BITS], "with --maximum"),
+        ([*BITS, "--bits", "1:3", "--maximum", 1], "two groups"),
+        ([*BITS[:2], "--maximum", 1], "two groups"),
+        ([*BITS, "--maximum", 1, "--plan"], "goes with --maximum"),
+        ([*BITS, "--maximum", 1, "--area", "1"], "goes with --maximum"),
+        (["a", *BITS, "--maximum", 1], "goes with --maximum"),
+        ([*BITS[:2], "--bits", "13", "--maximum", 1], "written ONES:ALL"),
+        ([*BITS[:2], "--bits", "-1:3", "--maximum", 1], "written ONES:ALL"),
+        ([*BITS[:2], "--bits", "4:3", "--maximum", 1], "as many ones at most"),
+        ([*BITS, "--maximum", 0], "above 0"),
+        ([*BITS, "--maximum", 1, "--epsilon", 0], "epsilon"),
         (["--area", "1"], "one release or two"),
         (["a", "b", "c", "--area", "1"], "one release or two"),
         (["a"], "what to compare"),

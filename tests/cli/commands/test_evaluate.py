@@ -233,6 +233,7 @@ geodp.cli.main()
 """Writes a byte into a pipe after every trial."""
 
 
+@pytest.mark.law
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_an_interrupted_run_leaves_nothing(processes, tmp_path):

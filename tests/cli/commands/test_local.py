@@ -78,8 +78,10 @@ def test_a_round(folder):
     said = json.loads(done("randomize", *cells, "-o", folder / "b.jsonl", "--json"))
     assert said["reports"] == 3000
     both = (reports, folder / "b.jsonl")
-    done("aggregate", folder / "round.json", *both, "-o", folder / "both.sums")
-    done("aggregate", folder / "round.json", reports, "-o", sums)
+    text = done("aggregate", folder / "round.json", *both, "-o", folder / "both.sums")
+    assert "6,000 reports of 2 files" in text
+    text = done("aggregate", folder / "round.json", reports, "-o", sums)
+    assert "3,000 reports of 1 file\n" in text
     merged = ("aggregate", folder / "round.json", sums, folder / "b.jsonl", "--json")
     assert json.loads(done(*merged, "-o", folder / "merged.sums"))["reports"] == 6000
     assert (folder / "merged.sums").read_bytes() == (folder / "both.sums").read_bytes()
@@ -123,13 +125,27 @@ def test_bad_input_gets_one_sentence(folder):
     assert "already" in text
     assert "a.parquet" in text
     assert not (folder / "a.sums").exists()
-    (folder / "far.csv").write_text("code\n53394611\n")
-    text = error_of("randomize", rounds, folder / "far.csv", "-o", folder / "far.parquet")
-    assert "53394611" not in text
-    assert not (folder / "far.parquet").exists()
+    header, first, *_ = cells.read_text().splitlines()
+    for bad in ("53394611", "5339461x", "523940"):
+        (folder / "far.csv").write_text(f"{header}\n{first}\n\n{first}\n{bad}\n{first}\n")
+        text = error_of("randomize", rounds, folder / "far.csv", "-o", folder / "far.parquet")
+        assert text.startswith("far.csv, row 5: ")
+        assert bad not in text
+        assert not (folder / "far.parquet").exists()
+    for empty in ("", "code\n", "\n\n", f"{first}\n"):
+        (folder / "far.csv").write_text(empty)
+        text = error_of("randomize", rounds, folder / "far.csv", "-o", folder / "far.parquet")
+        assert text.startswith("far.csv: The file has no codes;")
+        assert not (folder / "far.parquet").exists()
     weak = ("plan", *GRID, "--devices", 3000, "--epsilon", 17)
     assert "--allow-weak" in error_of(*weak)
     done(*weak, "--allow-weak")
+    beyond = ("plan", *GRID, "--devices", 3000, "--epsilon", 65)
+    for more in ((), ("--allow-weak",)):
+        text = error_of(*beyond, *more)
+        assert "between 0.000001 and 64" in text
+        assert "--allow-weak" not in text
+    assert "whole number" in error_of("plan", *GRID, "--devices", "3000.7", "--epsilon", 1)
     broken = folder / "broken.json"
     broken.write_text(rounds.read_text().replace('"epsilon": "1"', '"epsilon": "2"'))
     text = error_of("aggregate", broken, folder / "a.parquet", "-o", folder / "a.sums")

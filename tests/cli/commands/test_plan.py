@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 import geodp
+from geodp.analysis import style
 from geodp.analysis.plan import read_plan
+from geodp.cli.commands.audit import audit
+from geodp.cli.commands.evaluate import evaluate
 from geodp.cli.commands.plan import plan
 from geodp.cli.commands.publish import publish
 from tests.command import Runner
@@ -138,3 +141,18 @@ def test_publish_refuses_what_is_not_as_planned(tmp_path):
         assert words == f"--plan settles what {option[0]} does; give one of them."
     assert "cannot be read" in PUBLISHER.error_of(*INPUT, "--plan", tmp_path / "x", *out[2:])
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (plan, SMALL),
+        (audit, ["--rate", "0.2", "--threshold", "10", "--delta", "1e-6"]),
+        (evaluate, ["a.csv", "--grid", "regular:2x2", "--epsilon", "1"]),
+    ],
+)
+def test_pictures_of_errors_need_an_extra_and_say_which(monkeypatch, tmp_path, command, words):
+    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    said = Runner(command).error_of(*words, "--plot", tmp_path / "a.png")
+    assert "pip install 'geodp[plots]'" in said
+    assert list(tmp_path.iterdir()) == []

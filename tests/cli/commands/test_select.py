@@ -6,6 +6,7 @@ import pytest
 
 from geodp.cli import geodp as command_line
 from geodp.cli.readers import _reading_commands
+from geodp.io.folder.selection import StagedSelection
 from tests.cli.test_cli import DATA
 from tests.command import geodp
 from tests.keys import keep
@@ -71,6 +72,35 @@ def test_charged_replayed_and_refused_over_the_cap(tmp_path, ledger):
     refused = select("top", tmp_path / "four", "--k", 7, *ledger, *kept)
     assert refused.returncode == 4
     assert not (tmp_path / "four").exists()
+
+
+def test_the_same_sample_is_refused_and_nothing_is_written(tmp_path):
+    file = tmp_path / "office.ledger"
+    geodp("budget", "init", "--ledger", file, "--dataset", "c", "--epsilon", 4, "--delta", "1e-3")
+    into = ["--ledger", file, "--dataset", "c"]
+    audited = ["--rate", "0.2", "--threshold", 10, "--delta", "1e-6", "--sample", "autumn"]
+    assert geodp("audit", *audited, *into).returncode == 0
+    before = geodp("budget", "show", "--json", *into[:2]).stdout
+    for more in ([], ["--records", "same-sample"]):
+        refused = select("top", tmp_path / "out", "--k", 1, *into, *more)
+        assert refused.returncode == 2
+        assert "--records all" in refused.stderr or "do not add up" in refused.stderr
+        assert not (tmp_path / "out").exists()
+    assert geodp("budget", "show", "--json", *into[:2]).stdout == before
+    done = select("top", tmp_path / "out", "--k", 1, "--records", "fresh-sample", *into)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_kept_key_completes_what_was_lost_after_the_charge(tmp_path, ledger, monkeypatch):
+    kept = ["--key-file", keep(tmp_path / "key")]
+    with monkeypatch.context() as broken:
+        broken.setattr(StagedSelection, "write", lambda *_: 1 / 0)
+        assert select("top", tmp_path / "out", "--k", 5, *ledger, *kept).returncode != 0
+    assert not (tmp_path / "out").exists()
+    before = geodp("budget", "show", "--json", *ledger[:2]).stdout
+    assert '"1/2"' in before
+    assert select("top", tmp_path / "out", "--k", 5, *ledger, *kept).returncode == 0
+    assert geodp("budget", "show", "--json", *ledger[:2]).stdout == before
 
 
 def test_a_run_that_cannot_write_is_not_charged(tmp_path, ledger):

@@ -65,6 +65,7 @@ def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_veri
         assert set(called) <= set(first), call
 
 
+@pytest.mark.law
 def test_a_second_warmup_finds_everything_and_says_where():
     done = run("from geodp.cli import geodp; geodp.main(['warmup', '--json'])")
     assert done.returncode == 0, done.stderr
@@ -82,6 +83,7 @@ def test_without_a_place_for_compiled_code_it_says_what_to_do():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.law
 def test_that_kernels_are_compiled_is_told_once(tmp_path):
     source = tmp_path / "kernels_here.py"
     source.write_text(

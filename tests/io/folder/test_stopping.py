@@ -81,7 +81,7 @@ FREE = {"reading": before(table.Table, "read"), "swallowed": swallowed}
 KEPT = {
     "charge": after(geodp.release.publish, "charge_event"),
     "draw": after(geodp.release.publish.Prepared, "release"),
-    "write": before(picture, "write_png"),
+    "write": before(picture, "draw_map"),
     "flush": before(staging, "_flush"),
     "check": after(staging, "_flush"),
 }

@@ -8,7 +8,7 @@ import rasterio
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.io.write import frame, geotiff, picture, pixels, qgis_style, tables
+from geodp.io.write import geotiff, pixels, qgis_style, scale, tables
 from geodp.io.write.frame import Frame, cell_size
 from geodp.io.write.uncertainty import BESIDE
 from geodp.release.release import Release
@@ -117,15 +117,17 @@ def test_rasters_that_would_be_wrong_or_huge_are_left_out(tmp_path, grid, count,
     assert reason in card["left_out"][0]["why"]
 
 
-def test_style_has_fixed_classes():
-    document = ET.fromstring(qgis_style.qml().split("\n", 1)[1])
+def test_style_has_the_classes_of_all_maps_in_counts_of_its_cells():
+    """A cell of the Kanto grid has about 0.26 square kilometres."""
+    document = ET.fromstring(qgis_style.qml(KANTO.places[0]).split("\n", 1)[1])
     items = document.findall(".//item")
-    assert [float(item.get("value")) for item in items[1:-1]] == [
-        first - 0.5 for first in qgis_style.CLASSES[1:]
+    assert [item.get("value") for item in items] == [
+        *("0", "2.5", "7.5", "26.5", "79.5", "263.5", "790.5", "2635.5", "inf")
     ]
     assert items[0].get("alpha") == "0"
-    assert items[-1].get("value") == "inf"
-    assert len({item.get("color") for item in items}) == len(qgis_style.CLASSES) + 1
+    assert [item.get("color") for item in items[1:]] == [*scale.DARK_IS_MANY]
+    assert items[1].get("label") == "1 – 2 (below 10 per km²)"
+    assert items[-1].get("label") == "2,636 or more (10,000 or more per km²)"
     entry = document.find(".//pixelListEntry")
     assert entry.attrib == {"min": "0", "max": "0", "percentTransparent": "100"}
 
@@ -149,30 +151,6 @@ def test_density_divides_by_the_true_area(system):
     assert areas[4, 0] == pytest.approx(area / 1e6, rel=1e-7)
     width, height = cell_size(place)
     assert areas[place.rows // 2].mean() == pytest.approx(float(width * height), rel=0.01)
-
-
-def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
-    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
-    release = released(KANTO)
-    panel = picture.Panel.of(release.table, 0)
-    assert panel.frame.block == 4
-    total = (panel.value * panel.frame.areas()).sum()
-    assert total == pytest.approx(release.table.total)
-
-
-def test_colours_do_not_depend_on_the_data():
-    few, many = (released(KANTO, most=most).table for most in (5, 100_000))
-    norms = [picture._colours(picture.Panel.of(table, 0))[1] for table in (few, many)]
-    assert {(norm.vmin, norm.vmax) for norm in norms} == {picture.DENSITY_LIMITS}
-
-
-def test_the_picture_says_where_its_margin_holds(tmp_path, monkeypatch):
-    words = []
-    monkeypatch.setattr(picture._Sheet, "text", lambda *given, **_: words.append(given[3]))
-    released(KANTO).write(tmp_path / "out")
-    said = " ".join(words)
-    assert "where counts are well above the noise" in said
-    assert "Isolated cells are pulled down" in said
 
 
 def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):

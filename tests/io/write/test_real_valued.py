@@ -13,11 +13,16 @@ import pyarrow.parquet
 import pytest
 import rasterio
 import rasterio.shutil
+from PIL import Image
 
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write import geotiff, picture, qgis_style
+from geodp.io.write.drawing.sheet import Cells, Words
+from geodp.io.write.map import look
+from geodp.io.write.map.page import compose
+from geodp.io.write.scale import DARK_IS_MANY
 from geodp.io.write.uncertainty import BESIDE, ERROR
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
@@ -324,21 +329,17 @@ def test_reports_say_what_the_values_are(written, method):
     assert ("One lone populous cell" in text) == (method == "topdown")
 
 
-def test_pictures_colour_negative_values_of_methods_that_have_them(written, tmp_path, monkeypatch):
-    words = []
-    monkeypatch.setattr(picture._Sheet, "text", lambda *given, **_: words.append(given[3]))
-    below = np.frombuffer(bytes.fromhex(picture.BELOW[1:]), np.uint8)[:, None, None]
+def test_pictures_colour_negative_values_of_methods_that_have_them(written):
+    below = np.array(look.LIGHT.below, np.uint8)
     for method in [*KINDS, "topdown"]:
-        words.clear()
         release, folder = written[method]
         assert failures(folder) == []
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
-        picture.write_png(
-            release.table, tmp_path / "again.png", name="population", card=Card.from_json(card)
-        )
-        with geotiff.quiet(), rasterio.open(folder / "population.png") as image:
-            drawn = (image.read()[:3] == below).all(axis=0)
+        sheet = compose(release.table, Card.from_json(card), look.Look())
+        words = [item.text for item in sheet.items if isinstance(item, Words)]
+        with Image.open(folder / "population.png") as image:
+            drawn = (np.asarray(image.convert("RGB")) == below).all(axis=-1)
         assert drawn.any() == signed
         assert ("below 0" in words) == signed
         said = " ".join(words)
@@ -347,21 +348,26 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written, tmp_
         assert ("pulled down" in said) == (method == "topdown")
 
 
-def test_pairs_are_drawn_with_negative_values(tmp_path):
+def test_pairs_are_drawn_with_negative_values():
     release = released(GRIDS["pairs"], "laplace")
-    picture.write_png(release.table, tmp_path / "a.png", name="trips", card=release.card())
-    assert (tmp_path / "a.png").stat().st_size
+    table = release.table
+    below = geodp.ReleasedTable(table.grid, table.key, -abs(table.count), table.event)
+    sheet = compose(below, release.card(), look.Look())
+    left, right = (item.number for item in sheet.items if isinstance(item, Cells))
+    assert (left == look.NEGATIVE).any()
+    assert (right == look.NEGATIVE).any()
 
 
 @pytest.mark.parametrize(("whole", "nonnegative"), [(1, 1), (1, 0), (0, 1), (0, 0)])
 def test_style_classes_are_fixed(whole, nonnegative):
-    text = qgis_style.qml(whole=bool(whole), nonnegative=bool(nonnegative))
+    place = geodp.Grid.regular((8, 8)).places[0]
+    text = qgis_style.qml(place, whole=bool(whole), nonnegative=bool(nonnegative))
     items = ET.fromstring(text.split("\n", 1)[1]).findall(".//item")
     ends = [float(item.get("value")) for item in items]
     assert ends == sorted(ends)
     labels = [item.get("label") for item in items]
     assert labels[0] == ("0" if nonnegative else "below 0")
-    assert len(items) == len(qgis_style.CLASSES) + (1 if nonnegative else 2)
+    assert len(items) == len(DARK_IS_MANY) + (1 if nonnegative else 2)
     zero = items[labels.index("0")]
     assert (zero.get("value"), zero.get("alpha")) == ("0", "0")
     first = items[labels.index("0") + 1]
@@ -371,5 +377,6 @@ def test_style_classes_are_fixed(whole, nonnegative):
 def test_the_styles_of_a_release_follow_its_method(written):
     for row in (Laplace(), LaplaceNonnegative(), Geometric()):
         folder = written[row.name][1]
-        expected = qgis_style.qml(whole=row.whole, nonnegative=row.nonnegative)
+        place = KANTO.places[0]
+        expected = qgis_style.qml(place, whole=row.whole, nonnegative=row.nonnegative)
         assert (folder / "population.qml").read_text(encoding="utf-8") == expected

@@ -120,7 +120,7 @@ def test_writers_take_released_tables_only(tmp_path, writer, kind):
         "csv": lambda: csv_format.write_csv(table, path, name="p", errors=None),
         "parquet": lambda: parquet.write_parquet(table, path, name="p", errors=None, metadata={}),
         "cog": lambda: geotiff.write_cog(table, path, name="p", errors=None, tags={}),
-        "png": lambda: picture.write_png(table, path, name="p", card=None),
+        "png": lambda: path.write_bytes(picture.draw_map(table, None)),
     }
     path = tmp_path / "out"
     with pytest.raises(UsageError, match="released"):
@@ -151,7 +151,7 @@ def test_an_unknown_crs_is_refused_before_anything_is_written(tmp_path):
         check_publication(grid, tmp_path / "out", name="population", overwrite=False)
 
 
-@pytest.mark.parametrize("writer", ["write_csv", "write_parquet", "write_cog", "write_png"])
+@pytest.mark.parametrize("writer", ["write_csv", "write_parquet", "write_cog", "draw_map"])
 @pytest.mark.parametrize(
     ("error", "seen"),
     [

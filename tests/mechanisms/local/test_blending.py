@@ -12,8 +12,9 @@ from scipy.optimize import minimize_scalar
 
 from geodp.cli import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms.local.blending import blend, indicator
+from geodp.mechanisms.local.blending import blend
 from geodp.privacy.loss import PureDP
+from tests.reference.blending import indicator
 
 HALVES = ["1/2", "1/2"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.mechanisms.local import ORACLES, Oracle, read_oracle
 from geodp.mechanisms.local.state import DENSE, MOST_REPORTS, State
 from geodp.privacy.noise.coins import Coins, FixedCoins
@@ -28,7 +28,7 @@ def test_it_says_what_it_is(name):
     assert kind.name == name
     assert issubclass(kind, Oracle)
     assert all(text.strip() for text in (kind.title, kind.citation, kind.guarantee.source))
-    assert kind.guarantee.variant == "pure epsilon-local differential privacy"
+    assert kind.guarantee.variant == "local epsilon-differential privacy"
 
 
 @any_oracle
@@ -203,8 +203,9 @@ def test_fields_out_of_range_are_refused_and_not_quoted(name):
         for less in (0, 1):
             wrong = reports.copy()
             wrong[field][7] = np.iinfo(wrong[field].dtype).max - less
-            with pytest.raises(UsageError, match="damaged") as refused:
+            with pytest.raises(CodeError, match="damaged") as refused:
                 one.aggregate(wrong)
+            assert refused.value.position == 7
             told.append(str(refused.value))
         assert told[0] == told[1]
 

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.mechanisms import protocol
@@ -163,8 +163,9 @@ def test_a_report_out_of_range_is_refused():
     for name, value in (("level", 2), ("row", 16), ("bit", 2), ("value", 2)):
         bad = reports.copy()
         bad[name][5] = value
-        with pytest.raises(UsageError, match="another round"):
+        with pytest.raises(CodeError, match="another round") as error:
             method.aggregate(oracles, bad)
+        assert error.value.position == 5
     other = np.zeros(3, np.dtype([("level", "u1"), ("row", "<u4")]))
     with pytest.raises(UsageError, match="other fields"):
         method.aggregate(oracles, other)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import haar as haar_kernels
 from geodp.kernels import local_tree, oracles
@@ -106,8 +106,9 @@ def test_a_report_out_of_range_is_refused_and_not_quoted(reports, change):
     bad = found.copy()
     bad["level"][7] = 2
     bad[change[0]][7] = change[1]
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(CodeError) as error:
         method.aggregate(method.oracles(grid, ONE), bad)
+    assert error.value.position == 7
     assert "damaged" in str(error.value)
     assert str(tuple(bad[7])) not in str(error.value)
 
@@ -141,13 +142,13 @@ def test_the_privacy_claim_holds_with_equality_and_half_the_flips_are_caught(tur
 
 
 def test_shares_are_the_clamp_of_the_dense_refinement():
-    bits, n = 14, 100_000
+    bits, n = 18, 10**6
     rng = np.random.default_rng(5)
     weight = rng.pareto(0.7, 1 << bits)
     key = rng.choice(1 << bits, n, p=weight / weight.sum()).astype(np.uint64)
     truth = np.bincount(key.astype(np.int64), minlength=1 << bits)
-    asked, grid = Halves(cells=1 << bits, epsilon=ONE), Grid.regular((128, 128))
-    state = asked.aggregate(asked.randomize(key, FixedCoins(units_of(6, 320_000))))
+    asked, grid = Halves(cells=1 << bits, epsilon=ONE), Grid.regular((512, 512))
+    state = asked.aggregate(asked.randomize(key, FixedCoins(units_of(6, 3_200_000))))
     released, count, _ = descend(grid, asked, state)
     sparse = np.zeros(1 << bits, np.int64)
     sparse[released.astype(np.int64)] = count
@@ -161,7 +162,7 @@ def test_shares_are_the_clamp_of_the_dense_refinement():
     sums = np.zeros(2 << bits, np.int64)
     sums[1] = n
     haar_kernels.inverse_dense(detail, sums)
-    for block in (1, 16, 256):
+    for block in (1, 16, 256, 4096):
         errors = [
             np.sqrt(np.mean((x - truth).reshape(-1, block).sum(axis=1) ** 2.0))
             for x in (sparse, sums[1 << bits :])

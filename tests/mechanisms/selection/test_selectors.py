@@ -89,6 +89,7 @@ def tables():
     return [draw.integers(0, 6, draw.integers(2, 6)) for _ in range(300)]
 
 
+@pytest.mark.law
 @any_selector
 def test_log_ratios_of_300_random_tables_keep_epsilon(selector, tables):
     for monotone, moved in ((True, False), (False, True), (False, False)):
@@ -189,6 +190,7 @@ def test_a_key_draws_the_same_again(selector):
         ({"epsilon": 0}, "epsilon must be above 0"),
         ({"epsilon": "one"}, "epsilon must be a decimal"),
         ({"monotone": 1}, "monotone"),
+        ({"key": bytes(32)}, "key must be a NoiseKey"),
     ],
 )
 def test_what_makes_no_sense_is_refused(selector, changed, said):

@@ -171,6 +171,7 @@ def test_every_form_of_grid_is_looked_at(name):
             json.dumps(rows, allow_nan=False)
 
 
+@pytest.mark.law
 def test_a_wide_node_and_many_labels_are_simulated_as_far_as_can_be():
     grid = labelled((1 << 12, 1 << 12), 64, 64, order="interleaved")
     for row in rows_of(grid):

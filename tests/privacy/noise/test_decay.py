@@ -44,6 +44,18 @@ def test_floors_are_exact(rate):
             assert exact - 1 <= low <= exact <= high <= exact + 2
 
 
+@pytest.mark.parametrize("rate", [F(1, 10), F(3, 7), F(50)])
+@pytest.mark.parametrize("bits", [1, 64, 200])
+def test_a_chance_lies_between_its_bounds(rate, bits):
+    made = Decay(rate)
+    end = made._end(bits)
+    assert made.interval(0, bits) == (1 << bits, 1 << bits)
+    assert [made.interval(far, bits) for far in (end, end + 1, 10**30)] == [(0, 1)] * 3
+    for distance in {1, 2, end // 2, end - 1} - {0}:
+        low, high = made.interval(distance, bits)
+        assert 0 <= low <= digits(rate * distance, bits) < high <= low + 2
+
+
 def test_coins_do_not_depend_on_the_others():
     made, distance = Decay(F(1, 9)), np.arange(100) % 17
     all_of_them = made.flip(distance, KEY, 5)
@@ -78,6 +90,27 @@ def test_a_tie_of_63_digits_is_seen(monkeypatch):
     assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
 
 
+def test_every_tie_is_decided_by_digits_of_its_own(monkeypatch):
+    made = Decay(F(1))
+    one, two = made.floors([1, 2])
+    next_one, next_two = (digits(F(d), 127) - (seen << 64) for d, seen in ((1, one), (2, two)))
+    seen = np.array([one, one, two, two], np.uint64)
+    further = [next_one - 1, next_one + 1, next_two + 1, next_two - 1]
+    monkeypatch.setattr(decay, "_words", lambda key, stream, n: seen)
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([further[item]]))
+    falls = made.flip(np.array([1, 1, 2, 2]), KEY, 5)
+    assert falls.tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize(("off", "falls"), [(-1, True), (1, False)])
+def test_all_63_digits_are_compared(monkeypatch, off, falls):
+    made = Decay(F(1))
+    seen = made.floors([1])[0] + off
+    monkeypatch.setattr(decay, "_words", lambda key, stream, n: np.full(n, seen, np.uint64))
+    monkeypatch.setattr(decay, "_further", lambda *_: pytest.fail("nothing is left open"))
+    assert made.flip(np.array([1, 0]), KEY, 5).tolist() == [falls, True]
+
+
 def test_whole_numbers_below_bounds():
     bounds = np.array([1, 2, 3, 1 << 62, 1 << 63, (1 << 62) + 5] * 500, np.uint64)
     drawn = draw_below(bounds, KEY, 9)
@@ -94,6 +127,8 @@ def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
     monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([2**64 - 1, 8]))
     assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
     assert draw_one_below(4, KEY, 1) == 3  # nothing is left over
+    monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([item + 6]))
+    assert draw_below(np.array([3, 3, 3], np.uint64), KEY, 1).tolist() == [0, 1, 2]
 
 
 def test_coins_before_the_first_follow_their_law():

@@ -44,7 +44,7 @@ def test_what_is_wrong_with_a_file_is_said_by_its_name(cluster, collected, tmp_p
     cut.write_bytes(files[0].read_bytes()[:-20])
     with pytest.raises(InputError, match=r"cut\.parquet"):
         aggregate(cluster(2), round_, [files[1], cut])
-    with pytest.raises(UsageError, match="same file of reports is in both"):
+    with pytest.raises(UsageError, match="Exactly these reports"):
         aggregate(cluster(2), round_, [files[1], files[2], files[1]])
     with pytest.raises(UsageError, match="at least one file"):
         aggregate(cluster(2), round_, [])

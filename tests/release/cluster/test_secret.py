@@ -211,6 +211,7 @@ def files_under(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.law
 @pytest.mark.skipif(not Path("/proc/self/pagemap").exists(), reason="reads memory through /proc")
 def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     # Made here: the processes import this module, and what it holds.

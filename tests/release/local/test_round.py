@@ -13,10 +13,11 @@ import geodp
 from geodp.errors import BudgetError, CodeError, InputError, OutputError, UsageError
 from geodp.io.folder import stopping
 from geodp.io.local.reports import write_reports
+from geodp.io.local.sums import write_sums
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.verify.verify_release import verify as verify_alone
-from geodp.release.local import opening
+from geodp.release.local import collect, opening
 from geodp.release.local.collect import FEWEST, Sums
 from geodp.release.local.opening import _charge
 from geodp.release.local.round import Round
@@ -76,17 +77,55 @@ def test_nothing_is_charged_where_the_file_cannot_be_written(planned, ledger, tm
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_nothing_is_charged_or_left_where_the_disk_is_full(planned, ledger, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(opening.os, "fsync", fail)
+    with pytest.raises(OutputError, match=r"\(No space left on device\)\.$"):
+        open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
+    assert not ledger.charges()
+    assert [path.name for path in tmp_path.iterdir()] == ["phones.ledger"]
+
+
 def test_a_charge_whose_file_is_lost_is_spoken_of(planned, ledger, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(opening.os, "replace", fail)
-    with pytest.raises(OutputError, match="the ledger was charged"):
+    with pytest.raises(OutputError, match="the ledger was charged") as error:
         open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
-    assert len(ledger.charges()) == 1
+    (charge,) = ledger.charges()
+    (kept,) = (path for path in tmp_path.iterdir() if path.suffix != ".ledger")
+    assert str(error.value).endswith(f" and that stays: the round is kept in {kept}.")
+    found = read_round(kept)
+    assert found.id == charge.fingerprint
+    assert found.budget is not None
+    kept.unlink()
     with pytest.raises(OutputError, match=r"device\)\.$"):
         open_round(planned, path=tmp_path / "round.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["phones.ledger"]
+
+
+def test_of_two_that_open_a_round_at_once_the_second_is_refused_before_its_charge(
+    planned, ledger, tmp_path, monkeypatch
+):
+    """The second begins after the first has looked for the file, and before it has charged."""
+    path, charge, refused = tmp_path / "round.json", ledger.charge_round, []
+
+    def open_another(*given, **named):
+        monkeypatch.setattr(ledger, "charge_round", charge)
+        with pytest.raises(UsageError, match="never replaced") as error:
+            open_round(planned, ledger=ledger, dataset="phones", path=path)
+        refused.append(error)
+        return charge(*given, **named)
+
+    monkeypatch.setattr(ledger, "charge_round", open_another)
+    first = open_round(planned, ledger=ledger, dataset="phones", path=path)
+    assert len(refused) == 1
+    assert read_round(path) == first
+    assert [one.fingerprint for one in ledger.charges("phones")] == [first.id]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["phones.ledger", "round.json"]
 
 
 @pytest.mark.parametrize(
@@ -210,10 +249,73 @@ def test_a_file_counts_once(opened, index, tmp_path):
     path, copy = tmp_path / "a.parquet", tmp_path / "b.parquet"
     write_reports(path, opened.digest, randomize(opened, index))
     copy.write_bytes(path.read_bytes())
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match=r"^b\.parquet: .* already"):
         aggregate(opened, [path, copy])
-    with pytest.raises(UsageError, match="in both sums"):
+    with pytest.raises(UsageError, match="already"):
         aggregate(opened, path) + aggregate(opened, copy)
+
+
+def test_the_same_reports_in_another_form_count_once(opened, index, tmp_path):
+    reports = randomize(opened, index)
+    path, other = tmp_path / "a.parquet", tmp_path / "b.jsonl"
+    write_reports(path, opened.digest, reports)
+    write_reports(other, opened.digest, reports[::-1])
+    sums = aggregate(opened, path)
+    sums.write(tmp_path / "a.sums")
+    for both in ([path, other], [sums, other], [tmp_path / "a.sums", other]):
+        with pytest.raises(InputError, match=r"^b\.jsonl: Exactly these reports"):
+            aggregate(opened, both)
+    with pytest.raises(InputError, match=r"^a\.sums: Exactly these reports"):
+        aggregate(opened, [other, tmp_path / "a.sums"])
+    changed = reports.copy()
+    changed[np.flatnonzero(reports != reports[0])[0]] = reports[0]
+    write_reports(tmp_path / "c.parquet", opened.digest, changed)
+    write_reports(tmp_path / "d.parquet", opened.digest, reports[1:])
+    more = [path, tmp_path / "c.parquet", tmp_path / "d.parquet"]
+    assert aggregate(opened, more).reports == 3 * reports.size - 1
+
+
+def test_arrays_are_added_up_beside_files(opened, index, tmp_path):
+    reports = randomize(opened, index)
+    write_reports(tmp_path / "a.parquet", opened.digest, reports[3000:])
+    parts = [reports[:2000], tmp_path / "a.parquet", aggregate(opened, reports[2000:3000])]
+    assert aggregate(opened, parts).state == aggregate(opened, reports).state
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl"])
+def test_a_bad_report_is_named_by_file_and_row_and_not_quoted(
+    opened, index, tmp_path, name, monkeypatch
+):
+    monkeypatch.setattr(collect, "PIECE", 1000)
+    reports = randomize(opened, index)
+    reports["row"][4321] = 47111
+    write_reports(tmp_path / name, opened.digest, reports)
+    with pytest.raises(InputError) as error:
+        aggregate(opened, [tmp_path / name])
+    row = 4322 + (name == "a.jsonl")
+    assert str(error.value).startswith(f"{name}, row {row}: A report of ")
+    assert "47111" not in str(error.value)
+    with pytest.raises(InputError) as error:
+        aggregate(opened, [reports])
+    assert error.value.position == 4321
+
+
+@pytest.mark.parametrize("reports", [1 << 62, (1 << 62) + 1, (1 << 63) - 1])
+def test_forged_sums_of_very_many_reports_are_taken_or_refused_by_rule(opened, tmp_path, reports):
+    sums = aggregate(opened, randomize(opened, np.zeros((2, 10), np.int64)))
+    own = sums.state.states[0].arrays() | {"reports": np.array([reports])}
+    arrays = sums.state.arrays() | {f"0.{key}": array for key, array in own.items()}
+    path, others = tmp_path / "forged.sums", sums.reports - sums.state.states[0].reports
+    said = {"round": opened.to_json(), "files": []}
+    write_sums(path, said, arrays, overwrite=False)
+    if reports + others > 1 << 62:
+        with pytest.raises(InputError, match=r"^forged\.sums: "):
+            Sums.read(path)
+        return
+    found = Sums.read(path)
+    assert publish(opened, found).table.total == reports
+    with pytest.raises(UsageError, match=r"at most 2\*\*62 reports"):
+        found + found
 
 
 def test_reports_and_sums_of_another_round_are_refused(opened, planned, index, tmp_path):
@@ -225,6 +327,9 @@ def test_reports_and_sums_of_another_round_are_refused(opened, planned, index, t
     sums = aggregate(other, path)
     with pytest.raises(UsageError, match="different rounds"):
         aggregate(opened, sums)
+    sums.write(tmp_path / "other.sums")
+    with pytest.raises(InputError, match=r"^other\.sums: Sums of different rounds"):
+        aggregate(opened, tmp_path / "other.sums")
     with pytest.raises(UsageError, match="another round"):
         publish(opened, sums)
 
@@ -297,6 +402,7 @@ geodp(sys.argv[1:], standalone_mode=True)
 """
 
 
+@pytest.mark.law
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_run_is_run_again(opened, index, tmp_path):
     path, output = tmp_path / "a.parquet", tmp_path / "a.sums"

@@ -10,12 +10,17 @@ import pytest
 
 import geodp
 from geodp import select
+from geodp.analysis.audit.charge import charge_threshold
+from geodp.analysis.audit.threshold import sampled_threshold
 from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder import selection as folder_of_selection
 from geodp.io.folder.stopping import ask, begin, hold_stops
+from geodp.io.verify import verify_release
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.select.hot_spots import Top
 from geodp.release.select.quantiles import count_along
@@ -82,6 +87,9 @@ def test_whole_domains_are_named_once_each_cell(form, tmp_path):
     assert len({tuple(one.items()) for one in found.chosen}) == grid.size
     found.write(tmp_path / "out")
     assert all(check.ok for check in verify(tmp_path / "out"))
+    alone = list(verify_release.verify(str(tmp_path / "out")))
+    assert [name for name, _, _ in alone] == [*verify_release.OF_CHOICE]
+    assert all(ok for _, ok, _ in alone)
 
 
 @pytest.mark.parametrize("form", ["official", "official, attribute above", "mask", "pairs"])
@@ -212,6 +220,36 @@ def test_charged_before_the_draw_replayed_free_and_refused_over_the_cap(ledger, 
     assert not select.quantile(TABLE, "1/2", axis="row", key=key, **terms).charge.replay
     with pytest.raises(BudgetError):
         select.top_cells(TABLE, 4, key=key, **terms)
+
+
+def test_a_selection_of_the_same_sample_is_refused_before_the_charge(tmp_path, key, monkeypatch):
+    ledger = Ledger.create(tmp_path / "samples.ledger")
+    ledger.add_dataset("census", ApproximateDP(F(4), F(1, 1000)))
+    into = {"epsilon": "1/2", "contribution": 1, "ledger": ledger, "dataset": "census", "key": key}
+    assert select.top_cells(TABLE, 2, **into).charge.earlier == 0
+    charge_threshold(sampled_threshold(10, "0.2", delta="1e-6"), ledger, "census", "autumn")
+    before, drawn = ledger.check(), []
+    monkeypatch.setattr(PermuteAndFlip, "draw", lambda *_: drawn.append(1))
+    for records, said in (
+        (None, "--records all"),
+        ("same-sample", "do not add up"),
+        ("x", "one of"),
+    ):
+        for question in (
+            lambda **more: select.top_cells(TABLE, 3, **more),
+            lambda **more: select.level(TABLE, next_epsilon=1, **more),
+            lambda **more: select.quantile(TABLE, "1/2", axis="row", **more),
+            lambda **more: select.median_centre(TABLE, **more),
+        ):
+            with pytest.raises(UsageError, match=said):
+                question(records=records, **into)
+    assert (ledger.check(), drawn) == (before, [])
+    monkeypatch.undo()
+    found = select.top_cells(TABLE, 3, records="all", **into)
+    assert [one.loss for one in ledger.charges("census")][2:] == [PureDP(F(1, 2))]
+    assert found.charge.spent.epsilon > F(1, 2) + F(13, 10)
+    with pytest.raises(UsageError, match="declared to a ledger"):
+        select.top_cells(TABLE, 1, records="all", **SURE)
 
 
 def test_what_fails_after_the_charge_stays_charged(ledger, monkeypatch):
@@ -363,6 +401,43 @@ def test_a_changed_card_is_caught(tmp_path, changed, failing):
     bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
     assert failing in bad
     assert bad <= {failing, "checksums", "release id"}
+    alone = {name for name, ok, _ in verify_release.verify(str(tmp_path / "out")) if not ok}
+    assert {"checksums", "release id"} <= alone
+    seen = {"guarantee": {"card"}, "answers": {"answers"}, "card": {"card", "release id"}}
+    if not changed.keys() & {"false_hot_spots__count", "guarantee__neighbours"}:  # geodp's alone
+        assert alone & seen[failing]
+
+
+OTHERS = {
+    "quantile": lambda: select.quantile(table_on(FORMS["attribute"]), "1/3", axis="age", **SURE),
+    "level": lambda: select.level(TABLE, next_epsilon=1, **SURE),
+    "centre": lambda: select.median_centre(TABLE, **SURE),
+    "areas": lambda: select.top_cells(TABLE, 2, level=2, **SURE),
+    "cells": lambda: select.top_cells(table_on(FORMS["mask"]), 2, **SURE),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("quantile", {"chosen": [{"axis": "row", "index": 0}]}),
+        ("quantile", {"chosen": [{"axis": "age", "index": 7, "label": "old"}]}),
+        ("quantile", {"chosen": [{"axis": "age", "index": 0, "label": "x"}]}),
+        ("quantile", {"question__candidates": 64}),
+        ("level", {"chosen": [{"level": "jis:half"}]}),
+        ("centre", {"chosen": [{"code": "1_2", "row": 1, "col": 3}]}),
+        ("centre", {"question__candidates": 65}),
+        ("areas", {"chosen": [{"code": "1_1"}, {"code": "4_1"}]}),
+        ("areas", {"question__candidates": 64}),
+        ("cells", {"question__candidates": 64}),
+    ],
+)
+def test_an_answer_that_is_no_candidate_is_caught(tmp_path, name, changed):
+    OTHERS[name]().write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    change(tmp_path / "out", **changed)
+    bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
+    assert {"answers"} < bad <= {"answers", "checksums", "release id", "guarantee"}
 
 
 def test_a_folder_is_complete_or_not_there(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import click
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import grid_options
 from geodp.cli.output import area_text, number_text, require_free, write_file
-from geodp.errors import InputError, UsageError
+from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
     from geodp.analysis.plan.local import LocalPlan
@@ -108,7 +108,12 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
 
     require_new(output)
     found = read_round(file)
-    reports = make(found, _read_codes(cells, found.grid))
+    codes, lines = _read_codes(cells, found.grid)
+    try:
+        reports = make(found, codes)
+    except CodeError as error:
+        row = lines[error.position]
+        raise InputError(error.rule, file=cells.name, row=row) from None
     write_reports(output, found.digest, reports)
     if as_json:
         _print({"output": str(output), "round": found.digest, "reports": reports.size})
@@ -130,17 +135,16 @@ def aggregate(
     The file of sums appears whole or not at all: a run that was killed is run again.
     """
     require_free(output, "--output", (".sums",), overwrite=overwrite)
-    from geodp.release.local.collect import Sums
     from geodp.release.local.collect import aggregate as make
     from geodp.release.local.round import read_round
 
-    parts = [Sums.read(path) if path.suffix == ".sums" else path for path in reports]
-    found = make(read_round(file), parts)
+    found = make(read_round(file), reports)
     found.write(output, overwrite=overwrite)
     if as_json:
         _print({"output": str(output), "reports": found.reports, "round": found.round.digest})
     else:
-        click.echo(f"{output}: {found.reports:,} reports of {len(found.files)} files")
+        files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
+        click.echo(f"{output}: {found.reports:,} reports of {files}")
 
 
 @local.command()
@@ -215,23 +219,30 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, as_json: boo
     click.echo(found.words)
 
 
-def _read_codes(path: Path, grid: Grid) -> list[str]:
-    """Return the first column of a CSV file without its header; the file needs one."""
+def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
+    """Return the first column of a CSV file and its lines; without its header, which it needs."""
     import csv
 
     from geodp.grid.lattice import parse_codes
 
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            header, *codes = [row[0].strip() for row in csv.reader(file) if row] or [""]
+            reader = csv.reader(file)
+            rows = [(row[0].strip(), reader.line_num) for row in reader if row]
     except OSError as error:
         raise InputError(f"The file cannot be read ({error.strerror}).", file=path.name) from None
     except (ValueError, csv.Error):
         raise InputError("The file is no CSV file in UTF-8.", file=path.name) from None
+    if len(rows) < 2:
+        raise InputError(
+            "The file has no codes; give the name of the column, and a line for each device.",
+            file=path.name,
+        )
     with suppress(InputError):
-        parse_codes(grid.places[0], [header])
+        parse_codes(grid.places[0], [rows[0][0]])
         raise UsageError(f"{path.name}: the first line has a code; it must name the column.")
-    return codes
+    codes, lines = zip(*rows[1:], strict=True)
+    return list(codes), list(lines)
 
 
 def _print(document: dict[str, Any]) -> None:

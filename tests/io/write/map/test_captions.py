@@ -5,14 +5,25 @@ import pytest
 
 import geodp
 from geodp.accuracy.interval import Z
-from geodp.io.write import picture
 from geodp.io.write.frame import pixel_errors
+from geodp.io.write.map.captions import LANGUAGES, tell_margin
+from geodp.io.write.map.panel import Panel
 from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked
 
 SIDES = (24, 20)
 PLANE = geodp.Grid.regular(SIDES)
 AGES = ("age", [str(age) for age in range(11)])
+
+
+def said_of(release):
+    """The sentences under the map of a release."""
+    card = release.card()
+    places = range(len(release.table.grid.places))
+    panels = [Panel.of(release.table, number, card) for number in places]
+    return tell_margin(card, panels, LANGUAGES["en"])
+
+
 GRIDS = {
     "pairs": (PLANE.pairs(), "pyramid"),
     "pairs in halves": (PLANE.pairs(), "topdown"),
@@ -64,7 +75,7 @@ def test_the_caption_says_what_a_pixel_sums():
     card = release.card()
     one, two = (Z * pixel.standard_error for pixel in card.expected_error.map)
     assert one != two
-    line = picture._margin(card)[0]
+    line = said_of(release)[0]
     assert line.startswith("95 % margin of a pixel, which sums 32 counts: ")
     assert f"±{one:,.0f} and ±{two:,.0f} where" in line
 
@@ -73,7 +84,7 @@ def test_what_has_no_closed_form_says_so():
     grid = geodp.Grid.regular((8, 8)).with_attribute("sex", ["f", "m"])
     table = geodp.CountTable.from_dense(np.full((8, 8, 2), 9), grid)
     release = geodp.publish(table, method="privelet-2d", epsilon=1, contribution=1)
-    assert "no closed form" in picture._margin(release.card())[0]
+    assert "no closed form" in said_of(release)[0]
 
 
 def test_units_follow_whom_the_guarantee_protects(tmp_path):

@@ -1,0 +1,276 @@
+"""Fonts of a sheet: the one that geodp brings along, and an installed one for the rest."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unicodedata import bidirectional, category
+
+from geodp.errors import LettersWarning
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont
+
+FIRST = (
+    *("Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic", "IPAGothic"),
+    *("Yu Gothic", "Meiryo", "MS Gothic", "Hiragino Sans", "TakaoGothic", "VL Gothic"),
+)
+"""Families that are taken before others: one letter may have other forms in Japan and in China."""
+
+LAST = "LastResort"
+"""Beginning of the names, but for dots and spaces, of fonts that have a box for every letter."""
+
+NORMAL = ("Regular", "Book", "Normal", "Roman", "W3", "W4", "Medium", "DemiLight", "Light")
+BOLD = ("Bold", "W6", "W7", "DemiBold", "SemiBold", "Medium", "Heavy", "Black")
+"""Styles of a family's two weights, the best first; one that has none of them gives its first."""
+
+ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
+
+NOBODYS = "\U0010ffff"
+"""No character: what a font draws for it, it draws for all letters that it lacks."""
+
+TRIED = 16
+"""Pixels at which a letter is tried."""
+
+
+@dataclass(frozen=True)
+class Face:
+    """One weight of a family.
+
+    Attributes
+    ----------
+    path : str
+    number : int
+        In a file of several.
+    weight : int or None
+        What a font of all weights is set to, from 100 to 900.
+    shaped : bool
+        Whether its letters have other forms and other places beside each other.
+    """
+
+    path: str
+    number: int = 0
+    weight: int | None = None
+    shaped: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """Two weights of one name, which may be the same."""
+
+    name: str
+    normal: Face
+    bold: Face
+
+
+_FOLDER = Path(__file__).parent / "dejavu"
+OWN = Family(
+    "DejaVu Sans",
+    Face(str(_FOLDER / "DejaVuSans.ttf")),
+    Face(str(_FOLDER / "DejaVuSans-Bold.ttf")),
+)
+"""Latin, Greek, Cyrillic and more, but no Chinese or Japanese."""
+
+
+@lru_cache(256)
+def families(text: str) -> tuple[Family, ...] | None:
+    """Return what `find_families` finds, and say what to do where it finds none.
+
+    A process warns, by a LettersWarning, once for every text.
+    """
+    found = find_families(text)
+    if found is None:
+        lacking = f"No installed font has all letters of {text}"
+        wanted = "one that has them, such as Noto Sans CJK"
+        if needs_shaping(text) and not can_shape():
+            lacking, wanted = f"Letters of {text} take forms from each other", "FriBiDi for that"
+        warnings.warn(
+            f"{lacking}, and the map leaves them out; install {wanted}, before publishing, or draw "
+            "the map again by geodp map.",
+            LettersWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+@lru_cache(256)
+def find_families(text: str) -> tuple[Family, ...] | None:
+    """Return font families that together have every letter of a text, the first tried first.
+
+    None where no installed font has the letters that geodp's own lacks. Letters in other forms
+    beside each other are all drawn by one font.
+    """
+    if text.isascii():
+        return (OWN,)
+    shaped = needs_shaping(text)
+    missing = [letter for letter in dict.fromkeys(text) if shaped or not _has(OWN, letter)]
+    if not missing:
+        return (OWN,)
+    if not shaped or can_shape():
+        for family in find_installed(font_files(), shaped):
+            if all(_has(family, letter) for letter in missing):
+                return (family,) if shaped else (OWN, family)
+    return None
+
+
+def needs_shaping(text: str) -> bool:
+    """Whether letters change by their neighbours, or run from right to left.
+
+    Examples
+    --------
+    >>> [needs_shaping(text) for text in ("Bevölkerung", "人口", "سكان", "जनसंख्या")]
+    [False, False, True, True]
+    """
+    return not text.isascii() and any(
+        category(letter) in ("Mn", "Mc", "Me", "Cf") or bidirectional(letter) in ("R", "AL", "AN")
+        for letter in text
+    )
+
+
+def can_shape() -> bool:
+    """Whether Pillow finds the libraries for that."""
+    from PIL import features
+
+    return bool(features.check("raqm") and features.check("fribidi"))
+
+
+def split(text: str, bold: bool) -> list[tuple[str, Face]]:
+    """Return the runs of a text, and the face of each; of a text that `families` has fonts for."""
+    found = find_families(text) or (OWN,)
+    if len(found) == 1:
+        return [(text, found[0].bold if bold else found[0].normal)]
+    runs: list[tuple[str, Face]] = []
+    for letter in text:
+        family = next((f for f in found[:-1] if _has(f, letter)), found[-1])
+        face = family.bold if bold else family.normal
+        if runs and runs[-1][1] == face:
+            runs[-1] = (runs[-1][0] + letter, face)
+        else:
+            runs.append((letter, face))
+    return runs
+
+
+def measure(text: str, size: float, *, bold: bool = False) -> float:
+    """Return the width of a line of text in pixels."""
+    return sum(open_face(face, size).getlength(part) for part, face in split(text, bold))
+
+
+@lru_cache(64)
+def open_face(face: Face, size: float) -> FreeTypeFont:
+    """Return what draws a face at a size in pixels; OSError where it cannot be read."""
+    from PIL.ImageFont import Layout, truetype
+
+    # Without shaping a text looks the same whatever libraries are there.
+    layout = Layout.RAQM if face.shaped else Layout.BASIC
+    font = truetype(face.path, size, index=face.number, layout_engine=layout)
+    if face.weight is not None:
+        axes = font.get_variation_axes()
+        set_to = [face.weight if _is_weight(axis) else axis["default"] or 0 for axis in axes]
+        font.set_variation_by_axes([float(value) for value in set_to])
+    return font
+
+
+def font_files() -> tuple[str, ...]:
+    """Return the files of all installed fonts, in a fixed order."""
+    found = [
+        str(Path(folder) / name)
+        for start in _folders()
+        for folder, _, names in os.walk(start)
+        for name in names
+        if name.lower().endswith(ENDINGS)
+    ]
+    return tuple(sorted(set(found)))
+
+
+def _folders() -> Iterator[Path]:
+    """Where systems keep their fonts."""
+    home, given = Path("~").expanduser(), os.environ
+    if sys.platform == "win32":
+        yield Path(given.get("WINDIR", "C:/Windows"), "Fonts")
+        yield Path(given.get("LOCALAPPDATA", home / "AppData/Local"), "Microsoft/Windows/Fonts")
+    elif sys.platform == "darwin":
+        yield from (home / "Library/Fonts", Path("/Library/Fonts"), Path("/System/Library/Fonts"))
+    else:
+        yield home / ".fonts"
+        shared = given.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+        for data in (given.get("XDG_DATA_HOME") or home / ".local/share", *shared.split(":")):
+            yield Path(data, "fonts")
+
+
+@lru_cache(4)
+def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[Family, ...]:
+    """Return the families in font files: Japanese ones first, then by name."""
+    styles: dict[str, dict[str, Face]] = {}
+    for path in files:
+        for name, style, face in _faces(path, shaped):
+            styles.setdefault(name, {}).setdefault(style, face)
+    found = [
+        Family(name, _choose(faces, NORMAL, 400), _choose(faces, BOLD, 700))
+        for name, faces in sorted(styles.items())
+        if not name.replace(" ", "").lstrip(".").startswith(LAST)
+    ]
+    found.sort(key=lambda f: FIRST.index(f.name) if f.name in FIRST else len(FIRST))
+    return tuple(found)
+
+
+def _faces(path: str, shaped: bool) -> Iterator[tuple[str, str, Face]]:
+    """Family, style and face of all fonts in a file that can be read and drawn at any size."""
+    for number in count():
+        face = Face(path, number, shaped=shaped)
+        try:
+            font = open_face(face, TRIED)
+            name, style = font.getname()
+        except (OSError, ValueError):
+            return  # there are no more, or it is one of bitmaps
+        try:
+            varies = any(map(_is_weight, font.get_variation_axes()))
+        except (OSError, NotImplementedError):
+            varies = False
+        if varies:
+            face = Face(path, number, 400, shaped)
+        yield str(name), str(style), face
+
+
+def _is_weight(axis: object) -> bool:
+    return isinstance(axis, dict) and axis["name"] in (b"Weight", "Weight")
+
+
+def _choose(faces: dict[str, Face], wanted: tuple[str, ...], weight: int) -> Face:
+    """Return the face of a family that is nearest to a weight."""
+    for face in faces.values():
+        if face.weight is not None:
+            return Face(face.path, face.number, weight, face.shaped)
+    upright = {s: f for s, f in faces.items() if "Italic" not in s and "Oblique" not in s} or faces
+    return next((upright[style] for style in (*wanted, *NORMAL) if style in upright), _any(upright))
+
+
+def _any(faces: dict[str, Face]) -> Face:
+    return faces[min(faces)]
+
+
+def _has(family: Family, letter: str) -> bool:
+    """Whether a family draws something for a letter, in both weights."""
+    return all(_draws(face, letter) for face in (family.normal, family.bold))
+
+
+@lru_cache(4096)
+def _draws(face: Face, letter: str) -> bool:
+    """Whether a face has a letter: what it draws for those that it lacks is something else."""
+    try:
+        font = open_face(face, TRIED)
+        drawn, lacking = (_look(font, text) for text in (letter, NOBODYS))
+    except (OSError, ValueError):
+        return False
+    return letter == " " or (drawn != lacking and (drawn[0] is not None or letter.isspace()))
+
+
+def _look(font: FreeTypeFont, text: str) -> tuple[object, ...]:
+    mask, offset = font.getmask2(text, "L")
+    return mask.getbbox(), bytes(mask), offset, font.getlength(text)

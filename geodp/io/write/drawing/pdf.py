@@ -1,0 +1,116 @@
+"""A sheet as PDF, by fpdf2, which is an extra: words stay words, cells are an embedded picture."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from geodp.errors import UsageError
+from geodp.io.write.drawing.fonts import Face, split
+from geodp.io.write.drawing.png import DPI, draw_cells
+from geodp.io.write.drawing.sheet import Box, Cells, Sheet, Words
+
+if TYPE_CHECKING:
+    from fpdf import FPDF
+
+NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
+"""A PDF has to have a date, and the same map the same bytes."""
+
+
+def require_fpdf() -> None:
+    """Raise UsageError where fpdf2, which is an extra, is not installed."""
+    if find_spec("fpdf") is None:
+        raise UsageError(
+            "A map as PDF needs fpdf2, which is not installed; "
+            "install it by: pip install 'geodp[pdf]'"
+        )
+
+
+def draw_pdf(sheet: Sheet) -> bytes:
+    """Return a sheet as PDF with its fonts in it; the same sheet and fonts give the same bytes.
+
+    Raises UsageError where fpdf2 is not installed, and for letters in other forms beside each
+    other, which it cannot place.
+    """
+    require_fpdf()
+    from fpdf import FPDF
+
+    point = 72 / DPI
+    pdf = FPDF(unit="pt", format=(sheet.width * point, sheet.height * point))
+    pdf.set_creation_date(NO_DATE)
+    pdf.set_title(sheet.title)
+    pdf.set_subject(sheet.description)
+    pdf.set_producer(sheet.software)
+    pdf.set_auto_page_break(False)
+    pdf.set_margin(0)
+    pdf.add_page()
+    _box(pdf, Box(0, 0, sheet.width, sheet.height, sheet.paper), point)
+    for item in sheet.items:
+        if isinstance(item, Words):
+            _words(pdf, item, point)
+        elif isinstance(item, Box):
+            _box(pdf, item, point)
+        else:
+            _cells(pdf, item, point)
+    return bytes(pdf.output())
+
+
+def _box(pdf: FPDF, item: Box, point: float) -> None:
+    """Draw a box; its line lies within, as in pictures of pixels."""
+    inner = 0.5 if item.line is not None else 0.0
+    if item.fill is not None:
+        pdf.set_fill_color(*item.fill)
+    if item.line is not None:
+        pdf.set_draw_color(*item.line)
+        pdf.set_line_width(point)
+    left, top = item.x + inner, item.y + inner
+    wide, high = item.width - 2 * inner, item.height - 2 * inner
+    style = "F" * (item.fill is not None) + "D" * (item.line is not None)
+    pdf.rect(left * point, top * point, wide * point, high * point, style)
+
+
+def _cells(pdf: FPDF, item: Cells, point: float) -> None:
+    """Draw a picture of all cells behind a window that may be smaller."""
+    rows, cols = item.number.shape
+    high, wide = (
+        side / shown for side, shown in zip((item.height, item.width), item.shown, strict=True)
+    )
+    with pdf.rect_clip(item.x * point, item.y * point, item.width * point, item.height * point):
+        pdf.image(
+            io.BytesIO(draw_cells(item)),
+            item.x * point,
+            (item.y - item.above * high) * point,
+            cols * wide * point,
+            rows * high * point,
+        )
+
+
+def _words(pdf: FPDF, item: Words, point: float) -> None:
+    parts = [(text, _add(pdf, face)) for text, face in split(item.text, item.bold)]
+    pdf.set_text_color(*item.colour)
+    x = item.x * point
+    widths = []
+    for text, name in parts:
+        pdf.set_font(name, size=item.size * point)
+        widths.append(pdf.get_string_width(text))
+    if item.at_end:
+        x -= sum(widths)
+    for (text, name), width in zip(parts, widths, strict=True):
+        pdf.set_font(name, size=item.size * point)
+        pdf.text(x, item.y * point, text)
+        x += width
+
+
+def _add(pdf: FPDF, face: Face) -> str:
+    """Return the name of a face in the file, which has each once."""
+    if face.shaped:
+        raise UsageError(
+            "A PDF cannot have letters that take forms from each other; choose SVG or PNG."
+        )
+    name = f"{face.path}:{face.number}:{face.weight}".lower()
+    if name not in pdf.fonts:
+        weight = None if face.weight is None else {"wght": float(face.weight)}
+        pdf.add_font(name, fname=face.path, variations=weight, collection_font_number=face.number)
+    return name

@@ -1,0 +1,123 @@
+"""What is drawn, in pixels from the upper left corner: one list, whatever the file's format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Colour = tuple[int, int, int]
+"""Red, green and blue, from 0 to 255."""
+
+
+def parse_colour(text: str) -> Colour:
+    """Return the colour of ``#rrggbb``."""
+    red, green, blue = bytes.fromhex(text[1:])
+    return red, green, blue
+
+
+def mix(colour: Colour, paper: Colour, share: float) -> Colour:
+    """Return a colour that is paper to a share from 0 to 1.
+
+    Examples
+    --------
+    >>> mix((0, 100, 255), (255, 255, 255), 0.5)
+    (128, 178, 255)
+    """
+    red, green, blue = (
+        round(one + (other - one) * share) for one, other in zip(colour, paper, strict=True)
+    )
+    return red, green, blue
+
+
+@dataclass(frozen=True)
+class Words:
+    """One line of text.
+
+    Attributes
+    ----------
+    x, y : float
+        Where its baseline begins, or ends if it is ``at_end``.
+    text : str
+        `families` has fonts for all of it.
+    size : float
+        Of the font, in pixels.
+    colour : Colour
+    bold, at_end : bool
+    """
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: Colour
+    bold: bool = False
+    at_end: bool = False
+
+
+@dataclass(frozen=True)
+class Box:
+    """A filled box, with a line of a pixel around it or none."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: Colour | None
+    line: Colour | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A raster of few colours, each of its cells a box.
+
+    Attributes
+    ----------
+    x, y, width, height : float
+    number : uint8[rows, cols]
+        Colours' numbers; row 0 on top.
+    colours : tuple of Colour
+    shown : (float, float)
+        Rows and columns that fill the height and the width: the last ones of ``number`` may be cut.
+    cut_above : bool
+        Whether it is the first row that is cut, not the last.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    number: NDArray[np.uint8]
+    colours: tuple[Colour, ...]
+    shown: tuple[float, float]
+    cut_above: bool = False
+
+    @property
+    def above(self) -> float:
+        """Rows that are cut off on top."""
+        return self.number.shape[0] - self.shown[0] if self.cut_above else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A page.
+
+    Attributes
+    ----------
+    width, height : int
+        Pixels, 100 to an inch.
+    paper : Colour
+    title, description, software : str
+        What the file says of itself.
+    items : tuple
+        Later ones lie above earlier ones.
+    """
+
+    width: int
+    height: int
+    paper: Colour
+    title: str
+    description: str
+    software: str
+    items: tuple[Words | Box | Cells, ...]

@@ -1,0 +1,158 @@
+"""The words of a picture, in English and in Japanese."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from geodp.io.write.map.panel import Panel
+from geodp.table.card import Card
+
+Language = Literal["en", "ja"]
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Sentences of one language, with places for `str.format`.
+
+    Attributes
+    ----------
+    names : mapping
+        Of what the card says in English: guarantees, units.
+    """
+
+    cells: str
+    blocks: str
+    pairs: str
+    private: str
+    fixed: str
+    flag: str
+    per_area: str
+    per_cell: str
+    counts: str
+    zero: str
+    faded: str
+    faded_plain: str
+    below: str
+    outside: str
+    cell: str
+    pixel: str
+    block: str
+    unknown: str
+    no_form: str
+    margin: str
+    where: str
+    join: str
+    signed: str
+    isolated: str
+    total: str
+    floor: str
+    date: str
+    source: str
+    credit: str
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def name(self, text: str) -> str:
+        """Return the language's name of what a card names in English; the same without one."""
+        return self.names.get(text, text)
+
+
+ENGLISH = Captions(
+    cells="{rows:,} × {cols:,} cells",
+    blocks="drawn in blocks of {block} × {block} cells",
+    pairs="origins left, destinations right",
+    private="Differentially private release: {variant}.",
+    fixed="Not a private release: the noise was made with a fixed key.",
+    flag="NOT PRIVATE",
+    per_area="{what} per km²",
+    per_cell="{what} per cell",
+    counts="counts",
+    zero="0",
+    faded="faded: within the 95 % margin of {margin}",
+    faded_plain="faded: within the 95 % margin",
+    below="below 0",
+    outside="outside the domain",
+    cell="a cell",
+    pixel="a pixel, which sums {cells:,} counts",
+    block="a pixel",
+    unknown="The margin of a cell depends on the data: there is no closed form.",
+    no_form="There is no closed form of the margin of {what}.",
+    margin="95 % margin of {what}: {margins}{where}.",
+    where=" where counts are well above the noise",
+    join=" and ",
+    signed="Values below 0 are noise, and belong in the sums over areas.",
+    isolated="Isolated cells are pulled down.",
+    total="Even the total tells no more than zeros would, on average.",
+    floor="Blocks below {cells:,} cells tell no more than zeros would, on average.",
+    date="Date: {text}",
+    source="Source: {text}",
+    credit="{text}",
+)
+
+JAPANESE = Captions(
+    cells="{rows:,} × {cols:,} セル",
+    blocks="{block} × {block} セルごとに集計して表示",
+    pairs="左: 出発地、右: 到着地",
+    private="差分プライバシーにより保護した公表値（{variant}）。",
+    fixed="保護された公表値ではありません。ノイズは固定鍵で生成しました。",
+    flag="保護なし",
+    per_area="{what}／km²",
+    per_cell="{what}／セル",
+    counts="計数",
+    zero="0",
+    faded="淡色: 95%誤差幅 {margin} の範囲内",
+    faded_plain="淡色: 95%誤差幅の範囲内",
+    below="0未満",
+    outside="対象地域外",
+    cell="1セル",
+    pixel="{cells:,}件の値を合計した1画素",
+    block="1画素",
+    unknown="セルの誤差幅はデータに依存し、閉じた式はありません。",
+    no_form="{what}の誤差幅には、ここでは閉じた式がありません。",
+    margin="{what}の95%誤差幅: {margins}{where}。",
+    where="（値がノイズより十分大きい場合）",
+    join="、",
+    signed="0未満の値はノイズですが、地域の合計には含めてください。",
+    isolated="孤立したセルは実際より小さくなります。",
+    total="合計でさえ、平均的にはすべて0とするより正確ではありません。",
+    floor="{cells:,}セル未満の区画は、平均的には0とするより正確ではありません。",
+    date="時点: {text}",
+    source="出典: {text}",
+    credit="{text}",
+    names={
+        "pure epsilon-differential privacy": "純粋 ε-差分プライバシー",
+        "persons": "人",
+        "households": "世帯",
+        "trips": "トリップ",
+    },
+)
+
+LANGUAGES: Mapping[Language, Captions] = {"en": ENGLISH, "ja": JAPANESE}
+
+
+def tell_margin(card: Card, panels: list[Panel], words: Captions) -> list[str]:
+    """Return the margin of what a pixel shows and where it holds, in one or two sentences."""
+    error, floor = card.expected_error, card.expected_error.floor
+    signed = not card.mechanism.nonnegative
+    cells = panels[0].cells
+    what = words.cell if cells == 1 else words.pixel.format(cells=cells)
+    if cells is None:
+        what = words.block
+    own = [panel.margin for panel in panels]
+    if error.blocks is None:
+        lines = [words.unknown]
+    elif None in own:
+        lines = [words.no_form.format(what=what)]
+    else:
+        where = "" if signed else words.where
+        margins = words.join.join(dict.fromkeys(f"±{each:,.0f}" for each in own))
+        lines = [words.margin.format(what=what, margins=margins, where=where)]
+    if signed:
+        lines.append(words.signed)
+    elif error.isolated_cell is not None:
+        lines.append(words.isolated)
+    if floor is not None and (size := floor.cells) != 1:
+        said = words.total if size is None else words.floor.format(cells=size)
+        lines[1:] = [" ".join([*lines[1:], said])]
+    return lines

@@ -1,0 +1,110 @@
+"""How a map looks: what is asked for, and the colours of light and dark paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from geodp.errors import UsageError
+from geodp.io.write.drawing.fonts import families
+from geodp.io.write.drawing.sheet import Colour, mix, parse_colour
+from geodp.io.write.frame import LONG_SIDE
+from geodp.io.write.map.captions import LANGUAGES, Captions, Language
+from geodp.io.write.map.panel import Bounds
+from geodp.io.write.qgis_style import BELOW
+from geodp.io.write.scale import DARK_IS_MANY, LIGHT_IS_MANY
+
+PALE = 0.65
+"""Share of paper in the colours of what lies within its margin."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a page: the classes, what is none, paper and ink."""
+
+    paper: Colour
+    ink: Colour
+    soft: Colour
+    line: Colour
+    alarm: Colour
+    outside: Colour
+    below: Colour
+    classes: tuple[Colour, ...]
+
+    @property
+    def colours(self) -> tuple[Colour, ...]:
+        """Paper, outside, below 0, the classes, and the classes in pale."""
+        pale = (mix(each, self.paper, PALE) for each in self.classes)
+        return self.paper, self.outside, self.below, *self.classes, *pale
+
+
+def _theme(classes: tuple[str, ...], *others: str) -> Theme:
+    paper, ink, soft, line, alarm, outside, below = map(parse_colour, others)
+    return Theme(paper, ink, soft, line, alarm, outside, below, tuple(map(parse_colour, classes)))
+
+
+LIGHT = _theme(
+    DARK_IS_MANY,
+    *("#ffffff", "#1d1c1a", "#5a5855", "#b4b4b9", "#b80f2a", "#dfdfe4", BELOW),
+)
+DARK = _theme(
+    LIGHT_IS_MANY,
+    *("#000000", "#e8e6e3", "#9a9894", "#3a3a3f", "#ff4d4d", "#232327", "#0e4a4c"),
+)
+
+PAPER, OUTSIDE, NEGATIVE, CLASSES, FADED = 0, 1, 2, 3, 3 + len(DARK_IS_MANY)
+"""Where colours stand in `Theme.colours`."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a map is drawn; all of it is public.
+
+    Attributes
+    ----------
+    title : str or None
+        Instead of the count's name.
+    date, source, credit : str or None
+        Printed under the map.
+    unit : str or None
+        What is counted, instead of the count's name or the unit of privacy.
+    language : {"en", "ja"}
+    bounds : (float, float, float, float) or None
+        West, south, east and north of what is drawn, in the grid's CRS.
+    size : int
+        Pixels that the longer side of the map is enlarged towards, by whole factors; a block of
+        cells has a pixel at least.
+    dark : bool
+        Light colours on black paper, not dark ones on white.
+    fade : bool
+        Whether what lies within its 95 % margin is drawn in pale.
+    """
+
+    title: str | None = None
+    date: str | None = None
+    source: str | None = None
+    credit: str | None = None
+    unit: str | None = None
+    language: Language = "en"
+    bounds: Bounds | None = None
+    size: int = LONG_SIDE
+    dark: bool = False
+    fade: bool = True
+
+    @property
+    def words(self) -> Captions:
+        """Return the sentences of the language."""
+        return LANGUAGES[self.language]
+
+    @property
+    def theme(self) -> Theme:
+        """Return the colours."""
+        return DARK if self.dark else LIGHT
+
+    def require_fonts(self) -> None:
+        """Raise UsageError where no font has the letters of what was asked for."""
+        asked = [self.title, self.date, self.source, self.credit, self.unit]
+        words = self.words
+        asked += [words.private, words.isolated, words.per_cell, words.blocks, words.floor]
+        for text in asked:
+            if text is not None and families(text) is None:
+                raise UsageError("The map was not drawn, as no font has all letters of its words.")

@@ -1,0 +1,267 @@
+"""The page of a map: title, maps, legend and footer, laid out for any size and any words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.io.write.drawing.fonts import families, find_families, measure
+from geodp.io.write.drawing.lines import shorten, wrap
+from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words
+from geodp.io.write.map.captions import tell_margin
+from geodp.io.write.map.look import CLASSES, FADED, NEGATIVE, OUTSIDE, PAPER, Look
+from geodp.io.write.map.panel import Panel
+from geodp.io.write.scale import BEGINS, area_of, classify
+from geodp.io.write.tables import name_of_counts
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+
+LEAST_WIDTH = 640
+"""Pixels that the words need."""
+
+EDGE, GAP = 36, 28
+"""Pixels around and between the maps."""
+
+SEGMENT, SCALE_BAR = 46, 220
+"""Pixels of a class in the legend; of the scale bar at most."""
+
+LARGE, MEDIUM, SMALL = 23.5, 14.5, 12.5
+"""Sizes of letters in pixels."""
+
+TITLE_LINES, NAME_ROOM = 3, 560
+"""Lines of a title that are drawn; pixels of a name within a line."""
+
+
+@dataclass
+class _Page:
+    """A page that grows downwards: ``y`` is where it ends so far."""
+
+    look: Look
+    width: float
+    y: float = 0.0
+    items: list[Words | Box | Cells] = field(default_factory=list)
+
+    @property
+    def room(self) -> float:
+        return self.width - 2 * EDGE
+
+    def write(self, text: str, size: float, colour: Colour, x: float = EDGE) -> None:
+        """Write a line whose base is where the page ends."""
+        self.items.append(Words(x, self.y, text, size, colour))
+
+    def write_lines(self, text: str, size: float, step: float) -> None:
+        """Write a text in as many lines as it needs, each a step further down."""
+        for line in wrap(text, self.room, size):
+            self.y += step
+            self.write(line, size, self.look.theme.soft)
+
+
+def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
+    """Lay out the page of a released map, or of origins and destinations side by side.
+
+    Raises UsageError for bounds without a cell, and for asked words that no font can draw.
+    """
+    look.require_fonts()
+    places = range(len(table.grid.places))
+    panels = [Panel.of(table, number, card, look.bounds, look.size) for number in places]
+    wide = sum(panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
+    page = _Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
+    _write_head(page, table, card, panels)
+    page.y += 24
+    left = (page.width - wide) / 2
+    for panel in panels:
+        _draw_panel(page, panel, left)
+        left += panel.frame.size[0] + GAP
+    page.y += max(panel.frame.size[1] for panel in panels)
+    _draw_legend(page, table, card, panels)
+    _write_foot(page, card, panels)
+    software = f"{card.software.name} {card.software.version}"
+    size = math.ceil(page.width), math.ceil(page.y + 24)
+    title = look.title or card.name
+    return Sheet(*size, look.theme.paper, title, table.event.words, software, (*page.items,))
+
+
+def _write_head(page: _Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+    """Write title and subtitle, and in red what is no private release."""
+    event, look = table.event, page.look
+    words, theme = look.words, look.theme
+    symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
+    budget = [f"{s} = {_short(n)}" for s, n in symbols.items() if n is not None]
+    spent = ", ".join(budget) + f" · {event.mechanism}"
+    title = look.title or card.name
+    lines = [spent]
+    if title and families(title) is not None:
+        lines = [f"{title} · {spent}"]
+        if look.title or find_families(lines[0]) is None:
+            lines = [title, spent]
+    flag = 0.0 if card.private else measure(words.flag, LARGE, bold=True) + 24
+    page.y = 16
+    place, block = panels[0].frame.place, panels[0].frame.block
+    drawn = wrap(lines[0], page.room - flag, LARGE, bold=True)
+    if len(drawn) > TITLE_LINES:
+        drawn[TITLE_LINES - 1 :] = [
+            shorten(" ".join(drawn[TITLE_LINES - 1 :]), page.room - flag, LARGE, bold=True)
+        ]
+    for line in drawn:
+        page.y += 30
+        page.items.append(Words(EDGE, page.y, line, LARGE, theme.ink, bold=True))
+    if flag:
+        right = page.width - EDGE
+        page.items.append(Words(right, 46, words.flag, LARGE, theme.alarm, True, at_end=True))
+    grid = [*lines[1:], words.cells.format(rows=place.rows, cols=place.cols)]
+    if place.system is not None:
+        grid.insert(-1, place.system.name)
+    if block > 1:
+        grid.append(words.blocks.format(block=block))
+    if len(panels) == 2:
+        grid.append(words.pairs)
+    page.y += 5
+    page.write_lines(" · ".join(grid), MEDIUM, 21)
+
+
+def _draw_panel(page: _Page, panel: Panel, left: float) -> None:
+    """Draw one map and the line around it."""
+    frame, theme = panel.frame, page.look.theme
+    width, height = frame.size
+    number = number_colours(panel, fade=page.look.fade)
+    shown = frame.place.rows / frame.block, frame.place.cols / frame.block
+    up = frame.place.northwards
+    if up:
+        number = number[::-1]
+    page.items += [
+        Cells(left, page.y, width, height, number, theme.colours, shown, cut_above=up),
+        Box(left - 1, page.y - 1, width + 2, height + 2, None, theme.line),
+    ]
+
+
+def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
+    """Return the number of every block's colour in `Theme.colours`: uint8[rows, cols]."""
+    value = panel.value
+    number = classify(np.nan_to_num(value)) + np.uint8(CLASSES)
+    if fade and panel.believed is not None:
+        number[~panel.believed] += FADED - CLASSES
+    number[value == 0] = PAPER
+    number[value < 0] = NEGATIVE
+    number[np.isnan(value)] = OUTSIDE
+    return number
+
+
+def _draw_legend(page: _Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+    """Draw the classes on the left, the scale bar on the right, then what is no class."""
+    frame, look = panels[0].frame, page.look
+    theme, words = look.theme, look.words
+    what = look.unit or words.name(name_of_counts(card.name, table.event.unit))
+    if families(what) is None:
+        what = words.counts
+    what = shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
+    unit = words.per_cell if frame.kilometres is None else words.per_area
+    if find_families(unit.format(what=what)) is None:
+        what = words.counts
+    top = page.y
+    page.y = top + 27
+    page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
+    _draw_classes(page, panels)
+    page.y = top + 27
+    room = min(SCALE_BAR, page.room - SEGMENT * len(theme.classes) - 24)
+    scale = frame.scale_bar(int(room))
+    if scale is not None:
+        length, pixels = (float(part) for part in scale)
+        right = page.width - EDGE
+        page.items.append(
+            Words(right, page.y, f"{length:g} km", SMALL + 0.5, theme.ink, at_end=True)
+        )
+        bar = (
+            (right - pixels, 46, pixels, 2),
+            (right - pixels, 39, 2, 8),
+            (right - 2, 39, 2, 8),
+        )
+        for x, y, width, height in bar:
+            page.items.append(Box(x, top + y, width, height, theme.ink))
+    page.y = top + 66
+    _draw_swatches(page, card, panels)
+
+
+def _draw_classes(page: _Page, panels: list[Panel]) -> None:
+    """Draw a box for every class, pale as far as the margin goes, and where classes begin."""
+    theme, top = page.look.theme, page.y + 9
+    pale = _pale_classes(panels) if page.look.fade else 0.0
+    for number, colour in enumerate(theme.classes):
+        x = EDGE + SEGMENT * number
+        part = min(max(pale - number, 0.0), 1.0) * SEGMENT
+        for start, width, fill in (
+            (x, part, theme.colours[FADED + number]),
+            (x + part, SEGMENT - part, colour),
+        ):
+            if width >= 1:
+                page.items.append(Box(start, top, width, 12, fill))
+    page.y = top + 27
+    for number, begin in enumerate(BEGINS, 1):
+        text = f"{begin:,}"
+        middle = EDGE + SEGMENT * number
+        page.items.append(Box(middle - 0.5, top + 12, 1, 3, theme.soft))
+        page.write(text, SMALL, theme.soft, middle - measure(text, SMALL) / 2)
+
+
+def _pale_classes(panels: list[Panel]) -> float:
+    """Return how many classes, and what part of the next, lie within every map's margin."""
+    margins = [panel.margin for panel in panels]
+    known = [margin for margin in margins if margin is not None]
+    if len(known) < len(margins):
+        return 0.0
+    frame = panels[0].frame
+    area = float(area_of(frame.place) or 1) * frame.block**2
+    density = min(known) / area
+    number = int(classify(np.array([density]))[0])
+    ends = (1.0, *BEGINS, 3.0 * BEGINS[-1])
+    low, high = ends[number], ends[number + 1]
+    part = math.log(max(density, low) / low) / math.log(high / low)
+    return number + min(part, 1.0)
+
+
+def _draw_swatches(page: _Page, card: Card, panels: list[Panel]) -> None:
+    """Draw what is no class of the legend: 0, what is pale, below 0, outside."""
+    look = page.look
+    theme, words = look.theme, look.words
+    shown = [(theme.paper, words.zero)]
+    margins = {f"±{panel.margin:,.0f}" for panel in panels if panel.margin is not None}
+    if look.fade and margins:
+        text = words.faded_plain if len(margins) > 1 else words.faded
+        shown.append((theme.colours[FADED + 4], text.format(margin=min(margins))))
+    if not card.mechanism.nonnegative:
+        shown.append((theme.below, words.below))
+    if any(np.isnan(panel.value).any() for panel in panels):
+        shown.append((theme.outside, words.outside))
+    page.y += 25
+    x = float(EDGE)
+    for colour, text in shown:
+        width = 28 + measure(text, SMALL)
+        if x > EDGE and x + width > page.width - EDGE:
+            x, page.y = float(EDGE), page.y + 20
+        page.items.append(Box(x, page.y - 10, 20, 12, colour, theme.line))
+        page.write(text, SMALL, theme.ink, x + 28)
+        x += width + 22
+
+
+def _write_foot(page: _Page, card: Card, panels: list[Panel]) -> None:
+    """Write what protects, what a margin is, and what was asked for."""
+    look, words = page.look, page.look.words
+    said = words.private.format(variant=words.name(card.guarantee.variant))
+    lines = [said if card.private else words.fixed, *tell_margin(card, panels, words)]
+    asked = ((words.date, look.date), (words.source, look.source), (words.credit, look.credit))
+    for form, text in asked:
+        if text is not None:
+            line = form.format(text=text)
+            lines += [line] if find_families(line) is not None else [form.format(text=""), text]
+    page.y += 10
+    for line in lines:
+        page.write_lines(line, SMALL, 18)
+
+
+def _short(amount: Fraction) -> str:
+    """Return a budget as the decimal that is exact or, of a long ratio, near."""
+    decimal = f"{float(amount):.6g}"
+    return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)

@@ -1,0 +1,132 @@
+"""One map of a picture: released counts summed over what a pixel shows, as densities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import Z
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.write.frame import LONG_SIDE, Frame
+from geodp.io.write.tables import chunks
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+
+Bounds = tuple[float, float, float, float]
+"""West, south, east and north in the units of the grid's CRS; in cells where it has none."""
+
+NEAR = 1e-6
+"""Of a cell: how far bounds may be beyond its edge without meaning its neighbour."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One map: its frame, and counts summed over the frame's blocks of cells.
+
+    Attributes
+    ----------
+    frame : Frame
+    value : float64[rows, cols]
+        Counts per square kilometre or per cell, in index order; NaN outside the domain.
+    believed : bool[rows, cols] or None
+        Whether a block's count is beyond its 95 % margin; None where there is no closed form.
+    cells : int or None
+        Counts that a block sums; None where the card does not say.
+    margin : float or None
+        That margin in counts.
+    """
+
+    frame: Frame
+    value: NDArray[np.float64]
+    believed: NDArray[np.bool_] | None
+    cells: int | None
+    margin: float | None
+
+    @classmethod
+    def of(
+        cls,
+        table: ReleasedTable,
+        number: int,
+        card: Card,
+        bounds: Bounds | None = None,
+        side: int = LONG_SIDE,
+    ) -> Panel:
+        """Return the panel of a grid's place, summed over everything else.
+
+        Raises UsageError where the bounds hold no cell of it.
+        """
+        whole = table.grid.places[number]
+        place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
+        frame = Frame.of_place(place, len(table.grid.places), side)
+        block, (rows, cols) = frame.block, frame.blocks
+        total = np.zeros(rows * cols)
+        shape = np.array([[place.rows], [place.cols]])
+        for _, index, count in chunks(table):
+            at = index[2 * number : 2 * number + 2] - np.array(first)[:, None]
+            inside = ((at >= 0) & (at < shape)).all(axis=0)
+            row, col = at[:, inside] // block
+            total += np.bincount(row * cols + col, count[inside], rows * cols)
+        area = frame.areas()
+        counts = total.reshape(rows, cols)
+        value = counts / area
+        if not table.grid.domain.is_box:
+            value[_outside(table.grid, frame, first) & (value == 0)] = np.nan
+        cells, margin = None, None
+        if not any(at % block for at in first):
+            cells, margin = _margin(table.grid, number, frame, card)
+        return cls(
+            frame, value, None if margin is None else np.abs(counts) >= margin, cells, margin
+        )
+
+
+def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
+    """Return the cells of a lattice that bounds touch, and its row and column of their first.
+
+    Examples
+    --------
+    >>> found, first = crop(Lattice(8, 8), (2, 3, 4.5, 5))
+    >>> found.rows, found.cols, first
+    (2, 3, (3, 2))
+    """
+    west, south, east, north = bounds
+    if not (all(map(math.isfinite, bounds)) and west < east and south < north):
+        raise UsageError("--bounds are west, south, east and north, west and south the smaller.")
+    a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    left, right = sorted(((west - c) / a, (east - c) / a))
+    low, high = sorted(((south - f) / e, (north - f) / e))
+    row, col = (max(0, math.floor(at + NEAR)) for at in (low, left))
+    rows = min(place.rows, math.ceil(high - NEAR)) - row
+    cols = min(place.cols, math.ceil(right - NEAR)) - col
+    if rows < 1 or cols < 1:
+        ends = " ".join(f"{end:.10g}" for end in place.bounds)
+        raise UsageError(f"The bounds hold no cell of the map, which has the bounds {ends}.")
+    moved = None if place.transform is None else (a, 0.0, c + a * col, 0.0, e, f + e * row)
+    first = place.row0 + row, place.col0 + col
+    found = replace(place, rows=rows, cols=cols, row0=first[0], col0=first[1], transform=moved)
+    return found, (row, col)
+
+
+def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.bool_]:
+    """Return blocks whose middle is not in the domain: bool[rows, cols]."""
+    place, block, shape = frame.place, frame.block, frame.blocks
+    at = np.indices(shape).reshape(2, -1) * block + block // 2
+    index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
+    index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]]) + np.array(first)[:, None]
+    return ~grid.contains(index).reshape(shape)
+
+
+def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:
+    """Return how many counts a pixel sums, and their 95 % margin; None where the card is silent."""
+    error = card.expected_error
+    if frame.block == Frame.of(grid, number).block:
+        stated = error.map[number]
+        own = stated.standard_error if error.blocks is not None else None
+        return stated.cells, None if own is None else float(Z * own)
+    if len(grid.shape) == 2 and frame.block == 1:
+        return 1, None if error.blocks is None else float(Z * error.blocks[0].standard_error)
+    return None, None

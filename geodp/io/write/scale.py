@@ -1,0 +1,97 @@
+"""The one scale of all maps: classes of counts per square kilometre, and their colours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.lattice import Lattice
+from geodp.io.write.frame import cell_size
+
+BEGINS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
+"""Where classes after the first begin, in counts per square kilometre, or per cell where its area
+is not known: public constants, never taken from data."""
+
+DARK_IS_MANY = (
+    *("#f1605d", "#d8456c", "#b73779", "#942c80"),
+    *("#732081", "#52137c", "#2f1163", "#120d31"),
+)
+"""One for every class on white paper, from magma (Smith and van der Walt 2015): safe for the
+colour-blind; contrast above 3 to 1, also of the first."""
+
+LIGHT_IS_MANY = (
+    *("#a5317e", "#c53c74", "#e34e65", "#f66c5c"),
+    *("#fc9065", "#feb67c", "#fdda9c", "#fcfdbf"),
+)
+"""The same on black paper: the more, the further from the paper."""
+
+NEAR = 1e-9
+"""Relative error of a density: a cell that holds just what a class begins with is in it."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """What a class means for the counts of cells of one area.
+
+    Attributes
+    ----------
+    number : int
+        Of the colour.
+    first : Fraction
+        Its smallest count: a whole number where all counts are.
+    end : Fraction or None
+        The first count of the next class; None of the last.
+    """
+
+    number: int
+    first: Fraction
+    end: Fraction | None
+
+    @property
+    def density(self) -> str:
+        """Its ends as counts per square kilometre, in words."""
+        if self.number == 0:
+            return f"below {BEGINS[0]:,}"
+        if self.number == len(BEGINS):
+            return f"{BEGINS[-1]:,} or more"
+        return f"{BEGINS[self.number - 1]:,} to {BEGINS[self.number]:,}"
+
+
+def area_of(place: Lattice) -> Fraction | None:
+    """Return the area of a cell in the middle of the map in square kilometres; None: not known."""
+    if place.crs is None or place.transform is None:
+        return None
+    width, height = cell_size(place)
+    return width * height
+
+
+def fit_classes(area: Fraction | None, *, whole: bool) -> Iterator[Class]:
+    """Yield the classes that hold a count above 0 of a cell of this area, in rising order.
+
+    Of whole numbers, cells may be too small for the first classes.
+
+    Examples
+    --------
+    >>> [int(each.first) for each in fit_classes(Fraction(1, 4), whole=True)]
+    [1, 3, 8, 25, 75, 250, 750, 2500]
+    >>> [int(each.first) for each in fit_classes(None, whole=True)]
+    [1, 10, 30, 100, 300, 1000, 3000, 10000]
+    """
+    begins = [Fraction(0), *(begin * (area or Fraction(1)) for begin in BEGINS)]
+    if whole:
+        begins = [Fraction(max(1, math.ceil(begin))) for begin in begins]
+    ends = [*begins[1:], None]
+    for number, (first, end) in enumerate(zip(begins, ends, strict=True)):
+        if first != end:
+            yield Class(number, first, end)
+
+
+def classify(density: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return the numbers of the classes of densities above 0."""
+    limits = np.array(BEGINS, np.float64) * (1 - NEAR)
+    return np.searchsorted(limits, density, side="right").astype(np.uint8)

@@ -1,0 +1,86 @@
+"""A sheet as PNG: every kind of item, at every scale."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.drawing.sheet import Box, Cells, Sheet, Words, mix, parse_colour
+
+WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
+
+
+def sheet(*items, size=(40, 30), title="人口"):
+    return Sheet(*size, WHITE, title, "what", "geodp 0", items)
+
+
+def drawn(page, dpi=100):
+    with Image.open(io.BytesIO(draw_png(page, dpi))) as image:
+        return np.asarray(image.convert("RGB")), image.info
+
+
+@pytest.mark.parametrize("dpi", [50, 100, 250])
+def test_boxes_and_cells_lie_where_they_are_put(dpi):
+    number = np.array([[0, 1], [1, 0]], np.uint8)
+    page = sheet(
+        Box(0, 0, 10, 6, BLUE),
+        Box(0, 10, 10, 10, RED, BLACK),
+        Cells(20, 10, 20, 20, number, (RED, BLUE), (2, 2)),
+    )
+    pixels, info = drawn(page, dpi)
+    scale = dpi / 100
+    assert pixels.shape == (30 * scale, 40 * scale, 3)
+    at = {(5, 3): BLUE, (15, 3): WHITE, (0, 15): BLACK, (5, 15): RED, (5, 8): WHITE}
+    at |= {(22, 12): RED, (38, 12): BLUE, (22, 28): BLUE, (38, 28): RED}
+    for (x, y), colour in at.items():
+        assert tuple(pixels[int(y * scale), int(x * scale)]) == colour, (x, y)
+    assert info["Title"] == "人口"
+    assert info["Software"] == "geodp 0"
+    assert info["dpi"] == pytest.approx((dpi, dpi), rel=1e-3)
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_the_last_row_of_cells_may_be_cut(above):
+    """Of three rows, two and a half are shown: the first or the last is half as high."""
+    number = np.array([[0], [1], [2]], np.uint8)
+    page = sheet(Cells(0, 0, 40, 25, number, (RED, BLUE, BLACK), (2.5, 1), above), size=(40, 25))
+    pixels, _ = drawn(page)
+    heights = [(pixels == colour).all(axis=-1)[:, 0].sum() for colour in (RED, BLUE, BLACK)]
+    assert heights == ([5, 10, 10] if above else [10, 10, 5])
+
+
+def test_words_stand_on_their_line_and_end_where_they_shall():
+    page = sheet(Words(4, 20, "Il", 20, BLACK), Words(96, 50, "Il", 20, RED, True, True))
+    page = sheet(*page.items, size=(100, 60))
+    pixels, _ = drawn(page)
+    rows, cols = np.nonzero((pixels[:30] < 128).all(axis=-1))
+    assert (rows.min(), rows.max()) == pytest.approx((5, 19), abs=1)
+    assert 4 <= cols.min() <= 8
+    red = (pixels[..., 0] > 200) & (pixels[..., 1] < 128)
+    rows, cols = np.nonzero(red)
+    assert rows.max() == pytest.approx(49, abs=1)
+    assert 90 <= cols.max() <= 96
+
+
+def test_round_letters_have_many_shades():
+    pixels, _ = drawn(sheet(Words(4, 25, "so", 20, BLACK)))
+    assert len(np.unique(pixels)) > 30
+
+
+def test_words_that_leave_the_sheet_are_cut():
+    for x, y in ((-20, 2), (30, 40), (39, -1)):
+        drawn(sheet(Words(x, y, "population", 20, BLACK)))
+
+
+def test_the_same_sheet_gives_the_same_bytes():
+    page = sheet(Words(4, 20, "ε", 20, BLACK), Box(0, 0, 5, 5, RED))
+    assert draw_png(page) == draw_png(page)
+    assert b"tIME" not in draw_png(page)
+
+
+def test_colours():
+    assert parse_colour("#ff8000") == (255, 128, 0)
+    assert mix(RED, WHITE, 1) == WHITE
+    assert mix(RED, WHITE, 0) == RED

@@ -1,0 +1,187 @@
+"""The page of a map: every word has its place, whatever its length and the map's size."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import LettersWarning, UsageError
+from geodp.io.write.drawing import fonts
+from geodp.io.write.drawing.fonts import measure
+from geodp.io.write.drawing.sheet import Box, Cells, Words
+from geodp.io.write.map import look as looks
+from geodp.io.write.map import page
+from geodp.io.write.map.look import Look
+from geodp.io.write.map.page import compose
+from tests.grids import half, masked
+from tests.io.write.test_writers import KANTO, released
+
+LONG = "Resident population by sex and age group on 1 January, all municipalities " * 3
+GRIDS = {
+    "square": geodp.Grid.regular((8, 8), crs="EPSG:3035", transform=(1e3, 0, 0, 0, 1e3, 0)),
+    "wide": geodp.Grid.regular((1, 300)),
+    "high": geodp.Grid.regular((300, 1)),
+    "one cell": geodp.Grid.regular((1, 1)),
+    "pairs": geodp.Grid.regular((6, 4)).pairs(),
+    "mask": masked(geodp.Grid.regular((8, 8)), half((8, 8), 3)),
+}
+
+
+def sheet_of(grid, look=None, name="population", **terms):
+    release = released(grid)
+    if terms:
+        table = geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)
+        release = geodp.publish(table, epsilon=1, contribution=1, **terms)
+    return compose(release.table, replace(release.card(), name=name), look or Look())
+
+
+def words_of(sheet):
+    return [item.text for item in sheet.items if isinstance(item, Words)]
+
+
+def box_of(item):
+    """Left, top, right, bottom of an item."""
+    if isinstance(item, Words):
+        width = measure(item.text, item.size, bold=item.bold)
+        left = item.x - width if item.at_end else item.x
+        return left, item.y - 0.75 * item.size, left + width, item.y + 0.25 * item.size
+    return item.x, item.y, item.x + item.width, item.y + item.height
+
+
+@pytest.mark.parametrize("name", GRIDS)
+@pytest.mark.parametrize("title", [None, LONG, "W" * 300])
+def test_no_words_overlap_or_leave_the_page(name, title):
+    look = Look(title=title, source=LONG, credit="A. B.", date="2020", unit=LONG)
+    sheet = sheet_of(GRIDS[name], look, name="jobs" if title is None else "x" * 120)
+    boxes = [box_of(item) for item in sheet.items if isinstance(item, Words)]
+    maps = [box_of(item) for item in sheet.items if isinstance(item, Cells)]
+    for left, top, right, bottom in boxes + maps:
+        assert left >= page.EDGE - 1
+        assert right <= sheet.width - page.EDGE + 1
+        assert top >= 0
+        assert bottom <= sheet.height
+    for number, one in enumerate(boxes):
+        for other in boxes[:number] + maps:
+            apart = one[2] <= other[0] or other[2] <= one[0]
+            assert apart or one[3] <= other[1] or other[3] <= one[1]
+
+
+def test_the_page_says_what_was_asked_for():
+    look = Look(title="People", source="Census", date="1 January", credit="CC BY", unit="heads")
+    words = words_of(sheet_of(KANTO, look))
+    assert words[0] == "People"
+    assert any(text.startswith("ε = 1 · pyramid · jis:half") for text in words)
+    assert {"Source: Census", "Date: 1 January", "CC BY", "heads per km²"} <= {*words}
+
+
+def test_the_picture_says_where_its_margin_holds():
+    said = " ".join(words_of(sheet_of(KANTO)))
+    assert "where counts are well above the noise" in said
+    assert "Isolated cells are pulled down" in said
+
+
+def test_what_is_no_private_release_is_told_in_red():
+    sheet = sheet_of(KANTO)
+    (flag,) = (item for item in sheet.items if getattr(item, "text", "") == "NOT PRIVATE")
+    assert flag.colour == looks.LIGHT.alarm
+    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
+    release = geodp.publish(table, epsilon=1)
+    words = words_of(compose(release.table, release.card(), Look()))
+    assert "NOT PRIVATE" not in words
+    assert any(text.startswith("Differentially private release") for text in words)
+
+
+def test_colours_do_not_depend_on_the_data():
+    release = released(KANTO)
+    few, many = (
+        geodp.ReleasedTable(KANTO, release.table.key, release.table.count * most, release.event)
+        for most in (1, 1000)
+    )
+    sheets = [compose(table, release.card(), Look()) for table in (few, many)]
+    legends = [[i for i in s.items if isinstance(i, Words | Box)] for s in sheets]
+    assert legends[0] == legends[1]
+    panels = [page.Panel.of(table, 0, release.card()) for table in (few, many)]
+    numbers = [page.number_colours(panel, fade=False) for panel in panels]
+    same = panels[0].value == panels[1].value
+    assert same.any()
+    assert np.array_equal(numbers[0][same], numbers[1][same])
+
+
+def test_what_lies_within_its_margin_is_pale_and_the_legend_shows_it():
+    release = released(KANTO)
+    sheet = sheet_of(KANTO)
+    (cells,) = (item for item in sheet.items if isinstance(item, Cells))
+    panel = page.Panel.of(release.table, 0, release.card())
+    pale = (cells.number >= looks.FADED)[::-1]
+    assert np.array_equal(pale, (panel.value > 0) & ~panel.believed)
+    assert f"faded: within the 95 % margin of ±{panel.margin:,.0f}" in words_of(sheet)
+    plain = sheet_of(KANTO, Look(fade=False))
+    (cells,) = (item for item in plain.items if isinstance(item, Cells))
+    assert cells.number.max() < looks.FADED
+    assert not [text for text in words_of(plain) if text.startswith("faded")]
+    # A margin between 30 and 100 per km² fades three classes, or a part of the third.
+    filled = [i for i in sheet.items if isinstance(i, Box) and i.height == 12 and i.width < 50]
+    faded = sum(i.width for i in filled if i.fill in looks.LIGHT.colours[looks.FADED :])
+    density = panel.margin / float(page.area_of(panel.frame.place))
+    number = int(page.classify(np.array([density]))[0])
+    assert number * page.SEGMENT <= faded - 20 <= (number + 1) * page.SEGMENT
+
+
+def test_zero_is_paper_and_nobody_is_outside():
+    grid = GRIDS["mask"]
+    (cells,) = (item for item in sheet_of(grid).items if isinstance(item, Cells))
+    outside = cells.number == looks.OUTSIDE
+    assert outside.sum() == 64 - half((8, 8), 3).sum()
+    assert "outside the domain" in words_of(sheet_of(grid))
+    assert "outside the domain" not in words_of(sheet_of(KANTO))
+
+
+def test_dark_pages_are_the_same_in_other_colours():
+    light, dark = (sheet_of(KANTO, Look(dark=dark)) for dark in (False, True))
+    assert words_of(light) == words_of(dark)
+    assert light.paper == (255, 255, 255)
+    assert dark.paper == (0, 0, 0)
+
+
+def test_a_size_enlarges_by_whole_factors_and_keeps_every_cell():
+    for size, pixels in ((1, 8), (100, 96), (1100, 1104)):
+        (cells,) = (
+            i for i in sheet_of(GRIDS["square"], Look(size=size)).items if isinstance(i, Cells)
+        )
+        assert cells.width == cells.height == pixels
+
+
+@pytest.fixture
+def no_fonts(monkeypatch):
+    monkeypatch.setattr(fonts, "_folders", list)
+    for found in (fonts.families, fonts.find_families):
+        found.cache_clear()
+    yield
+    for found in (fonts.families, fonts.find_families):
+        found.cache_clear()
+
+
+@pytest.mark.parametrize("look", [Look(title="人口"), Look(source="統計局"), Look(language="ja")])
+def test_asked_words_without_a_font_are_refused(no_fonts, look):
+    with pytest.warns(LettersWarning), pytest.raises(UsageError, match="no font"):
+        sheet_of(KANTO, look)
+
+
+def test_a_name_without_a_font_is_left_out_of_title_and_legend(no_fonts):
+    with pytest.warns(LettersWarning):
+        words = words_of(sheet_of(KANTO, name="人口"))
+    assert words[0] == "ε = 1 · pyramid"
+    assert "counts per km²" in words
+
+
+def test_words_that_no_font_has_together_stand_apart(monkeypatch):
+    """A title whose font lacks Latin letters is followed by a line of its own."""
+    found = page.find_families
+    monkeypatch.setattr(page, "find_families", lambda t: None if "jobs " in t else found(t))
+    sheet = sheet_of(KANTO, Look(source="jobs here"), name="jobs")
+    words = words_of(sheet)
+    assert words[0] == "jobs"
+    assert "ε = 1 · pyramid · jis:half · 24 × 32 cells" in words
+    assert "counts per km²" in words
+    assert words[-2:] == ["Source:", "jobs here"]

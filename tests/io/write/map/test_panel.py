@@ -1,0 +1,88 @@
+"""What a map shows: sums of aligned blocks, windows of the grid, and what can be believed."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.accuracy.interval import Z
+from geodp.errors import UsageError
+from geodp.io.write import frame
+from geodp.io.write.map.panel import Panel, crop
+from tests.io.write.test_writers import KANTO, released
+
+DOWN = (100.0, 0.0, 1000.0, 0.0, -100.0, 5000.0)
+
+
+def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
+    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
+    release = released(KANTO)
+    panel = Panel.of(release.table, 0, release.card())
+    assert panel.frame.block == 4
+    total = (panel.value * panel.frame.areas()).sum()
+    assert total == pytest.approx(release.table.total)
+    assert panel.cells == 16
+
+
+@pytest.mark.parametrize(
+    "grid", [KANTO, geodp.Grid.regular((8, 16), crs="EPSG:3035", transform=DOWN)]
+)
+def test_a_window_shows_the_same_cells(grid):
+    release = released(grid)
+    whole = Panel.of(release.table, 0, release.card())
+    place = grid.places[0]
+    west, south, east, north = place.bounds
+    wide, high = (east - west) / place.cols, (north - south) / place.rows
+    bounds = (west + 2.5 * wide, south + high, west + 5 * wide, south + 4.2 * high)
+    part = Panel.of(release.table, 0, release.card(), bounds)
+    rows = slice(1, 5) if place.northwards else slice(place.rows - 5, place.rows - 1)
+    assert np.allclose(part.value, whole.value[rows, 2:5], rtol=1e-12)
+    assert part.margin == whole.margin
+    assert np.array_equal(part.believed, whole.believed[rows, 2:5])
+    found, _ = crop(place, bounds)
+    ends = west + 2 * wide, south + high, west + 5 * wide, south + 5 * high
+    assert found.bounds == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (141, 35, 138, 37),
+        (138, 37, 141, 35),
+        (0, 0, 1, 1),
+        (float("nan"), 0, 1, 1),
+        (138, 35, float("inf"), 36),
+    ],
+)
+def test_bounds_without_a_cell_are_refused(bounds):
+    with pytest.raises(UsageError, match="bounds"):
+        crop(KANTO.places[0], bounds)
+
+
+def test_what_lies_within_its_margin_is_not_believed():
+    release = released(KANTO)
+    card = release.card()
+    panel = Panel.of(release.table, 0, card)
+    assert panel.margin == pytest.approx(Z * card.expected_error.blocks[0].standard_error)
+    counts = np.abs(release.table.to_dense())
+    assert np.array_equal(panel.believed, counts >= panel.margin)
+    assert 0 < panel.believed.sum() < (counts > 0).sum()
+
+
+def test_blocks_that_the_card_does_not_know_have_no_margin(monkeypatch):
+    """A window of a map in blocks shows single cells; of attributes their sum has no figure."""
+    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
+    west, south, *_ = KANTO.places[0].bounds
+    near = (west, south, west + 0.03, south + 0.02)
+    release = released(KANTO)
+    panel = Panel.of(release.table, 0, release.card(), near)
+    assert panel.frame.block == panel.cells == 1
+    assert panel.margin == pytest.approx(Z * release.card().expected_error.blocks[0].standard_error)
+    release = released(KANTO.with_attribute("sex", ["f", "m"]))
+    panel = Panel.of(release.table, 0, release.card(), near)
+    assert (panel.cells, panel.margin, panel.believed) == (None, None, None)
+
+
+def test_without_a_closed_form_nothing_is_known_of_a_cell():
+    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
+    release = geodp.publish(table, method="laplace-nonnegative", epsilon=1)
+    assert Panel.of(release.table, 0, release.card()).believed is None
