@@ -65,7 +65,14 @@ NOISY = {
     families.read_record: "the same, read again",
     edges.cut: "variances of noisy counts",
     **dict.fromkeys(
-        (passes.first_pass, passes._share, passes._load, passes._close, passes._put_out),
+        (
+            passes.first_pass,
+            passes._share,
+            passes._load,
+            passes._close,
+            passes._put_out,
+            families._put,
+        ),
         "they hand arrays on: counts to add_counts, noisy counts to the others",
     ),
     passes.second_pass: "estimates from noisy counts",
