@@ -92,6 +92,38 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
             yield Areas(level, table.event, count, error, None, names)
 
 
+def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | None:
+    """Return the codes of nodes that are cells or areas; None where the nodes have none.
+
+    A region's code is those of the regions that hold it and its own, the coarsest first, with a
+    slash between. Labels of attributes are in no code.
+
+    Parameters
+    ----------
+    digits : int
+        First digits of a key that name a node.
+    node : uint64[n]
+    """
+    radices, names = grid.order.radices, {n: name for name, n in levels_above(grid)}
+    index = grid.decode(node * np.uint64(prod(radices[digits:])))
+    if len(grid.places) == 1 and (digits == len(radices) or names.get(digits) == CELL):
+        return list(grid.places[0].format(index[0], index[1]))
+    if digits not in names:
+        return None
+    if grid.hierarchy is not None:
+        texts = _names_of(grid, names[digits], digits, index)
+        return ["/".join(path) for path in zip(*_regions(grid, texts), strict=True)]
+    own = _grid_of(grid, names[digits], digits)
+    at = own.decode(node)
+    return list(own.places[0].format(at[0], at[1]))
+
+
+def _regions(grid: Grid, texts: dict[str, list[str]]) -> list[list[str]]:
+    """Return the codes by level, without the labels of attributes."""
+    assert grid.hierarchy is not None
+    return [texts[level] for level in grid.hierarchy.levels if level in texts]
+
+
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
     """Return the areas of a level as cells, with the attributes that come above them.
 

@@ -66,6 +66,15 @@ class Estimate:
     high: float
     clamped: bool
 
+    def plus(self, known: int | float) -> Estimate:
+        """Return the estimate with a sum added that is known exactly."""
+        ends = self.low + known, self.high + known
+        return Estimate(self.count + known, self.standard_error, *ends, self.clamped)
+
+
+NOBODY = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
+"""Of a region without cells."""
+
 
 @dataclass(frozen=True)
 class Reach:

@@ -11,6 +11,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.table.public_totals import PublicTotals
 
 GRIDS: dict[str, tuple[str, ...]] = {
     "jis": ("bounds", "primary", "crs"),
@@ -21,6 +22,8 @@ GRIDS: dict[str, tuple[str, ...]] = {
 """Options that each kind of grid takes, of those that not every kind does."""
 
 NEEDS: dict[str, str] = {
+    "measurements_complete_to": "measurements",
+    "public_totals_source": "public_totals",
     "mask_source": "mask",
     "regions_source": "regions",
     "regions_columns": "regions",
@@ -53,7 +56,13 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
     if options.get("attribute") and options["value"] and not grid.attributes:
         grid = grid.with_attribute(options["attribute"], options["value"])
-    if options["mask"] is not None:
+    if str(options["mask"] or "").startswith("land:"):
+        from geodp.io.read.public.land import cut_to_land
+
+        if options["mask_source"] is not None:
+            raise UsageError("A mask of land has its own source; leave out --mask-source.")
+        grid = cut_to_land(grid, str(options["mask"]))
+    elif options["mask"] is not None:
         from geodp.io.read.public.mask import read_mask
 
         source = _needed(options, "mask_source")
@@ -61,6 +70,19 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
             raise UsageError("The mask is one of the inputs; a mask must be public.")
         grid = read_mask(options["mask"], grid, source=source)
     return _order(grid, options)
+
+
+def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals | None:
+    """Read the public totals that the options name, if any, of areas of the released grid."""
+    path = options["public_totals"]
+    if path is None:
+        return None
+    from geodp.io.read.public.totals import read_totals
+
+    source = _needed(options, "public_totals_source")
+    if _is_input(path, options["inputs"]):
+        raise UsageError("The public totals are one of the inputs; such totals are public.")
+    return read_totals(path, grid, source=source)
 
 
 def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:

@@ -23,7 +23,12 @@ RECORDS = ("all", "fresh-sample", "same-sample")
 _GRID: tuple[Callable[[Any], Any], ...] = (
     click.option("--bounds", nargs=4, type=float, help="West south east north, along cell edges."),
     click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
-    click.option("--mask", type=click.Path(path_type=Path), help="Codes or raster of the domain."),
+    click.option(
+        "--mask",
+        type=click.Path(path_type=Path),
+        help="Codes, polygons or raster of the domain; or land by name: land:world, land:europe, "
+        "land:japan, widened by 10 km, or by 5: land:japan:5km.",
+    ),
     click.option(
         "--mask-source",
         help="Where the mask comes from, in words. With it you vouch that the mask is public and "
@@ -121,6 +126,18 @@ records = click.option(
 )
 contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."
+)
+
+POLYGONS = click.option(
+    "--regions",
+    type=click.Path(path_type=Path),
+    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
+)
+POLYGON_NAME = click.option(
+    "--polygon-name", help="Field that names the polygons; default: name, id or code."
+)
+AREA = click.option(
+    "--area", multiple=True, help="Code of an area of the grid's codes; repeatable."
 )
 
 

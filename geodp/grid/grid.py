@@ -300,6 +300,12 @@ class Grid:
         """Cells of the domain; padding and cells outside mask or regions do not count."""
         return self.domain.cells
 
+    @property
+    def outside_rule(self) -> str:
+        """What to do about a cell outside the domain."""
+        is_land = self.mask is not None and self.mask.source.startswith("land:")
+        return f"{OUTSIDE} {FAR}" if is_land else OUTSIDE
+
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
         """Keys (uint64[n]) of cell indices (int64[d, n]).
 
@@ -312,7 +318,7 @@ class Grid:
         index = np.atleast_2d(np.asarray(given, np.int64))
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
-            raise CodeError(int(outside[0]), OUTSIDE)
+            raise CodeError(int(outside[0]), self.outside_rule)
         return self.order.encode(index)
 
     def decode(self, key: ArrayLike) -> NDArray[np.int64]:
@@ -380,4 +386,9 @@ class Grid:
 OUTSIDE = (
     "The cell lies outside the public domain; choose a domain that holds all cells, "
     "or have cells outside dropped (--outside drop, outside='drop')."
+)
+
+FAR = (
+    "It lies farther from the coastline than the mask of land reaches; a larger distance, such as "
+    "--mask land:world:30km, may hold it."
 )

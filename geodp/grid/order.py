@@ -172,6 +172,13 @@ class Order:
             side[axis] *= radix
         return side
 
+    def digits_above(self, stride: int) -> int:
+        """Return how many first digits the keys of a block of so many keys share.
+
+        ``stride``: a product of the last radices.
+        """
+        return next(i for i in range(len(self.radices) + 1) if prod(self.radices[i:]) == stride)
+
     def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
     ) -> NDArray[np.int64]:

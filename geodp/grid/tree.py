@@ -109,8 +109,7 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
     if grid.size == prod(radices):
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
-    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
-    return grid.domain.overlaps(first, digits)
+    return grid.domain.overlaps(first, grid.order.digits_above(stride))
 
 
 def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
@@ -161,6 +160,5 @@ def cells_of_box(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray
 
     Parameters are those of :func:`overlaps`.
     """
-    radices = grid.order.radices
-    digits = next(i for i in range(len(radices) + 1) if prod(radices[i:]) == stride)
+    digits = grid.order.digits_above(stride)
     return grid.order.count_cells(prefix * np.uint64(stride), digits, grid.shape)

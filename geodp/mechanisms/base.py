@@ -24,6 +24,7 @@ from geodp.privacy.event import Guarantee, Measurement, Spent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
+from geodp.table.measured import NodeLevel
 from geodp.table.released import ReleasedTable
 
 MOST_CELLS = 1 << 26
@@ -252,6 +253,32 @@ class Mechanism(Method[Measurement]):
         caller gave. So nothing is left out for being a default. Where an earlier, noisy
         measurement decides what is measured later, all that it can decide for is listed.
         """
+
+    def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
+        """Return the levels whose noisy values can be written, the root's first; perhaps none.
+
+        All of them together are what :meth:`queries` lists, so that writing any of their nodes is
+        in the guarantee and costs nothing more.
+        """
+        return ()
+
+    def draw_nodes(
+        self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Return the noise of nodes of a level of :meth:`list_levels`, as :meth:`release` has it.
+
+        Parameters
+        ----------
+        level : int
+            Position in that list.
+        node : uint64[n]
+            Strictly increasing.
+
+        Returns
+        -------
+        int64[n]
+        """
+        raise NotImplementedError
 
     def unsupported(self, grid: Grid) -> str | None:
         """Why the method cannot take a grid, as one sentence; asked before it allocates."""

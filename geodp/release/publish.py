@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.public.land import state_land, warn_of_sea
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
@@ -20,12 +23,21 @@ from geodp.privacy.loss import ZeroConcentratedDP
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
+from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.release import Release
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
+from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.totals import WholeTable
+
+
+class Given(TermsGiven, total=False):
+    """Terms, and what is published beside the table; :func:`publish` says what they mean."""
+
+    measurements: bool | str | int
+    totals: PublicTotals | None
 
 
 def publish(
@@ -37,7 +49,7 @@ def publish(
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
-    **terms: Unpack[TermsGiven],
+    **given: Unpack[Given],
 ) -> Release:
     """Release a table with differential privacy.
 
@@ -84,6 +96,13 @@ def publish(
     people : float, optional
         A public guess of the sum of all counts, such as an older census tells; never taken from
         the data. The card then states the resolution floor.
+    measurements : bool, str or int
+        Also publish what was measured before any clamp (:mod:`geodp.release.measurements`), which
+        costs no more: True, or the smallest areas of which all are measured, such as ``"basic"``
+        in the order of official areas, ``"cell"``, or a number of cells of a block.
+    totals : PublicTotals
+        Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
+        have them, and the release meets them exactly.
 
     Returns
     -------
@@ -117,12 +136,13 @@ def publish(
     >>> bool((release.table.to_dense() >= 0).all())
     True
     >>> round(release.standard_error(64), 1)
-    8.4
+    4.6
     """
+    beside = given.pop("measurements", False), given.pop("totals", None)
     prepared = prepare(
         table,
         mechanism(method),
-        Terms.of(**terms),
+        Terms.of(**cast(TermsGiven, given)),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
@@ -130,7 +150,7 @@ def publish(
         records=records,
     )
     warn_of(prepared.outline)
-    return prepared.release()
+    return prepared.add(*beside).release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +166,10 @@ class Prepared:
         Of nobody: card and closed forms are those of the release, but for its charge.
     key, ledger, dataset, records
         As for :func:`publish`.
+    asked : Asked or None
+        Which measurements are published.
+    totals : PublicTotals or None
+        That are met.
     """
 
     table: CountTable = field(repr=False)
@@ -156,6 +180,39 @@ class Prepared:
     ledger: Ledger | None
     dataset: str | None
     records: str | None
+    asked: Asked | None = None
+    totals: PublicTotals | None = None
+
+    def add(
+        self, measurements: bool | str | int = False, totals: PublicTotals | None = None
+    ) -> Prepared:
+        """Return the same with what is published beside the table, as :func:`publish` takes it.
+
+        Raises UsageError where there is no such thing of this table.
+        """
+        found, grid = self, self.table.grid
+        if measurements is not False:
+            least = None if measurements is True else measurements
+            asked = ask_measurements(self.method, grid, self.spent, least)
+            found = replace(found, asked=asked)
+        if totals is None:
+            return found
+        if not (self.method.whole and self.method.nonnegative):
+            raise UsageError(
+                f"{self.method.name} does not release whole counts from 0 on, which public totals "
+                "need."
+            )
+        if totals.grid != grid:
+            raise UsageError("The public totals are of areas of another grid.")
+        totals.require(self.table)
+        facts = *self.outline.public_facts, totals.describe_guarantee(self.spent)
+        outline = replace(self.outline, public_facts=facts, totals=totals)
+        return replace(found, outline=outline, totals=totals)
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the complete levels of measurements; None without any."""
+        return None if self.asked is None else sum(self.asked.sizes)
 
     def release(self) -> Release:
         """Charge, and draw."""
@@ -167,9 +224,27 @@ class Prepared:
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
             drawn = self.method.release(self.table, self.spent, own)
-            return replace(self.outline, table=drawn, charge=charge)
+            if self.totals is not None:
+                drawn = self.totals.fit(drawn)
+            found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
+            return replace(self.outline, table=drawn, charge=charge, measurements=found)
         finally:
             own.forget()
+
+
+def restore_beside(
+    release: Release,
+    method: Mechanism,
+    spent: Measurement,
+    arrays: Mapping[str, NDArray[Any]],
+    measurements: bool | str | int = False,
+) -> Release:
+    """Return a release with what was drawn beside its table and kept, for the same call."""
+    if measurements is False:
+        return release
+    least = None if measurements is True else measurements
+    asked = ask_measurements(method, release.grid, spent, least)
+    return replace(release, measurements=asked.restore(arrays))
 
 
 def prepare(
@@ -190,6 +265,7 @@ def prepare(
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=allow_empty),
         *require_no_sums(table.grid, spent, WholeTable(table)),
+        *state_land(table.grid),
     )
     nobody = outline(table.grid, method, spent, terms.people, facts)
     return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
@@ -216,9 +292,15 @@ def outline(
     return found
 
 
+def list_warnings(release: Release) -> tuple[str, ...]:
+    """Return what must be known of a release before it is published; a sentence each."""
+    about = warnings_of(release.method, release.grid, release.event, release.people)
+    return (*about, *warn_of_sea(release.grid))
+
+
 def warn_of(nobody: Release) -> None:
-    """Warn of what must be known before a release is published, on behalf of who publishes."""
-    for words in warnings_of(nobody.method, nobody.grid, nobody.event, nobody.people):
+    """Warn of that, on behalf of who publishes."""
+    for words in list_warnings(nobody):
         warnings.warn(words, UserWarning, stacklevel=3)
 
 

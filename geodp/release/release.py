@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops, Z, reach, round_out, strength
+from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Tops, Z, reach, round_out, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -28,8 +28,11 @@ from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
+from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
 from geodp.table.card import Card
 from geodp.table.charged import StatedCharge
+from geodp.table.measured import Measurements
+from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 
 
@@ -48,6 +51,10 @@ class Release:
         What a refusal would have told, so that the card says it is not protected.
     own : Method, optional
         Default: that of ``METHODS`` or ``PROTOCOLS`` which the event names.
+    measurements : Measurements, optional
+        What was measured before any clamp, where it is published too.
+    totals : PublicTotals, optional
+        That the table meets exactly.
     """
 
     table: ReleasedTable
@@ -55,6 +62,8 @@ class Release:
     people: float | None = None
     public_facts: tuple[str, ...] = ()
     own: Method[Any] | None = None
+    measurements: Measurements | None = None
+    totals: PublicTotals | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -66,6 +75,11 @@ class Release:
         return self.table.grid
 
     @property
+    def drawn_beside(self) -> dict[str, NDArray[Any]]:
+        """What was drawn beside the table, by name, to be kept until it is written."""
+        return {} if self.measurements is None else self.measurements.to_arrays()
+
+    @property
     def event(self) -> Spent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
@@ -75,7 +89,9 @@ class Release:
         """The method, with its settings."""
         return self.own or find_method(self.event.mechanism)
 
-    def estimate(self, region: Any, labels: Labels | None = None) -> Estimate:
+    def estimate(
+        self, region: Any, labels: Labels | None = None, *, method: str = CLOSED_FORM
+    ) -> Estimate:
         """Return the released sum over a region, its standard error and a 95 % interval.
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
@@ -83,23 +99,45 @@ class Release:
         reaches further, to an outer and an inner approximation of the region
         (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes from isolated
         cells. Its coverage is then mostly above 95 %; it is conservative for regions that cut many
-        nodes with few people in them.
+        nodes with few people in them. Simulation takes seconds to minutes, and gives intervals
+        that are little wider than they need be; ask for many regions at once then, see
+        :meth:`estimate_all`.
 
-        It is computed from the release and its public parameters alone.
+        It is computed from the release and its public parameters alone. Areas whose totals are
+        public are exact: of a region that holds some completely, the error is that of the rest.
 
         Parameters
         ----------
         region, labels
             As for :meth:`geodp.grid.region.Region.of`.
+        method : str
+            ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
 
         Raises
         ------
         UsageError
-            No such region, or a method without a closed form for it.
+            No such region, a method without a closed form for it, or one that cannot be simulated.
         """
-        error = self._region_error(cells := Region.of(self.grid, region, labels))
-        here = np.isin(self.table.key, cells.key, assume_unique=True)
-        count: int | float = self.table.count[here].sum().item()
+        if method != CLOSED_FORM:
+            return self.estimate_all([region], labels, method=method)[0]
+        cells = Region.of(self.grid, region, labels)
+        if self.totals is not None:
+            exact = self.totals.whole_areas(cells)
+            if exact.any():
+                known = self._sum(cells.key[exact])
+                rest = Region(self.grid, cells.key[~exact])
+                return (self._estimate(rest) if rest.cells else NOBODY).plus(known)
+        return self._estimate(cells)
+
+    def _sum(self, key: NDArray[np.uint64]) -> int | float:
+        """Return the released sum of cells."""
+        here = np.isin(self.table.key, key, assume_unique=True)
+        total: int | float = self.table.count[here].sum().item()
+        return total
+
+    def _estimate(self, cells: Region) -> Estimate:
+        """Return the estimate of cells of which no public total is known."""
+        error, count = self._region_error(cells), self._sum(cells.key)
         tree, grid = self._tree(), self.grid if self.method.skips_outside else None
         if not self.method.nonnegative:
             # The sum of a few Laplace noises has longer tails than that of many.
@@ -116,6 +154,23 @@ class Release:
         low, high = found.interval(alone, losses)
         return Estimate(count, error, float(low), float(high), found.clamped)
 
+    def estimate_all(
+        self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM
+    ) -> list[Estimate]:
+        """Return estimates of many regions, in their order, from the same simulated releases.
+
+        Parameters and errors are those of :meth:`estimate`.
+        """
+        if method == CLOSED_FORM:
+            return [self.estimate(region, labels) for region in regions]
+        if method != SIMULATION:
+            raise UsageError(f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.")
+        if self.totals is not None:
+            raise UsageError(
+                "Releases with public totals are not simulated: leave out method='simulation'."
+            )
+        return simulate_estimates(self, [Region.of(self.grid, one, labels) for one in regions])
+
     def _tree(self) -> TreeVariance:
         tree = self.method.tree_variance(self.grid, self.event)
         if tree is None:
@@ -126,6 +181,10 @@ class Release:
         return tree
 
     def _region_error(self, region: Region) -> float:
+        if self.totals is not None:
+            region = Region(region.grid, region.key[~self.totals.whole_areas(region)])
+            if not region.cells:
+                return 0.0
         grid = self.grid if self.method.skips_outside else None
         return float(np.sqrt(max(self._tree().region(region.key, grid), 0.0)))
 
@@ -270,7 +329,14 @@ class Release:
     def areas(self) -> Iterator[Areas]:
         """Return sums of every level of official areas or regions, with errors; see
         :mod:`geodp.accuracy.areas`."""
-        return areas_of(self.table, self._variances)
+        return areas_of(self.table, self._area_variances)
+
+    def _area_variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
+        """Return those of areas: 0 of those whose totals are public."""
+        found = self._variances(stride, block)
+        if found is None or self.totals is None:
+            return found
+        return np.where(self.totals.are_exact(stride, block), 0.0, found)
 
     def write(
         self,
@@ -310,7 +376,8 @@ class Release:
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the same into a folder that was staged before the charge."""
-        released = Released(self.table, self.card(), self.errors(), self.areas)
+        found = self.table, self.card(), self.errors(), self.areas
+        released = Released(*found, self.measurements, self.totals)
         return place.write(released, restricted)
 
 

@@ -1,11 +1,11 @@
 """The command line against a ledger, and runs of a stated length."""
 
 import json
-import sys
 from types import SimpleNamespace
 
 import pytest
 
+from geodp.cli import running
 from tests.cli.test_cli import SMALL
 from tests.command import geodp
 
@@ -47,7 +47,7 @@ def test_a_ledger_needs_a_data_set_and_a_data_set_a_ledger(tmp_path, ledger):
 def test_a_padded_run_takes_its_time_also_when_it_fails(tmp_path, monkeypatch):
     slept = []
     clock = SimpleNamespace(perf_counter=lambda: 7.0, sleep=slept.append)
-    monkeypatch.setattr(sys.modules["geodp.cli.commands.publish"], "time", clock)
+    monkeypatch.setattr(running, "time", clock)
     done = geodp("publish", "absent.zip", *SMALL[1:], "--pad-time", "3", "--output", tmp_path / "o")
     assert done.returncode == 5
     assert slept == [3.0]

@@ -36,7 +36,13 @@ SETTINGS = {
     "hay": ["fanout=3", "nonnegative=yes"],
     "matrix": ["strategy=identity", "strategy=wavelet", "strategy=tree", "workload=blocks"],
     "mwem": ["rounds=3,share=1/10,passes=5,average=yes"],
-    "pyramid": ["setting=fine", "setting=flat", "passes=1,prune=1", "chain=1-2-3,shares=1-2-3-4"],
+    "pyramid": [
+        "setting=R",
+        "setting=fine",
+        "setting=flat",
+        "passes=1,prune=1",
+        "chain=1-2-3,shares=1-2-3-4",
+    ],
     "quadtree": ["height=2", "budget=uniform"],
     "ugrid": ["c=1,share=1/10"],
 }

@@ -58,7 +58,7 @@ def test_it_has_at_most_90_lines_of_100_characters():
 
 def test_its_commands_run(tmp_path):
     plan, _, _ = run_console("README.md", tmp_path)
-    assert "69" in plan
+    assert "31.9" in plan
     assert (tmp_path / "release" / "public" / "population.tif").exists()
     assert (tmp_path / "release" / "restricted").exists()
 
@@ -105,8 +105,7 @@ def test_seconds_and_ways_of_running_are_those_that_were_kept():
         if (row["table"], row["method"], row["bits"]) == ("clustered", "pyramid", 37)
         and row["occupied"] == 10_000_000
     )
-    assert f"{row['seconds_1']:.1f} seconds on one thread and in {row['seconds_2']:.1f}" in WORDS
-    assert f"its noise alone takes {100 * row['floor']:.0f} % of that" in WORDS
+    assert f"{row['seconds_1']:.1f} seconds on one thread and {row['seconds_2']:.1f}" in WORDS
     ways = [way for row in found["identical"] for way in row["ways"]]
     assert all(row["identical"] for row in found["identical"])
     assert f"the same bytes: {len(ways)} of {len(ways)} did" in WORDS

@@ -21,6 +21,7 @@ from geodp.privacy.key import NoiseKey, blocks
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
+from tests.privacy.noise.laws import law_of
 from tests.reference import noise as reference
 from tests.reference import samplers
 
@@ -31,12 +32,6 @@ SCALES = [Fraction(3, 10), Fraction(1), Fraction(19), Fraction(190), Fraction(40
 LAWS = [(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]
 NODES = np.arange(MILLION, 2 * MILLION, dtype=np.uint64)
 any_law = pytest.mark.parametrize(("name", "scale"), LAWS, ids=lambda part: str(part))
-
-
-def law_of(name, scale):
-    if name == "laplace":
-        return DiscreteLaplace.of_scale(scale)
-    return DiscreteGaussian.of_sigma2(scale**2)
 
 
 def tail_of(name, scale):

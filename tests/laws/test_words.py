@@ -9,7 +9,8 @@ from scipy import stats
 
 from geodp.kernels import noise as kernels
 from geodp.privacy.key import NoiseKey, blocks, expose
-from tests.laws.test_samplers import SIGNIFICANCE, cuts, law_of, tail_of
+from tests.laws.test_samplers import SIGNIFICANCE, cuts, tail_of
+from tests.privacy.noise.laws import law_of
 
 SCALES = [Fraction(3, 10), *map(Fraction, (1, 3, 10, 19, 38, 100, 400, 4000, 20_000))]
 GROUPS = 1 << 16

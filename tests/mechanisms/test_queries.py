@@ -136,7 +136,8 @@ def test_no_constant_changes_what_is_drawn_without_changing_the_queries():
     has to show, or a kept key would serve two different queries with one noise.
     """
     grid = GRIDS["odd"]
-    rows = [geodp.METHODS[name] for name in METHODS]
+    # No constant chooses what pyramid measures by default, but one does by its other settings.
+    rows = [mechanism("pyramid:setting=R" if name == "pyramid" else name) for name in METHODS]
     before = {
         row.name: (recorded(row, grid).signature, row.queries(grid, use(row, grid))) for row in rows
     }
@@ -167,7 +168,7 @@ def with_constant(constant, value, other, rows, grid):
         if forget:
             forget_strategies()
         for row in rows:
-            with suppress(GeodpError):
+            with suppress(GeodpError, OverflowError):  # what no value of it can be released with
                 asked = row.queries(grid, use(row, grid))
                 yield row, (recorded(row, grid).signature, asked)
     forget_levels()

@@ -75,6 +75,7 @@ def refine(
             b = fanouts[level]
             for parent in x[level]:
                 inside = [c for c in range(parent * b, (parent + 1) * b) if v[level + 1][c] > 0]
+                inside.sort(key=lambda c, held=x[level + 1]: c in held)  # the open ones last
                 below, spread = sum(y[level + 1][c] for c in inside), 0.0
                 for c in inside:
                     spread += v[level + 1][c]

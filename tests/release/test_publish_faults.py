@@ -211,6 +211,42 @@ def test_only_the_same_command_with_resume_goes_on(office):
     assert complete(office, before)
 
 
+def test_measurements_are_completed_as_they_were_drawn(office):
+    _, changes, _ = office.run("--measurements")
+    office.clear()
+    before = office.charges()
+    assert office.run("--measurements", first=changes - 30, last=changes - 30)[0] == -9
+    code, _, err = office.run("--resume")
+    assert (code, office.charges()) == (2, before + 1)
+    assert "other --measurements" in err
+    code, _, err = office.run("--resume", "--measurements")
+    assert (code, office.charges()) == (0, before + 1), err
+    office.require_release()
+    assert (office.out / "public" / "population.measurements.parquet").exists()
+
+
+def test_an_interrupted_run_keeps_to_its_public_totals(office, tmp_path):
+    regions, totals = tmp_path / "regions.csv", tmp_path / "totals.csv"
+    cells = "".join(f"{row}_{col},a\n" for row in range(8) for col in range(8))
+    regions.write_text(f"cell,city\n{cells}")
+    more = ["--regions", str(regions), "--regions-source", "made up"]
+    more += ["--public-totals", str(totals), "--public-totals-source", "the law"]
+    totals.write_text(f"city,total\na,{sum(20 + x for x in range(8)) * 8}\n")
+    _, changes, _ = office.run(*more)
+    office.clear()
+    before = office.charges()
+    assert office.run(*more, first=changes - 30, last=changes - 30)[0] == -9
+    was = totals.read_text()
+    totals.write_text("city,total\na,5\n")
+    code, _, err = office.run("--resume", *more)
+    assert (code, office.charges()) == (2, before + 1)
+    assert "other public totals" in err
+    totals.write_text(was)
+    code, _, err = office.run("--resume", *more)
+    assert (code, office.charges()) == (0, before + 1), err
+    assert (office.out / "public" / "population.totals.csv").read_text() == was
+
+
 def test_nothing_waits_where_no_run_was_interrupted(office):
     code, _, err = office.run("--resume")
     assert code == 2

@@ -97,6 +97,7 @@ def generalize(
 
     Examples
     --------
+    >>> from geodp.analysis.audit import Taxonomy
     >>> ages = Taxonomy.of({30: "30-39", 31: "30-39", 40: "40-49", "30-39": "*", "40-49": "*"})
     >>> found = generalize({"age": [30, 31, 31, 40, 40]}, {"age": ages}, 2)
     >>> found.nodes["age"], found.ncp

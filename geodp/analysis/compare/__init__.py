@@ -5,6 +5,7 @@ from geodp.analysis.compare.difference import Difference
 from geodp.analysis.compare.logit import Logit, logit
 from geodp.analysis.compare.many import adjust
 from geodp.analysis.compare.means import means, power, sample_size
+from geodp.analysis.compare.ratios import Ratio, estimate_mean, estimate_ratio
 from geodp.analysis.compare.regions import compare_regions
 from geodp.mechanisms.local.mean import report_bits
 
@@ -12,9 +13,12 @@ __all__ = [
     "CellDifferences",
     "Difference",
     "Logit",
+    "Ratio",
     "adjust",
     "compare_cells",
     "compare_regions",
+    "estimate_mean",
+    "estimate_ratio",
     "logit",
     "means",
     "power",

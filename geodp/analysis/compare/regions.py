@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z
+from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Z
 from geodp.analysis.compare.difference import Alternative, Difference, Question
 from geodp.analysis.compare.tails import Noise, tail_of_difference
 from geodp.errors import UsageError
@@ -26,9 +26,6 @@ from geodp.release.release import Release
 
 ROUNDING = 1e-6
 """Less excess kurtosis is the rounding of an interval."""
-
-NOBODY = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
-"""Of a region without cells."""
 
 
 class Side(NamedTuple):
@@ -161,7 +158,7 @@ def _by_errors(
     powers Minkowski's inequality bounds by ``(|a|_4 + |b|_4)^4``.
     """
     variances = [side.estimate.standard_error**2 for side in sides]
-    fourths = [_excess_of(side.estimate) * v**2 for side, v in zip(sides, variances, strict=True)]
+    fourths = [excess_of(side.estimate) * v**2 for side, v in zip(sides, variances, strict=True)]
     variance, fourth = sum(variances), sum(fourths)
     if is_one:
         one, two = (side.region for side in sides)
@@ -174,7 +171,7 @@ def _by_errors(
     return Difference.of_error(difference, sqrt(variance), question, excess, step)
 
 
-def _excess_of(estimate: Estimate) -> float:
+def excess_of(estimate: Estimate) -> float:
     """Return a third of the excess kurtosis of an error: by how far its interval reaches."""
     if not estimate.standard_error:
         return 0.0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from math import inf, isfinite, prod
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,36 +15,10 @@ from geodp.analysis.plan.plan import Plan, PlanGiven, Request
 from geodp.analysis.plan.shares import best_ratio, best_sum, least_ratio, least_sum
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms import Mechanism
 from geodp.mechanisms.trees.levels import steps_of
 
 Wishes = Mapping[int | str, float]
 """Numbers by cells of an aligned block, or by name of a published area."""
-
-
-@dataclass(frozen=True, eq=False)
-class Dominance:
-    """A pyramid beside what it is to dominate.
-
-    Attributes
-    ----------
-    plan : Plan
-    ratios : dict of int to float
-        Planned standard error over the other's, by cells of a block.
-    """
-
-    plan: Plan
-    ratios: dict[int, float]
-
-    @property
-    def largest(self) -> float:
-        """At most 1 where no aligned block has a larger planned error; other areas may."""
-        return max(self.ratios.values())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        ratios = {str(cells): ratio for cells, ratio in self.ratios.items()}
-        return {"largest_ratio": self.largest, "ratios": ratios}
 
 
 def optimise(
@@ -93,72 +66,13 @@ def optimise(
     width = request.plan("pyramid").event.width()
     wishes = _by_digits(grid, weights or targets or {})
     if weights:
-        return _choose(request, np.where(wishes < inf, wishes, 0), chain, ratio=False)
-    return _choose(request, wishes / 1.96 / width, chain, ratio=True)
+        return choose_shares(request, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    return choose_shares(request, wishes / 1.96 / width, chain, ratio=True)
 
 
-def dominate(
-    grid: Grid,
-    other: str | Mechanism | Sequence[float],
-    *,
-    chain: str = "",
-    **given: Unpack[PlanGiven],
-) -> Dominance:
-    """Return a pyramid whose planned errors of aligned blocks exceed those of a method at no size.
-
-    Or nearly so, see :attr:`Dominance.largest`. Of areas that are no aligned blocks the ratio can
-    be larger, and so it can where counts are clamped.
-
-    Parameters
-    ----------
-    grid : Grid
-    other : str, Mechanism or sequence of float
-        A method with a closed form; or standard errors of blocks of 1, 2, 4 ... cells, or of
-        1, 4, 16 ... cells, which leave the sizes between to any error.
-    chain : str, optional
-    given
-        As for :func:`geodp.plan`, without a method.
-
-    Raises
-    ------
-    UsageError
-        A method without a closed form on the grid, or a row of another length.
-
-    Examples
-    --------
-    >>> found = dominate(Grid.regular((64, 64)), "topdown", epsilon=1)
-    >>> round(found.largest, 2)
-    0.79
-    """
-    request = Request.of(grid, given)
-    width = request.plan("pyramid").event.width()
-    digits = len(grid.order.radices)
-    row = np.full(digits + 1, inf)
-    if isinstance(other, str | Mechanism):
-        theirs = request.plan(other)
-        if not theirs.blocks:
-            raise UsageError(
-                f"{theirs.name} has no closed form on this grid, so nothing to dominate."
-            )
-        row[:] = [block.standard_error for block in theirs.blocks]
-    else:
-        numbers = np.asarray(other, np.float64)
-        if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-            raise UsageError("A row to dominate is standard errors above 0.")
-        step = {digits + 1: 1, digits // 2 + 1: 2}.get(numbers.size)
-        if step is None:
-            raise UsageError(
-                f"A row for this grid has {digits + 1} standard errors (blocks of 1, 2, 4 ... "
-                f"cells) or {digits // 2 + 1} (1, 4, 16 ...)."
-            )
-        row[::step] = numbers
-    found = _choose(request, row[::-1] / width, chain, ratio=True)
-    pairs = zip(found.blocks, row.tolist(), strict=True)
-    ratios = {b.cells: float(b.standard_error or 0.0) / e for b, e in pairs if e < inf}
-    return Dominance(found, ratios)
-
-
-def _choose(request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool) -> Plan:
+def choose_shares(
+    request: Request, values: NDArray[np.float64], chain: str, *, ratio: bool
+) -> Plan:
     """Return the pyramid with the best shares: on its own chain, or on the best of those tried."""
     radices = request.grid.order.radices
     if chain:

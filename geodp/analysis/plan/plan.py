@@ -57,6 +57,8 @@ class Plan:
         What that spends.
     wanted : mapping of str to region
         Whose errors are asked for.
+    reasons : tuple of str
+        What it was chosen for, and how; a sentence each.
     """
 
     grid: Grid
@@ -64,6 +66,7 @@ class Plan:
     method: Mechanism
     event: Measurement
     wanted: Mapping[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -284,6 +287,7 @@ class Plan:
             "floor": self.floor,
             "output_cells": self.output_cells,
             "seconds": self.seconds,
+            "reasons": list(self.reasons),
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -296,7 +300,7 @@ class Plan:
             for area in (*self.blocks[::2], *self.areas)
             if area.standard_error is not None
         ]
-        return self.settings.toml([*self.warnings, *self.notes, *lines])
+        return self.settings.toml([*self.reasons, *self.warnings, *self.notes, *lines])
 
 
 def _some_cells(domain: Domain, random: np.random.Generator) -> NDArray[np.uint64]:
@@ -338,9 +342,9 @@ def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGi
     --------
     >>> found = plan(Grid.regular((512, 512)), epsilon=0.1)
     >>> [round(block.standard_error, 1) for block in found.blocks[:3]]
-    [68.6, 93.9, 123.6]
-    >>> found.smallest(5000, 2.65).cells
-    16
+    [31.9, 44.8, 62.4]
+    >>> found.smallest(5000, 1.3).cells
+    1
     """
     return Request.of(grid, given).plan(method)
 

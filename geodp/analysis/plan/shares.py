@@ -38,7 +38,13 @@ WIDEST_STEP = 6
 LAST_STEP = 12
 """Most bits that any level splits: 4096 children."""
 
+SHARP, DEAR = 60.0, 4.0
+"""How suddenly, and how dearly, a bound that is exceeded counts beside the logarithm of a mean."""
+
 Radices = tuple[int, ...]
+
+Rows = tuple[Floats, Floats]
+"""Matrix from the levels' variances to those of blocks or regions, and the fan-outs."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +127,55 @@ def least_sum(
         value = float(weight @ variance)
         return float(np.log(value)), weight / value
 
-    logs = _search(steps, total, gaussian, None, radices)
-    return _round(steps, logs, lambda v: float(weight @ v), gaussian, radices)
+    rows = _blocks(tuple(steps), radices or (2,) * sum(steps))
+    logs = _search(steps, total, gaussian, None, rows)
+    return _round(steps, logs, lambda v: float(weight @ v), gaussian, rows)
+
+
+def least_product(
+    steps: Sequence[int],
+    squares: Floats,
+    weights: Floats,
+    *,
+    most: Floats | None = None,
+    gaussian: bool = False,
+    radices: Radices | None = None,
+) -> Shares:
+    """Shares of a chain with the least weighted geometric mean of regions' standard errors.
+
+    Parameters
+    ----------
+    steps : sequence of int
+    squares : float64[groups, digits + 1]
+        Mean over a group's regions of the sums of squared parts of the nodes whose keys share i
+        digits, at index i: ``A`` of :mod:`geodp.accuracy.variance` for every level there could be.
+    weights : float64[groups]
+        Of sum 1.
+    most : float64[digits + 1], optional
+        Standard errors, for a budget of 1, that blocks of keys that share i digits should not
+        exceed; what does adds its logarithm to the mean's, several times.
+    gaussian : bool
+    radices : tuple of int, optional
+    """
+    radix, n = radices or (2,) * sum(steps), len(weights)
+    (regions, fanouts), (blocks, _) = (
+        _levels(squares, tuple(steps), radix),
+        _blocks(tuple(steps), radix),
+    )
+    log_limit = np.full(len(blocks), np.inf)
+    if most is not None:
+        log_limit = 2 * np.log(np.asarray(most, np.float64))
+
+    def mean(variance: Floats) -> tuple[float, Floats]:
+        own, block = variance[:n], variance[n:]
+        over = np.maximum((np.log(block) - log_limit) * (SHARP / 2), -500)
+        value = weights @ np.log(own) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
+        slope = DEAR / (1 + np.exp(-over)) / block / 2
+        return float(value), np.concatenate([weights / own / 2, slope])
+
+    rows = np.vstack([regions, blocks]), fanouts
+    logs = _search(steps, mean, gaussian, None, rows)
+    return _round(steps, logs, lambda v: float(np.exp(mean(v)[0])), gaussian, rows)
 
 
 def least_ratio(
@@ -161,11 +214,11 @@ def least_ratio(
         inner = float(power @ (ratio / top))
         return float(np.log(top) + np.log(inner) / order) / 2, power / (wanted * 2 * top * inner)
 
-    found = None
+    found, rows = None, _blocks(tuple(steps), radices or (2,) * sum(steps))
     for order in orders:
-        found = _search(steps, partial(norm, order=order), gaussian, found, radices)
+        found = _search(steps, partial(norm, order=order), gaussian, found, rows)
     assert found is not None
-    return _round(steps, found, lambda v: float(np.sqrt((v / wanted).max())), gaussian, radices)
+    return _round(steps, found, lambda v: float(np.sqrt((v / wanted).max())), gaussian, rows)
 
 
 def chains(bits: int) -> Iterator[tuple[int, ...]]:
@@ -208,6 +261,19 @@ def best_sum(
     return _try_all(bits, find, radices)[0]
 
 
+def best_products(
+    bits: int,
+    squares: Floats,
+    weights: Floats,
+    *,
+    gaussian: bool = False,
+    radices: Radices | None = None,
+) -> list[Shares]:
+    """Return all tried chains with the shares of :func:`least_product`, the best first."""
+    given = partial(least_product, squares=squares, weights=weights)
+    return _try_all(bits, partial(given, gaussian=gaussian, radices=radices), radices)
+
+
 def _try_all(
     digits: int, find: Callable[[tuple[int, ...]], Shares], radices: Radices | None
 ) -> list[Shares]:
@@ -239,17 +305,26 @@ def _neighbours(chain: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def _blocks(steps: tuple[int, ...], radices: Radices) -> tuple[Floats, Floats]:
+def _blocks(steps: tuple[int, ...], radices: Radices) -> Rows:
     """Matrix from the levels' variances to those of blocks, and the fan-outs.
 
     With A the sums of squared parts of :mod:`geodp.accuracy.variance`, one row for the block that
     shares each number of digits; it is ``r**2`` above the block and ``r`` below it, for a block of
     r nodes.
     """
-    stride = np.array([1.0, *accumulate(reversed(radices), lambda a, b: a * b)])[::-1]
+    stride = _strides(radices)
     part = stride[:, None] / stride
-    squares = np.where(part < 1, part**2, part)[:, [0, *accumulate(steps)]]
-    ends = [0, *accumulate(steps)]
+    return _levels(np.where(part < 1, part**2, part), steps, radices)
+
+
+def _strides(radices: Radices) -> Floats:
+    return np.array([1.0, *accumulate(reversed(radices), lambda a, b: a * b)])[::-1]
+
+
+def _levels(squares: Floats, steps: tuple[int, ...], radices: Radices) -> Rows:
+    """Return the same from squared parts for every number of digits: float64[., digits + 1]."""
+    stride, ends = _strides(radices), [0, *accumulate(steps)]
+    squares = squares[:, ends]
     fanouts = stride[ends[:-1]] / stride[ends[1:]]
     squares[:, 1:] -= fanouts * squares[:, :-1].copy()
     return squares, fanouts
@@ -260,7 +335,7 @@ def _search(
     objective: Objective,
     gaussian: bool,
     start: Floats | None,
-    radices: Radices | None,
+    rows: Rows,
 ) -> Floats:
     """Logarithms of what each level has beyond the least share, in proportion, at the minimum.
 
@@ -270,7 +345,7 @@ def _search(
 
     if start is None:
         start = np.log(np.array([2.0, *steps]))
-    matrix, fanouts = _blocks(tuple(steps), radices or (2,) * sum(steps))
+    matrix, fanouts = rows
     order = 1 if gaussian else 2
     least, free = _least(start.size)
     b = fanouts.tolist()
@@ -301,13 +376,13 @@ def _round(
     logs: Floats,
     value: Callable[[Floats], float],
     gaussian: bool,
-    radices: Radices | None,
+    rows: Rows,
 ) -> Shares:
     """Shares in whole parts that add up to all parts, each at least the least."""
     least, free = (round(part * PARTS) for part in _least(logs.size))
     parts = least + np.floor(_softmax(logs) * free).astype(int)
     parts[np.argmax(parts)] += PARTS - parts.sum()
-    matrix, fanouts = _blocks(tuple(steps), radices or (2,) * sum(steps))
+    matrix, fanouts = rows
     share = parts / PARTS
     own = 1 / share if gaussian else 2 / share**2
     best = from_below(tuple(int(b) for b in fanouts), tuple(own.tolist()))

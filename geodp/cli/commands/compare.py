@@ -1,8 +1,10 @@
-"""``geodp compare``: do two regions or two releases differ, and how many devices would tell."""
+"""``geodp estimate`` and ``geodp compare``: sums of regions, and whether they differ."""
 
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp import progress
+from geodp.cli.options import AREA, POLYGON_NAME, POLYGONS
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,19 +24,60 @@ if TYPE_CHECKING:
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
-TESTED = ("regions", "polygon_name", "area", "cells", "correction", "conservative")
+RATED = ("alternative", "correction")
+TESTED = ("ratio", "regions", "polygon_name", "area", "cells", "correction", "conservative")
 MOST_PAIRS = 10_000
+METHODS = ("closed-form", "simulation")
+
+
+@click.command(no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@POLYGONS
+@POLYGON_NAME
+@AREA
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default=METHODS[0],
+    show_default=True,
+    help="How errors are found: simulation takes minutes, and gives narrower intervals.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def estimate(**options: Any) -> None:
+    """Estimate sums of regions of a RELEASE, with 95 % intervals; costs no budget.
+
+    \b
+    geodp estimate release-2025 --area 5339 --area 5340
+    geodp estimate release-2025 --regions cities.geojson --method simulation
+    """
+    if options["regions"] is None and not options["area"]:
+        raise UsageError("Say what to estimate: --regions or --area.")
+    _require_named(options)
+    from geodp.io.verify.totals import read_own_totals
+
+    release = _read(options["release"])
+    release = replace(release, totals=read_own_totals(options["release"], release.grid))
+    shapes = _shapes(options, release)
+    with progress.show(sys.stderr):
+        found = release.estimate_all(shapes.values(), method=options["method"])
+    rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
+    if options["as_json"]:
+        document = {"method": options["method"], "estimates": rows}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    width = max(len("region"), *(len(row["name"]) for row in rows))
+    click.echo(f"{'region':<{width}}  {'count':>14}  {'standard error':>14}  {'95 % interval':>27}")
+    for row in rows:
+        interval = f"{row['low']:,.1f} to {row['high']:,.1f}"
+        error = f"{row['standard_error']:,.1f}"
+        click.echo(f"{row['name']:<{width}}  {row['count']:>14,}  {error:>14}  {interval:>27}")
 
 
 @click.command(no_args_is_help=True)
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--regions",
-    type=click.Path(path_type=Path),
-    help="Polygons: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
-)
-@click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
-@click.option("--area", multiple=True, help="Code of an area of the grid's codes; repeatable.")
+@POLYGONS
+@POLYGON_NAME
+@AREA
 @click.option("--cells", is_flag=True, help="Every cell of two releases instead of regions.")
 @click.option(
     "--alternative",
@@ -53,6 +98,11 @@ MOST_PAIRS = 10_000
     "--conservative",
     is_flag=True,
     help="Where a clamp at 0 may have moved people, go by the regions' 95 % intervals.",
+)
+@click.option(
+    "--ratio",
+    is_flag=True,
+    help="Estimate ratios, first to second, with intervals, instead of testing differences.",
 )
 @click.option("--plan", is_flag=True, help="No release: how many devices show a difference.")
 @click.option("--maximum", type=float, help="With --plan: largest value of a device, from 0 on.")
@@ -89,6 +139,9 @@ def compare(**options: Any) -> None:
     if options["plan"]:
         document = _plan(options)
         text = _plan_text(document)
+    elif options["ratio"]:
+        document = _ratios(options)
+        text = _ratios_text(document)
     elif options["bits"]:
         document = _bits(options)
         text = _bits_text(document)
@@ -103,7 +156,7 @@ def compare(**options: Any) -> None:
     click.echo(text)
 
 
-COMMANDS = (compare,)
+COMMANDS = (compare, estimate)
 
 
 def _require_fitting(context: click.Context) -> None:
@@ -134,10 +187,17 @@ def _require_fitting(context: click.Context) -> None:
     if count not in (1, 2):
         raise UsageError("Name one release or two, or ask for --plan.")
     has_regions = options["regions"] is not None or bool(options["area"])
+    if options["ratio"] and (options["cells"] or given & {*RATED}):
+        raise UsageError("--ratio is of regions, and estimates: leave out cells and tests.")
     if options["cells"] == has_regions:
         raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError("--cells compares two releases, and --conservative is for regions.")
+    _require_named(options)
+
+
+def _require_named(options: dict[str, Any]) -> None:
+    """Raise UsageError for a name of polygons where there are none."""
     if options["polygon_name"] is not None and options["regions"] is None:
         raise UsageError("--polygon-name goes with --regions only.")
 
@@ -215,7 +275,7 @@ def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
     return found
 
 
-def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
     """Return what is compared, with its name: pairs of regions of one release, or each of two."""
     releases = [_read(path) for path in options["releases"]]
     shapes = [_shapes(options, release) for release in releases]
@@ -229,7 +289,7 @@ def _pairs(options: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     if count * (count - 1) // 2 > MOST_PAIRS:
         raise UsageError(f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.")
     for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
-        yield f"{one} - {two}", (releases[0], shape), (releases[0], other)
+        yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
 
 
 def _regions(options: dict[str, Any]) -> dict[str, Any]:
@@ -272,6 +332,35 @@ def _regions_text(document: dict[str, Any]) -> str:
         f"corrected by {document['correction']}; errors: {kinds}."
     )
     return "\n".join(lines)
+
+
+def _ratios(options: dict[str, Any]) -> dict[str, Any]:
+    from geodp.analysis.compare import estimate_ratio
+
+    asked = {name: options[name] for name in ("alpha", "conservative")}
+    rows: list[dict[str, Any]] = []
+    for name, first, second in _pairs(options, "/"):
+        try:
+            found = estimate_ratio(first, second, **asked)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+        rows.append({"name": name, **found.to_dict()})
+    return {**asked, "ratios": rows}
+
+
+def _ratios_text(document: dict[str, Any]) -> str:
+    rows = document["ratios"]
+    width = max(len("region"), *(len(row["name"]) for row in rows))
+    confidence = f"{100 * (1 - document['alpha']):g} % interval"
+    lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
+    for row in rows:
+        interval = f"{row['low']:.4f} to {row['high']:.4f}"
+        lines.append(
+            f"{row['name']:<{width}}  {row['ratio']:>10.4f}  {row['standard_error']:>14.4f}  "
+            f"{interval:>24}"
+        )
+    kinds = ", ".join(sorted({row["basis"] for row in rows}))
+    return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
 
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from geodp.analysis.plan.plan import Plan, PlanGiven
     from geodp.grid.grid import Grid
 
-WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
+WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
 
 @click.command(no_args_is_help=True)
@@ -83,6 +83,25 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate"}
     "or a row of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,...; other areas, "
     "and sizes that the row leaves out, may be worse.",
 )
+@click.option(
+    "--for",
+    "purpose",
+    help="The same for families of regions: FAMILY=WEIGHT with commas between, of cells, squares, "
+    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, "
+    "file:POLYGONS.geojson; and `relative`.",
+)
+@click.option(
+    "--prior",
+    type=click.Path(path_type=Path),
+    help="With --for and --dominate: folder of a public release on the same grid, to simulate on. "
+    "[default: a map made up from the domain]",
+)
+@click.option(
+    "--releases",
+    type=click.IntRange(0),
+    help="With --for and --dominate: releases simulated for each plan; 0: closed forms only.  "
+    "[default: 4]",
+)
 @click.option("--chain", default="", help="With these: own levels, such as 2-4-4-4-4.")
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
 @click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
@@ -113,9 +132,13 @@ def plan(**options: Any) -> None:
     if wish == "dominate":
         other = options["dominate"]
         row = _row(other)
-        found = dominate(grid, other if row is None else row, chain=options["chain"], **given)
+        simulated = _simulated(options)
+        chain = options["chain"]
+        found = dominate(grid, other if row is None else row, chain=chain, **simulated, **given)
         main = found.plan
         specs += [other] if row is None else []
+    elif wish == "purpose":
+        main = _serve(options, grid, given)
     elif wish is not None:
         wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
@@ -159,15 +182,45 @@ def _check_objective(context: click.Context) -> str | None:
         raise UsageError("--polygon-name goes with --polygons only.")
     wishes = [name for name in WISHES if options[name]]
     if len(wishes) > 1:
-        raise UsageError("Give one of --weight, --target and --dominate.")
+        raise UsageError("Give one of --weight, --target, --dominate and --for.")
     if wishes and options["method"] is not None:
         raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid, so --method does not go with it.")
     if options["chain"] and not wishes:
-        raise UsageError("--chain goes with --weight, --target or --dominate.")
+        raise UsageError("--chain goes with --weight, --target, --dominate or --for.")
+    if wishes not in (["purpose"], ["dominate"]):
+        for name in ("prior", "releases"):
+            if options[name] is not None:
+                raise UsageError(f"--{name} goes with --for or --dominate.")
     for name, endings in (("output", (".toml",)), ("plot", (".png", ".pdf", ".svg"))):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
     return wishes[0] if wishes else None
+
+
+def _serve(options: dict[str, Any], grid: Grid, given: PlanGiven) -> Plan:
+    """Plan for families of regions."""
+    from geodp.analysis.plan import Objectives, serve
+
+    asked = Objectives.parse(options["purpose"])
+    shapes = {}
+    for one in asked.families:
+        if one.family == "file":
+            from geodp.io.read.public.polygons import read_polygons
+
+            shapes[one.size] = read_polygons(one.size, grid)
+    return serve(grid, asked, shapes=shapes, chain=options["chain"], **_simulated(options), **given)
+
+
+def _simulated(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what a simulation is run on, and how often."""
+    found: dict[str, Any] = {}
+    if options["prior"] is not None:
+        from geodp.io.verify.readback import read_release_table
+
+        found["prior"] = read_release_table(options["prior"])[0]
+    if options["releases"] is not None:
+        found["releases"] = options["releases"]
+    return found
 
 
 def _regions(options: dict[str, Any], grid: Grid) -> dict[str, Any]:
@@ -240,18 +293,20 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
         columns = ["cells", *names, "ratio"]
         last = len(columns) if ratios else -1
         _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
-    if found is not None:
+    if found is not None and found.ratios:
         click.echo(
-            f"\nLargest ratio to what is to be dominated: {found.largest:.3f}, of aligned blocks; "
-            "other areas can have a larger one."
+            f"\nLargest planned ratio to what is to be dominated: {found.largest:.3f}, of aligned "
+            "blocks; other areas can have a larger one."
         )
+    if found is not None:
+        click.echo("\n".join(found.sentences))
     click.echo()
     for one in every.plans:
         for words in _say(one, smallest):
             click.echo(f"{one.name}: {words}")
     for name, why in every.refused.items():
         click.echo(f"not planned: {name}: {why}")
-    click.echo("\n".join(main.notes))
+    click.echo("\n".join([*main.reasons, *main.notes]))
 
 
 def _cells(row: Planned, *, named: bool) -> list[str]:

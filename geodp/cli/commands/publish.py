@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ from click.core import ParameterSource
 
 from geodp import progress
 from geodp.cli.check import require_unpublished, write_check_file
-from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.inputs import grid_of, read_public_totals, sha256
 from geodp.cli.options import (
     contribution,
     delta,
@@ -30,6 +28,7 @@ from geodp.cli.options import (
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.running import pad_time, say_once, tell_if_kept, time_phase
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from geodp.analysis.plan import Settings
     from geodp.grid.coarsen import Coarsening
     from geodp.grid.grid import Grid
+    from geodp.io.folder.kept import Kept
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.mechanisms import Mechanism
     from geodp.privacy.key import NoiseKey
@@ -45,16 +45,12 @@ if TYPE_CHECKING:
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
     from geodp.table.counts import CountTable
+    from geodp.table.public_totals import PublicTotals
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
 }
 """Options that say how and where a run is carried out, and change nothing in a release."""
-
-COMPILING = (
-    "Compiling for this machine, which takes some seconds once after an installation; "
-    "geodp warmup does it ahead."
-)
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -78,6 +74,28 @@ COMPILING = (
 @click.option(
     "--stop-at",
     help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
+)
+@click.option(
+    "--measurements",
+    is_flag=True,
+    help="Also publish what was measured before any clamp, as tidy Parquet with a codebook; it "
+    "costs no more.",
+)
+@click.option(
+    "--measurements-complete-to",
+    help="The smallest areas of which all are measured, with --measurements: a level such as "
+    "jis:basic, cell, or cells of a block.  [default: levels of up to 65,536 areas]",
+)
+@click.option(
+    "--public-totals",
+    type=click.Path(path_type=Path),
+    help="Totals of areas that are public already and that the table has: columns code and total, "
+    "or with --regions its levels and total. They are met exactly.",
+)
+@click.option(
+    "--public-totals-source",
+    help="Where they were published, in words. With it you vouch that they are public; the card "
+    "quotes it.",
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
@@ -128,7 +146,7 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
     A selection or domain that no row meets is refused before anything is charged.
     """
-    with _pad_time(options["pad_time"]):
+    with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
         with progress.show(sys.stderr), ExitStack() as stack:
             said = _publish(options, seconds, stack)
@@ -151,11 +169,20 @@ class _Start:
     ledger: Ledger | None
     grid: Grid
     coarser: Coarsening | None
+    totals: PublicTotals | None
 
     @property
     def released(self) -> Grid:
         """The grid that is published."""
         return self.grid if self.coarser is None else self.coarser.grid
+
+    def require_kept(self, kept: Kept) -> None:
+        """Raise UsageError where an interrupted run was charged for other public totals."""
+        totals = self.totals
+        if totals and totals.describe_guarantee(kept.event) not in kept.public_facts:
+            raise UsageError(
+                "The interrupted run had other public totals; give the file as it was."
+            )
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
@@ -168,14 +195,14 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
     complete_with_commit()
-    with _phase("Starting", "imports", seconds):
+    with time_phase("Starting", "imports", seconds):
         start = _start(options, plan, stack)
     if options["resume"]:
         return _write(options, start, None, seconds)
     from geodp.io.folder.staging import require_uninterrupted
 
     require_uninterrupted(options["output"])
-    with _phase("Reading", "reading", seconds):
+    with time_phase("Reading", "reading", seconds):
         table = _table(options, start)
         if start.terms is None:
             return write_check_file(options, table)
@@ -184,6 +211,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         prepared = _prepare(table, start, options)
     for words in _warnings(prepared.outline):
         click.echo(f"Warning: {words}", err=True)
+    if prepared.asked is not None:
+        click.echo(prepared.asked.words, err=True)
     return _write(options, start, prepared, seconds)
 
 
@@ -196,7 +225,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.privacy.key import NoiseKey
 
     if sys.stderr.isatty():
-        stack.enter_context(watch_compiling(_say_once()))
+        stack.enter_context(watch_compiling(say_once()))
     terms = None if options["check"] else terms_of(options)
     method = mechanism(options["method"])
     key = None
@@ -209,7 +238,8 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
         ledger = Ledger.open(options["ledger"])
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
-    start = _Start(method, terms, key, ledger, grid, coarser)
+    released = grid if coarser is None else coarser.grid
+    start = _Start(method, terms, key, ledger, grid, coarser, read_public_totals(options, released))
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):
@@ -226,7 +256,13 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
 
     assert start.terms is not None  # with --check nothing is prepared
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
-    return prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
+    found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
+    return found.add(_measurements(options), start.totals)
+
+
+def _measurements(options: dict[str, Any]) -> bool | str:
+    """Return which measurements are asked for."""
+    return options["measurements"] and (options["measurements_complete_to"] or True)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -253,15 +289,15 @@ def _write(
 
     output, resume = options["output"], options["resume"]
     with (
-        _tell_if_kept(output),
+        tell_if_kept(output),
         stage_release(start.released, output, **_place(options), resume=resume) as place,
     ):
-        with _phase("Releasing", "mechanism", seconds):
+        with time_phase("Releasing", "mechanism", seconds):
             if prepared is None:
                 release, run = _resume(place, start, options)
             else:
                 release, run = _release(place, prepared, options)
-        with _phase("Writing", "writing", seconds):
+        with time_phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _say(release, written, options)
 
@@ -279,14 +315,14 @@ def _release(
         "occupied_cells": int(table.key.size),
         "people": int(table.count.sum()),
     }
-    place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size)
+    place.try_out(prepared.outline.table, prepared.outline.card(), table.key.size, prepared.nodes)
     with hold_stops():
         release = prepared.release()
         run["released_people"] = release.table.total
         if isinstance(release.charge, Charge):
             fingerprint = release.charge.fingerprint
-            kept = Kept(release.table, fingerprint, _call(options), release.public_facts, run)
-            place.keep(kept)
+            found = release.table, fingerprint, _call(options), release.public_facts, run
+            place.keep(Kept(*found, release.drawn_beside))
     return release, run
 
 
@@ -294,32 +330,16 @@ def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """Return the same of an interrupted run; its charge is recognised, and nothing is drawn."""
-    from geodp.release.publish import charge_event
+    from geodp.release.publish import charge_event, restore_beside
     from geodp.release.release import Release
 
     kept = place.kept(_call(options))
+    start.require_kept(kept)
     charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
-    return Release(kept.table, charge, people, kept.public_facts), dict(kept.run)
-
-
-@contextmanager
-def _tell_if_kept(output: Path) -> Iterator[None]:
-    """Say, where a run ends early, that what it was charged for is not lost."""
-    from geodp.io.folder.staging import find_interrupted
-
-    try:
-        yield
-    except UsageError:
-        raise
-    except BaseException:
-        if (found := find_interrupted(output)) is not None:
-            click.echo(
-                f"What was charged is kept in {found}: the same command with --resume completes "
-                "the release and costs nothing.",
-                err=True,
-            )
-        raise
+    found = Release(kept.table, charge, people, kept.public_facts, totals=start.totals)
+    made = start.method, kept.event, kept.measured
+    return restore_beside(found, *made, _measurements(options)), dict(kept.run)
 
 
 def _call(options: dict[str, Any]) -> dict[str, str]:
@@ -348,22 +368,9 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
 
 def _warnings(release: Release) -> list[str]:
     """Return what must be known of it before it is published."""
-    from geodp.mechanisms.trees.attributes import warnings_of
+    from geodp.release.publish import list_warnings
 
-    return [*warnings_of(release.method, release.grid, release.event, release.people)]
-
-
-def _say_once() -> Callable[[str], None]:
-    """Says at the first kernel that is compiled why this run takes longer."""
-    said = False
-
-    def tell(_kernel: str) -> None:
-        nonlocal said
-        if not said:
-            said = True
-            click.echo(COMPILING, err=True)
-
-    return tell
+    return [*list_warnings(release)]
 
 
 def _read_plan_options(context: click.Context) -> Settings:
@@ -375,26 +382,3 @@ def _read_plan_options(context: click.Context) -> Settings:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(f"--plan settles what --{name} does; give one of them.")
     return found
-
-
-@contextmanager
-def _pad_time(least: float) -> Iterator[None]:
-    """Sleep until ``least`` seconds have passed, also after an error."""
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        left = least - (time.perf_counter() - started)
-        if left > 0:
-            time.sleep(left)
-        elif least:
-            click.echo("The run took longer than --pad-time; choose a longer one.", err=True)
-
-
-@contextmanager
-def _phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Time a phase."""
-    started = time.perf_counter()
-    progress.begin(label)
-    yield
-    seconds[name] = round(time.perf_counter() - started, 3)

@@ -84,6 +84,20 @@ def _rehearsals() -> Iterator[Callable[[Path], None]]:
         for method in ("pyramid", "topdown"):
             for noise in ("epsilon", "rho"):
                 yield partial(_rehearse, grid, method, noise)
+    yield _tie
+
+
+def _tie(folder: Path) -> None:
+    """Draw so many numbers of a wide law that the first digits leave some of them open."""
+    from fractions import Fraction
+
+    from geodp.privacy.key import NoiseKey, Stream
+    from geodp.privacy.noise.laplace import DiscreteLaplace
+    from geodp.privacy.noise.node import NodeNoise
+
+    NodeNoise(NoiseKey(bytes(32)), Stream.STAGE, DiscreteLaplace.of_scale(Fraction(4000))).sequence(
+        1 << 16
+    )
 
 
 def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:

@@ -12,12 +12,13 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp import __version__
 from geodp.errors import UsageError
@@ -48,6 +49,8 @@ class Kept:
         What the release states of its input.
     run : dict
         For the operator: what ``restricted/run.json`` says of the run so far.
+    measured : mapping of str to array
+        What else was drawn: nodes and noisy values, where they are published.
     """
 
     table: ReleasedTable
@@ -55,6 +58,7 @@ class Kept:
     call: Mapping[str, str]
     public_facts: tuple[str, ...]
     run: Mapping[str, Any]
+    measured: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def event(self) -> Measurement:
@@ -84,8 +88,9 @@ def keep(folder: Path, kept: Kept) -> None:
         "event": asdict(kept.event),
     }
     text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
+    arrays: dict[str, Any] = {"key": kept.table.key, "count": kept.table.count, **kept.measured}
     with _draft(folder).open("r+b") as file:
-        np.savez(file, head=text, key=kept.table.key, count=kept.table.count)
+        np.savez(file, head=text, **arrays)
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
@@ -111,6 +116,8 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
         with np.load(folder / KEPT, allow_pickle=False) as file:
             head = parse_json(file["head"].tobytes())
             key, count = file["key"], file["count"]
+            others = [name for name in file.files if name not in ("head", "key", "count")]
+            measured = {name: file[name] for name in others}
         event = _event(head["event"])
         found = {name: head[name] for name in ("fingerprint", "call", "run")}
         facts = tuple(str(fact) for fact in head["public_facts"])
@@ -129,7 +136,8 @@ def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:
             raise UsageError(
                 f"The interrupted run had another {name}; go on with what it began with, {again}"
             )
-    return Kept(ReleasedTable(grid, key, count, event), public_facts=facts, **found)
+    table = ReleasedTable(grid, key, count, event)
+    return Kept(table, public_facts=facts, measured=measured, **found)
 
 
 def _making(grid: Grid) -> dict[str, str]:

@@ -32,6 +32,9 @@ LISTED_BYTES = 400
 OTHER_BYTES = 1 << 24
 """Bytes of a release without a cell: the map, the card."""
 
+VISITED = 4
+"""Nodes that are visited for a listed cell, about."""
+
 SOME_CELLS = 1 << 12
 """Cells that noise alone may list; more of a large domain, but space is guessed, not measured."""
 
@@ -56,7 +59,9 @@ class StagedRelease:
     grid: Grid
     name: str
 
-    def try_out(self, nobody: ReleasedTable, card: Card, cells: int) -> None:
+    def try_out(
+        self, nobody: ReleasedTable, card: Card, cells: int, nodes: int | None = None
+    ) -> None:
         """Do what does not need the table, and take the space for it: all that may fail does now.
 
         Parameters
@@ -67,6 +72,8 @@ class StagedRelease:
             Of the release, but for its charge.
         cells : int
             Occupied cells; no message tells them.
+        nodes : int, optional
+            Of complete levels, where measurements are published.
         """
         json_text(card.to_json())
         named = replace(card, name=self.name)
@@ -74,8 +81,9 @@ class StagedRelease:
             one.try_out(nobody, named)
         sparse = card.mechanism.nonnegative and card.mechanism.whole
         listed = most_listed(self.grid, cells) if sparse else self.grid.size
-        require_space(self.folder, listed)
-        reserve(self.folder, listed)
+        measured = 0 if nodes is None else nodes + VISITED * listed
+        require_space(self.folder, listed + measured)
+        reserve(self.folder, listed + measured)
 
     def keep(self, kept: Kept) -> None:
         """Keep what was charged until the release is complete, see :mod:`geodp.io.folder.kept`."""

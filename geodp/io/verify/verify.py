@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,11 +18,11 @@ from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.folder.digest import release_id
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.folder.parts import parts_id
-from geodp.io.folder.staging import CARD
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
+from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
+from geodp.io.verify.measurements import ask_measurements, has_measurements
 from geodp.io.verify.readback import (
     BROKEN,
     counts_of,
@@ -39,6 +38,7 @@ from geodp.io.verify.readback import (
 )
 from geodp.io.verify.selection import SELECTION_QUESTIONS
 from geodp.io.verify.tileset import Tileset
+from geodp.io.verify.totals import ask_totals, has_totals
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
 from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
@@ -104,10 +104,14 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
     except VerificationError as error:
         return [Check("card", False, str(error))]
     if isinstance(card, SelectionCard):
-        own = [("checksums", _ask_checksums), ("files", _ask_files)]
-        questions = [*own, *SELECTION_QUESTIONS, ("restricted", _ask_restricted)]
+        own = [("checksums", ask_checksums), ("files", ask_files)]
+        questions = [*own, *SELECTION_QUESTIONS, ("restricted", ask_restricted)]
     else:
         questions = _ask_table(intervals)
+        if has_measurements(card):
+            questions.insert(-1, ("measurements", ask_measurements))
+        if has_totals(card):
+            questions.insert(-1, ("public totals", ask_totals))
     checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
     for name, ask in questions:
         try:
@@ -122,8 +126,8 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
 def _ask_table(intervals: IntervalsOf | None) -> list[tuple[str, Callable[[Path, Card], str]]]:
     """Return the questions to the release of a table."""
     return [
-        ("checksums", _ask_checksums),
-        ("files", _ask_files),
+        ("checksums", ask_checksums),
+        ("files", ask_files),
         ("release id", _ask_identity),
         ("counts", _ask_counts),
         ("cells", _ask_cells),
@@ -135,29 +139,8 @@ def _ask_table(intervals: IntervalsOf | None) -> list[tuple[str, Callable[[Path,
         ("mask", _ask_mask),
         ("coordinates", _ask_coordinates),
         ("geometry", _ask_geometry),
-        ("restricted", _ask_restricted),
+        ("restricted", ask_restricted),
     ]
-
-
-def _ask_checksums(folder: Path, card: Card | SelectionCard) -> str:
-    sums = read_sums(folder)
-    listed = card.listed
-    require({*sums} == {*listed, CARD}, f"{SUMS} and the card list different files.")
-    for name, digest in sums.items():
-        require((folder / name).is_file(), f"{name} is missing.")
-        found = sha256(folder / name)
-        require(
-            found == digest == listed.get(name, digest), f"{name} was changed: its SHA-256 differs."
-        )
-    return f"all {len(sums)} files have the listed SHA-256"
-
-
-def _ask_files(folder: Path, card: Card | SelectionCard) -> str:
-    listed = {*card.listed, CARD, SUMS}
-    there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
-    extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
-    require(not extra, f"Files that the card does not list: {', '.join(extra)}.")
-    return "the folder holds nothing that is not listed"
 
 
 def _ask_identity(folder: Path, card: Card) -> str:
@@ -387,13 +370,3 @@ def _ask_geometry(folder: Path, card: Card) -> str:
             for name, column in zip(("geometry", "bbox"), expected, strict=True):
                 require(batch[name].equals(column), f"The column {name} differs from the codes.")
     return "GeoParquet 1.1, outlines equal to the codes' cells"
-
-
-def _ask_restricted(folder: Path, card: Card | SelectionCard) -> str:
-    hidden = folder.parent / "restricted"
-    if folder.name != "public" or not hidden.exists():
-        return "not here"
-    for path in (hidden, *hidden.rglob("*")):
-        mode = path.stat().st_mode
-        require(not mode & (stat.S_IRWXG | stat.S_IRWXO), f"{path.name} is open to others.")
-    return "readable by its owner only"

@@ -12,6 +12,8 @@ from geodp.accuracy.areas import Areas
 from geodp.grid.grid import Grid
 from geodp.io.write.uncertainty import Errors
 from geodp.table.card import Card
+from geodp.table.measured import Measurements
+from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 
 
@@ -28,12 +30,18 @@ class Released:
         Of the cells; None where the error depends on the data.
     areas : callable
         Sums of every level of official areas or regions, one after the other.
+    measurements : Measurements or None
+        What was measured before any clamp, where it is published.
+    totals : PublicTotals or None
+        That the counts meet exactly.
     """
 
     table: ReleasedTable
     card: Card
     errors: Errors | None
     areas: Callable[[], Iterable[Areas]] = tuple
+    measurements: Measurements | None = None
+    totals: PublicTotals | None = None
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,8 @@ def first_pass(
                 return ROOM
             estimates = estimates_of(desk, tree.levels, i)
             shape, own = (table[FANOUT, i], table[WIDTH, i]), tree.levels.real[OWN, i - 1]
-            rows.combine_rows(estimates, shape, own, desk.lane, block[PLACE], z, variance)
+            mask = desk.mask[table[MASK, i] :]
+            rows.combine_rows(estimates, shape, mask, own, desk, block[PLACE], (z, variance))
         elif last and not _put_out(tree.levels, desk, fill[i, OPEN], state, out):
             return SPACE
         if fill[i, UPTO] < some:

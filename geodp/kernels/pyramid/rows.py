@@ -22,6 +22,7 @@ from geodp.kernels.pyramid.layout import (
     Levels,
     Z,
 )
+from geodp.kernels.pyramid.masks import list_children
 
 WORDS = 16
 """Children that share a block of noise."""
@@ -221,10 +222,8 @@ def find_candidates(
                 least[i] = spread if spread > least[i] else least[i]
     for f in range(total.size):
         i = np.uint64(f)
-        goal = np.float64(total[i])
-        tau = (best[i] - goal) / least[i]
-        least[i] = -np.inf if best[i] <= goal else tau
-        best[i] = least[i] * even
+        excess = best[i] - np.float64(total[i])
+        best[i] = excess if excess > 0 else -np.inf
     for first in range(0, fanout, WORD):
         word = np.uint64(first // WORD * width)
         for f in range(total.size):
@@ -239,7 +238,7 @@ def find_candidates(
                 for f in range(total.size):
                     i = np.uint64(f)
                     spread = variance[row + i]
-                    some = (spread > 0) & (z[row + i] > least[i] * spread)
+                    some = (spread > 0) & (z[row + i] * least[i] > best[i] * spread)
                     mask[word + i] |= bit if some else np.uint64(0)
 
 
@@ -247,42 +246,53 @@ def find_candidates(
 def combine_rows(
     estimates: NDArray[np.float64],
     shape: tuple[int, int],
+    mask: NDArray[np.uint64],
     own: float,
-    lane: NDArray[np.float64],
+    desk: Desk,
     place: NDArray[np.int64],
-    above_z: NDArray[np.float64],
-    above_variance: NDArray[np.float64],
+    above: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Best linear estimates of a block's nodes, as :func:`geodp.kernels.pyramid.shares.combine`.
+    """Best linear estimates of a block's nodes from their own measurements and their children's.
+
+    Those of children that are not open come first: they are sums of whole numbers. Then the open
+    ones', in order.
 
     Parameters
     ----------
     estimates : float64[2, .]
-        Of the children.
+        Of the children; variance 0: cannot hold anybody.
     shape : int, int
         Children of a node, and width of a row.
+    mask : uint64[.]
+        Which children are open.
     own : float
         Variance of a node's own measurement.
-    lane : float64[2 or more, LANES]
-        The first two rows are overwritten.
+    desk : Desk
+        The first two lanes and the numbers of a family are overwritten.
     place : int64[n]
-        Of each node in ``above_z``.
-    above_z, above_variance : float64[.]
+        Of each node in ``above``.
+    above : float64[.], float64[.]
         The nodes' own measurements and variances, overwritten with the estimates'.
     """
     fanout, width = shape
-    z, variance, below, spread = estimates[Z], estimates[VARIANCE], lane[0], lane[1]
+    z, variance, below, spread = estimates[Z], estimates[VARIANCE], desk.lane[0], desk.lane[1]
     for f in range(place.size):
         below[np.uint64(f)], spread[np.uint64(f)] = 0.0, 0.0
     for j in range(fanout):
-        row = np.uint64(j * width)
+        row, word, bit = np.uint64(j * width), np.uint64(j // WORD * width), np.uint64(j % WORD)
         for f in range(place.size):
             i = np.uint64(f)
-            one = variance[row + i]
+            shut = (mask[word + i] >> bit) & np.uint64(1) == np.uint64(0)
+            one = variance[row + i] if shut else 0.0
             below[i] += z[row + i] if one > 0 else 0.0
             spread[i] += one
+    child = desk.family[2][1]
     for f in range(place.size):
+        for e in range(list_children(mask, fanout, f, width, child)):
+            i = np.uint64(child[e] * width + f)
+            below[f] += z[i]
+            spread[f] += variance[i]
         weight = spread[f] / (spread[f] + own)
         i = np.uint64(place[f])
-        above_z[i] = weight * above_z[i] + (1 - weight) * below[f]
-        above_variance[i] = weight * own
+        above[Z][i] = weight * above[Z][i] + (1 - weight) * below[f]
+        above[VARIANCE][i] = weight * own

@@ -63,10 +63,10 @@ def could_be_above_zero(
     for j in range(first, after):
         best = own[j - first] if own[j - first] > best else best
         widest = variance[j] if variance[j] > widest else widest
-    free, least_tau = best <= goal, (best - goal) / widest
+    free, excess = best <= goal, best - goal  # tau is at least excess / widest
     for j in range(first, after):  # kept ones move up; no branch on a random number
         at[active] = j
-        some = free | (own[j - first] > least_tau * variance[j])
+        some = free | (own[j - first] * widest > excess * variance[j])
         active += np.uint64(some & (variance[j] > 0))
     return active
 

@@ -25,6 +25,7 @@ from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
+from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.released import ReleasedTable
 
 SMALL = 1 << 10
@@ -45,11 +46,12 @@ class Pyramid(Mechanism):
     Attributes
     ----------
     setting : str
+        ``"auto"``: a table by the size of the domain, for what people ask: cells, municipalities,
+        polygons, rectangles; official on a grid in the order of areas; with Gaussian noise flat.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
-        everything; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal shares;
-        ``"official"``: the published areas of the grid's code system, or an office's regions,
-        shares as for R; ``"auto"``: official on a grid in the order of areas, elsewhere R; with
-        Gaussian noise flat.
+        aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
+        shares; ``"official"``: the published areas of the grid's code system, or an office's
+        regions, shares as for R.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -68,7 +70,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -142,6 +144,22 @@ class Pyramid(Mechanism):
             Query(Stream.PYRAMID + i, law.identity, ("nodes of keys", fanout, stride))
             for i, (law, fanout, stride) in enumerate(levels)
         )
+
+    def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
+        """Return the counts of all levels; a node is visited where the one above it is above 0."""
+        steps = self.descent(grid, event)
+        digits = [grid.order.digits_above(stride) for stride in steps.strides]
+        above = [0, *digits[:-1]]
+        return tuple(
+            NodeLevel(own, under, COUNT, law.identity, law.variance)
+            for own, under, law in zip(digits, above, steps.laws, strict=True)
+        )
+
+    def draw_nodes(
+        self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Return the noise of counts."""
+        return dense.draw_nodes(self.descent(grid, event), key, level, node)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the levels and the variances of their estimates."""
@@ -235,8 +253,8 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
     elif method.setting == "official" or (areas is not None and not gaussian):
         steps, weights = [step for _, step in areas or ()], []
     else:
-        auto = "flat" if gaussian else "R"
-        steps, weights = preset(auto if method.setting == "auto" else method.setting, radices)
+        flat = gaussian and method.setting == "auto"
+        steps, weights = preset("flat" if flat else method.setting, radices)
     ends = [0, *accumulate(steps)]
     fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
     if not weights:

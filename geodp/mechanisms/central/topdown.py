@@ -18,6 +18,7 @@ from geodp.mechanisms.trees.refinement import Noise, binary, refine
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
+from geodp.table.measured import COUNT, DIFFERENCE, NodeLevel
 from geodp.table.released import ReleasedTable
 
 
@@ -88,6 +89,23 @@ class TopDown(Mechanism):
             Query(Stream.TOPDOWN_TOTAL, noise, ("total",)),
             Query(Stream.TOPDOWN_DETAIL, noise, ("differences of halves", grid.bits)),
         )
+
+    def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
+        """Return the total, and the differences of the halves of the nodes of every level."""
+        noise, variance = event.law().identity, event.law().variance
+        total = NodeLevel(0, 0, COUNT, noise, variance)
+        halves = [NodeLevel(i, i, DIFFERENCE, noise, variance) for i in range(grid.bits)]
+        return (total, *halves)
+
+    def draw_nodes(
+        self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Return the noise of the total, or of differences."""
+        noise = Noise.of(event, key)
+        if not level:
+            return noise.total.at(refinement.ROOT, 0, 0)[0]
+        height = level - 1
+        return noise.detail.at(node | np.uint64(1 << height), height, grid.bits)[0]
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bias and root-mean-square error of one lone cell in an empty region, in counts.

@@ -58,6 +58,18 @@ class Level:
         kernels.share(self.z, self.variance, members, total, self.uniform, least, out)
         return out
 
+    def combine(
+        self, below: Level, opened: NDArray[np.bool_], some: NDArray[np.bool_], own: float
+    ) -> None:
+        """Improve the estimates of some nodes from their children's, the open ones last."""
+        order = np.argsort(opened.reshape(-1, below.fanout), axis=1, kind="stable")
+        z = np.where(below.variance > 0, below.z, 0.0).reshape(-1, below.fanout)
+        spread = np.take_along_axis(below.variance.reshape(z.shape), order, 1).cumsum(axis=1)[:, -1]
+        summed = np.take_along_axis(z, order, 1).cumsum(axis=1)[:, -1]
+        weight = spread / (spread + own)
+        self.z = np.where(some, weight * self.z + (1 - weight) * summed, self.z)
+        self.variance = np.where(some, weight * own, self.variance)
+
 
 def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
     """All nodes of all levels: bit for bit the counts of
@@ -85,13 +97,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     if descent.passes == 1:
         return held
     for i in range(len(levels) - 2, -1, -1):
-        above, level = levels[i], levels[i + 1]
-        at = np.arange(above.z.size)
-        z, variance = above.z.copy(), above.variance.copy()
-        own = descent.variances[i]
-        kernels.combine(level.z, level.variance, level.fanout, own, at, z, variance)
-        above.z = np.where(opened[i], z, above.z)
-        above.variance = np.where(opened[i], variance, above.variance)
+        levels[i].combine(levels[i + 1], opened[i + 1], opened[i], descent.variances[i])
     held = np.where(
         opened[0], np.maximum(np.floor(levels[0].z + levels[0].uniform), 0).astype(np.int64), 0
     )
@@ -99,3 +105,11 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
         level.variance = np.where(some, level.variance, 0.0)
         held = level.share(held, few)
     return held
+
+
+def draw_nodes(
+    descent: Descent, key: NoiseKey, level: int, node: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Return the noise of any nodes of a level, which both forms add to their counts: int64[n]."""
+    noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
+    return noise.among_children(node, (1, *descent.fanouts)[level])

@@ -142,6 +142,17 @@ class NodeNoise:
 
         return self.draw(word, number), uniform
 
+    def among_children(self, node: NDArray[np.uint64], fanout: int) -> NDArray[np.int64]:
+        """Noise of any nodes, each as a child of the node above it: int64[n].
+
+        The same as :meth:`families` draws for all children of those nodes.
+        """
+        above, child = node // np.uint64(fanout), node % np.uint64(fanout)
+        parts, words = np.uint64(-(-fanout // WORDS)), np.uint64(WORDS)
+        block, at = np.unique(above * parts + child // words, return_inverse=True)
+        word = self.words(block)[at, child % words]
+        return self.draw(word, node.__getitem__)
+
 
 def _number(start: int, place: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Return the numbers of items at places from ``start`` on."""

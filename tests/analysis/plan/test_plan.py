@@ -131,7 +131,7 @@ def test_an_office_s_regions():
 
 
 def test_the_floor_is_the_smallest_block_that_tells_more_than_zeros():
-    found = plan(GRID, epsilon=0.1, people=4096 * 10)
+    found = plan(GRID, "pyramid:setting=R", epsilon=0.1, people=4096 * 10)
     assert found.floor == 16
     for block in found.blocks:
         if block.cells < 16:
@@ -149,16 +149,17 @@ def test_the_floor_of_a_table_of_2_to_the_37_cells():
     grid = Grid.regular((1 << 18, 1 << 19))
     for people, method, floor in (
         (1e7, "topdown", 2**23),
-        (1e7, "pyramid", 2**22),
+        (1e7, "pyramid", 2**23),
+        (1e7, "pyramid:setting=R", 2**22),
         (1e8, "topdown", 2**19),
-        (1e8, "pyramid", 2**19),
+        (1e8, "pyramid:setting=R", 2**19),
         (6.6e8, "topdown", 2**16),
     ):
         assert plan(grid, method, epsilon=0.1, people=people).floor == floor
 
 
 def test_smallest_area():
-    found = plan(KANTO, epsilon=0.1)
+    found = plan(KANTO, "pyramid:setting=R", epsilon=0.1)
     assert found.smallest(5000, 5).title == "jis:half of 1 cell"
     assert found.smallest(1000, 13.03).cells == 256  # whose margin is 130.2; of 16 cells 130.4
     assert found.smallest(10, 1) is None
@@ -257,7 +258,7 @@ def test_no_level_is_too_wide_and_no_share_tiny(wish, given):
     [("topdown", 0.81), ("privelet", 0.81), ("laplace", 1.0205), ("hay", 0.84), ("quadtree", 1.2)],
 )
 def test_dominance(method, most):
-    found = dominate(GRID, method, epsilon=0.1)
+    found = dominate(GRID, method, epsilon=0.1, releases=0)
     assert found.largest <= most
     theirs = plan(GRID, method, epsilon=0.1).blocks
     for own, other in zip(found.plan.blocks, theirs, strict=True):
@@ -267,7 +268,10 @@ def test_dominance(method, most):
 def test_dominance_is_that_of_aligned_blocks_only():
     """Rectangles, and every second block of a size, have a larger ratio than any block has."""
     grid = Grid.regular((64, 64))
-    found, theirs = dominate(grid, "topdown", epsilon=1), plan(grid, "topdown", epsilon=1)
+    found, theirs = (
+        dominate(grid, "topdown", epsilon=1, releases=0),
+        plan(grid, "topdown", epsilon=1),
+    )
     assert found.largest == pytest.approx(0.787, abs=1e-3)
     own, other = (one.method.tree_variance(grid, one.event) for one in (found.plan, theirs))
     key = np.arange(4096, dtype=np.uint64)
@@ -301,7 +305,7 @@ def test_dominance_of_a_row():
     with pytest.raises(UsageError, match="13 standard errors"):
         dominate(GRID, [1.0, 2.0], epsilon=1)
     with pytest.raises(UsageError, match="closed form"):
-        dominate(GRID, "mwem", epsilon=1)
+        dominate(GRID, "mwem", epsilon=1, releases=0)
 
 
 @pytest.mark.parametrize(
@@ -423,7 +427,7 @@ def test_wide_nodes_are_told():
 
 def test_regions_are_those_of_a_release():
     shapes = {"half": (139, 35, 140, 36), "10 km": "523960"}
-    found = plan(KANTO, epsilon=0.1, regions=shapes)
+    found = plan(KANTO, "pyramid:setting=R", epsilon=0.1, regions=shapes)
     assert [row.name for row in found.regions] == ["half", "10 km"]
     assert found.regions[1].cells == Region.of(KANTO, "523960").cells == 400
     assert found.to_dict()["regions"][1]["standard_error"] <= error_of(found.areas, "jis:5km")

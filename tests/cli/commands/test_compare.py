@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.cli.commands.compare import compare
+from geodp.cli.commands.compare import compare, estimate
+from geodp.release import simulation
 from tests.command import Runner
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139.0, 35.0, 139.25, 35 + 1 / 6))
@@ -18,6 +19,7 @@ AREA = "523940"
 
 RUNNER = Runner(compare)
 run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
+ESTIMATE = Runner(estimate)
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +68,11 @@ def folders(tmp_path_factory):
 
 def test_the_help_imports_nothing_heavy_and_describes_every_option():
     code = (
-        "import sys; from geodp.cli.commands.compare import compare;"
+        "import sys;"
+        "from geodp.cli.commands.compare import COMMANDS;"
         "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
-        "assert all(o.help for o in compare.params if o.opts[0].startswith('-'))"
+        "options = [o for c in COMMANDS for o in c.params if o.opts[0].startswith('-')];"
+        "assert all(o.help for o in options)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -186,3 +190,41 @@ def test_calls_that_do_not_fit_together(arguments, said):
 
 def test_one_region_of_one_release_is_not_enough(folders):
     assert "at least two regions" in error_of(folders / "one", "--area", AREA)
+
+
+def test_estimates_of_regions_by_closed_form_and_by_simulation(folders, monkeypatch):
+    monkeypatch.setattr(simulation, "RELEASES", 30)
+    asked = (folders / "lone", "--regions", folders / "halves.geojson", "--area", AREA)
+    closed = ESTIMATE.document_of(*asked)
+    found = ESTIMATE.document_of(*asked, "--method", "simulation")
+    assert (closed["method"], found["method"]) == ("closed-form", "simulation")
+    assert [row["name"] for row in found["estimates"]] == [AREA, "west", "east"]
+    for plain, row in zip(closed["estimates"], found["estimates"], strict=True):
+        assert row["count"] == plain["count"]
+        assert row["low"] <= row["high"]
+        assert not plain["clamped"] or plain["low"] <= row["low"] <= row["high"] <= plain["high"]
+    assert found["estimates"] != closed["estimates"]
+    text = ESTIMATE.run(*asked).output
+    assert text.splitlines()[0].endswith("95 % interval")
+    assert f"{closed['estimates'][1]['count']:,}" in text
+
+
+def test_estimates_that_cannot_be_had_are_refused_in_one_sentence(folders):
+    asked = (folders / "one", "--area", AREA)
+    assert "hay clamps nothing" in ESTIMATE.error_of(*asked, "--method", "simulation")
+    assert "--regions or --area" in ESTIMATE.error_of(folders / "one")
+    assert "--regions only" in ESTIMATE.error_of(*asked, "--polygon-name", "name")
+
+
+def test_ratios_of_one_release_and_of_two_dates(folders):
+    shapes = ("--regions", folders / "halves.geojson", "--ratio")
+    (row,) = document_of(folders / "one", *shapes)["ratios"]
+    assert row["name"] == "west / east"
+    assert row["low"] < 1 < row["high"]
+    west, _ = document_of(folders / "two", folders / "one", *shapes)["ratios"]
+    assert west["low"] < 1.1 < west["high"]
+    assert west["low"] > 1
+    text = run(folders / "one", *shapes).output
+    assert "west / east" in text
+    assert "not corrected for many" in text
+    assert "--ratio is of regions" in error_of(*folders.glob("flat-*"), "--cells", "--ratio")

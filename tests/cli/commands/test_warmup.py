@@ -100,7 +100,7 @@ def test_that_kernels_are_compiled_is_told_once(tmp_path):
         "import kernels_here as kernels\n"
         "from geodp.kernels.jit import count_compiled, watch_compiling\n"
         "import geodp.cli\n"
-        "tell = sys.modules['geodp.cli.commands.publish']._say_once()\n"
+        "tell = sys.modules['geodp.cli.running'].say_once()\n"
         "said = []\n"
         "with watch_compiling(said.append), watch_compiling(tell):\n"
         "    kernels.raised(1); kernels.raised(2)\n"

@@ -81,7 +81,16 @@ def release():
 def test_the_order_is_stated():
     find_formats.cache_clear()
     names = [one.name for one in find_formats()]
-    assert names == ["csv", "parquet", "hierarchy", "areas", "geotiff", "picture"]
+    assert names == [
+        "csv",
+        "parquet",
+        "hierarchy",
+        "areas",
+        "geotiff",
+        "measurements",
+        "picture",
+        "totals",
+    ]
 
 
 def test_a_format_of_another_package_is_written_and_verified(planted, tmp_path):
@@ -96,7 +105,7 @@ def test_a_format_of_another_package_is_written_and_verified(planted, tmp_path):
     assert [check for check in verify(tmp_path / "out") if not check.ok] == []
     import strange_sums
 
-    assert strange_sums.seen == [["areas", "card", "errors", "table"]]
+    assert strange_sums.seen == [["areas", "card", "errors", "measurements", "table", "totals"]]
 
 
 def test_what_it_refuses_is_left_out_with_its_words(planted, tmp_path):

@@ -1,9 +1,15 @@
 """Blocks of families: rows do what one family after the other would."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from geodp.kernels.pyramid import families, layout, masks, passes, rows, shares
+from geodp.mechanisms.trees import descent
+from tests.privacy.noise.laws import law_of
+
+LAW = law_of("laplace", Fraction(3))
 
 
 def block(draw, families, fanout, width, closed=0.0):
@@ -37,15 +43,33 @@ def test_candidates_are_those_of_a_share(fanout, width, closed):
 
 
 @pytest.mark.parametrize(("fanout", "width"), [(4, 128), (25, 80)])
-def test_estimates_from_below_are_those_of_one_family_after_the_other(fanout, width):
+@pytest.mark.parametrize("some", [0.0, 0.3, 1.0])
+def test_estimates_from_below_are_those_of_one_family_after_the_other(fanout, width, some):
+    """The sum of the shut children first, then the open ones in order."""
     draw = np.random.default_rng(fanout)
     size = width - 3
     estimates, z, variance = block(draw, size, fanout, width, 0.3)
-    place = draw.permutation(size)
+    opened = (draw.random(z.shape) < some) & (variance > 0)
+    z[opened] += draw.random(z.shape)[opened]
+    estimates[0].reshape(fanout, width)[:, :size] = z.T
+    words = -(-fanout // layout.WORD)
+    mask, place = np.zeros((words, width), np.uint64), draw.permutation(size)
+    for f, j in np.argwhere(opened):
+        mask[j // layout.WORD, f] |= np.uint64(1 << j % layout.WORD)
     above = np.rint(draw.laplace(0, 50, (2, size)))
     expected = above.copy()
-    rows.combine_rows(estimates, (fanout, width), 4.0, np.empty((2, 128)), place, *above)
-    shares.combine(z.reshape(-1), variance.reshape(-1), fanout, 4.0, place, *expected)
+    for f in range(size):
+        order = [*np.flatnonzero(~opened[f] & (variance[f] > 0)), *np.flatnonzero(opened[f])]
+        below, spread = 0.0, 0.0
+        for j in order:
+            below, spread = below + z[f, j], spread + variance[f, j]
+        weight = spread / (spread + 4.0)
+        expected[0, place[f]] = weight * expected[0, place[f]] + (1 - weight) * below
+        expected[1, place[f]] = weight * 4.0
+    chain = descent.Descent((fanout,), (fanout, 1), (LAW, LAW), (0.0, 0.0), 2)
+    desk = descent.desk_of(chain.levels([0, 1]))
+    shape = fanout, width
+    rows.combine_rows(estimates, shape, mask.reshape(-1), 4.0, desk, place, (above[0], above[1]))
     assert np.array_equal(above, expected)
 
 

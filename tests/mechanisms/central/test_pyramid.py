@@ -93,7 +93,7 @@ def test_children_add_up_and_nothing_is_negative():
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 5, 18, 37, 62])
-@pytest.mark.parametrize("setting", ["R", "fine", "flat"])
+@pytest.mark.parametrize("setting", ["auto", "R", "fine", "flat"])
 def test_settings_split_every_key_and_spend_all(bits, setting):
     grid = geodp.Grid.regular((1 << bits,))
     chain = Pyramid(setting=setting).levels(grid)
@@ -102,10 +102,11 @@ def test_settings_split_every_key_and_spend_all(bits, setting):
     assert min(chain.shares) > 0
 
 
-def test_shares_of_the_default_and_of_fine():
+def test_shares_of_r_and_of_fine():
     grid = geodp.Grid.regular((512, 512))
-    assert Pyramid().levels(grid).fanouts == (4, 16, 16, 16, 16)
-    assert [s * 20 for s in Pyramid().levels(grid).shares] == [2, 2, 4, 4, 4, 4]
+    chain = Pyramid(setting="R").levels(grid)
+    assert chain.fanouts == (4, 16, 16, 16, 16)
+    assert [s * 20 for s in chain.shares] == [2, 2, 4, 4, 4, 4]
     fine = Pyramid(setting="fine").levels(grid)
     assert fine.fanouts == (4, 4, 4, 4, 8, 8, 16)
     assert [float(s) for s in fine.shares[-3:]] == [0.115, 0.11, 0.425]
@@ -115,7 +116,7 @@ def test_closed_form_is_that_of_the_tables():
     """R with two passes and flat with two passes on 2**18 cells, epsilon 0.1."""
     grid = geodp.Grid.regular((512, 512))
     printed = {
-        "pyramid": [68.6, 123.6, 66.6, 120, 66.4, 119.8, 66.7, 121.9, 113.1, 123.2],
+        "pyramid:setting=R": [68.6, 123.6, 66.6, 120, 66.4, 119.8, 66.7, 121.9, 113.1, 123.2],
         "pyramid:setting=flat": [125.7, 113, 110.4, 109.7, *[None] * 4, 110.4, 122.5],
     }
     for method, row in printed.items():
@@ -375,8 +376,8 @@ def test_draws_that_the_table_leaves_open_are_decided_exactly(monkeypatch):
 
     def short(law):
         first, rest = complete(law)
-        size = int((first >= 1 << 18).sum()) + 1
-        return first[:size], rest[:size]
+        kept = int((first >= 1 << 18).sum()) + 1
+        return first[:kept], rest[:kept]
 
     monkeypatch.setattr(Law, "_digits", short)
     DiscreteLaplace.of_scale.cache_clear()

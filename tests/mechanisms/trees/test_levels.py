@@ -4,11 +4,13 @@ from fractions import Fraction as F
 from itertools import pairwise
 from math import prod
 
+import numpy as np
 import pytest
 
 import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.trees.auto import PLANS, plan_of
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.gaussian import DiscreteGaussian
@@ -110,8 +112,8 @@ def line(bits):
 
 
 @pytest.mark.parametrize(("bits", "root"), [(7, 1), (8, 1), (9, 1), (10, 2), (11, 2), (18, 2)])
-def test_the_default_gives_a_level_the_bits_that_it_splits(bits, root):
-    chain = Pyramid().levels(line(bits))
+def test_r_gives_a_level_the_bits_that_it_splits(bits, root):
+    chain = Pyramid(setting="R").levels(line(bits))
     steps = [bits % 4] * bool(bits % 4) + [4] * (bits // 4)
     assert chain.fanouts == tuple(2**step for step in steps)
     assert chain.shares == tuple(F(w, root + bits) for w in (root, *steps))
@@ -124,7 +126,40 @@ def test_gaussian_noise_is_flat_by_default_only(setting):
     assert Pyramid(setting=setting).levels(grid, gaussian=True) == (
         Pyramid(setting=named).levels(grid)
     )
-    assert Pyramid().levels(grid) == Pyramid(setting="R").levels(grid)
+    assert Pyramid().levels(grid) == Pyramid(setting="auto").levels(grid)
+    assert Pyramid().levels(grid) != Pyramid(setting="R").levels(grid)
+
+
+@pytest.mark.parametrize("bits", range(1, 64))
+def test_the_default_is_a_line_of_the_table_and_longer_ones_repeat_a_level(bits):
+    steps, weights = plan_of(bits)
+    assert sum(steps) == bits
+    assert len(weights) == len(steps) + 1
+    assert max(steps) <= 12
+    if bits <= len(PLANS):
+        assert PLANS[bits - 1] == " ".join("-".join(map(str, row)) for row in (steps, weights))
+        assert sum(weights) == 10_000
+    else:
+        shorter, fewer = plan_of(bits - 3)
+        assert steps == [*shorter[:1], 3, *shorter[1:]]
+        assert weights == [*fewer[:2], fewer[2], *fewer[2:]]
+    chain = Pyramid().levels(geodp.Grid.regular((1 << bits // 2, 1 << bits - bits // 2)))
+    assert chain.fanouts == tuple(1 << step for step in steps)
+    assert chain.shares == tuple(weight / sum(weights) for weight in weights)
+
+
+@pytest.mark.parametrize("bits", [*range(1, 37), 45, 62])
+def test_no_aligned_block_is_planned_worse_than_the_default_promises(bits):
+    """Than with the paper's method: by closed forms, all powers of two, all sizes of domains."""
+    grid = geodp.Grid.regular((1 << bits // 2, 1 << bits - bits // 2))
+    ours, theirs = (
+        np.array([block.standard_error for block in geodp.plan(grid, method, epsilon=1).blocks])
+        for method in ("pyramid", "topdown")
+    )
+    ratio = ours / theirs
+    small = 1.15 if bits == 1 else 1.05
+    assert ratio[:13].max() <= small
+    assert ratio.max() <= max(small, 1.25)
 
 
 def test_an_own_chain_goes_before_the_setting():

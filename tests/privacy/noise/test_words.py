@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from decimal import localcontext
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,9 +12,9 @@ from hypothesis import strategies as st
 from geodp.kernels import chacha
 from geodp.kernels import noise as kernels
 from geodp.privacy.key import NoiseKey, expose
-from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
+from tests.privacy.noise.laws import law_of, tail_of
 from tests.reference import chacha as plain
 from tests.reference import noise as reference
 from tests.strategies import secrets
@@ -24,18 +23,6 @@ SECRET = bytes(range(32))
 SCALES = [Fraction(1, 40), Fraction(3, 10), Fraction(1), Fraction(19), Fraction(190)]
 LAWS = [(name, scale) for name in ("laplace", "gaussian") for scale in (*SCALES, Fraction(4000))]
 any_law = pytest.mark.parametrize(("name", "scale"), LAWS, ids=str)
-
-
-def law_of(name, scale):
-    if name == "laplace":
-        return DiscreteLaplace.of_scale(scale)
-    return DiscreteGaussian.of_sigma2(scale**2)
-
-
-def tail_of(name, scale):
-    if name == "laplace":
-        return partial(reference.tail, 1 / scale)
-    return partial(reference.gaussian_tail, scale**2)
 
 
 def draw(law, word, node, dtype=np.int64, table=None):

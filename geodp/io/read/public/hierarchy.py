@@ -93,11 +93,11 @@ def read_hierarchy(
     parts = _Parts(table, grid.places[0])
     for rows, (code, *regions) in batches(table, chosen):
         with rows.named(table.columns[chosen[0]]):
-            texts = _texts(code, "a code is missing: drop the rows without one.")
+            texts = texts_without_blanks(code, "a code is missing: drop the rows without one.")
             parts.add(rows, _blocks(grid.places[0], texts))
         for level, column in zip(levels, regions, strict=True):
             with rows.named(level):
-                parts.labels.setdefault(level, []).append(_texts(column, _BLANK))
+                parts.labels.setdefault(level, []).append(texts_without_blanks(column, _BLANK))
     return parts.regions(levels, source)
 
 
@@ -164,7 +164,7 @@ class _Parts:
         return found
 
 
-def _texts(column: pa.Array, rule: str) -> NDArray[Any]:
+def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
     """Return a column as texts without blanks around them; CodeError at the first that is empty."""
     try:
         text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
-from geodp.grid.grid import OUTSIDE, Grid
+from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
@@ -149,5 +149,5 @@ def place(
     if outside != "drop":
         refused = ~inside if outside == "error" else grid.in_extent(index) & ~inside
         if refused.any():
-            raise rows.error(int(refused.argmax()), OUTSIDE)
+            raise rows.error(int(refused.argmax()), grid.outside_rule)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside

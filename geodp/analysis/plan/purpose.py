@@ -1,0 +1,187 @@
+"""Pyramids for what people ask: families of regions, by closed forms and by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from geodp.analysis.plan.families import Family, Objectives, draw_families
+from geodp.analysis.plan.plan import Plan, PlanGiven, Request
+from geodp.analysis.plan.proxy import Proxy
+from geodp.analysis.plan.search import Candidate, Value, improve
+from geodp.analysis.plan.shares import Shares, best_products, least_product
+from geodp.analysis.plan.simulation import FRESH, Simulated, Simulation, weights_of
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.mechanisms.trees.levels import steps_of
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
+
+FIRST = 3
+"""Plans by closed form that the search starts from, beside the default's."""
+
+MOVES = 100
+"""Neighbours that the search tries."""
+
+
+@dataclass(frozen=True, eq=False)
+class Purpose:
+    """What a pyramid is to be good at, and on which public table that is tried.
+
+    Attributes
+    ----------
+    request : Request
+    objectives : Objectives
+    proxy : Proxy
+    families : tuple of Family
+    releases : int
+        Simulated for each plan that is tried; 0: closed forms only.
+    """
+
+    request: Request
+    objectives: Objectives
+    proxy: Proxy
+    families: tuple[Family, ...]
+    releases: int
+
+    def choose(self, chain: str) -> Plan:
+        """Return the best plan that is found, with the reasons."""
+        start = self._by_closed_form(chain)
+        found = start[0]
+        words = "by closed forms, where nothing is clamped"
+        if self.releases:
+            if not chain:
+                default, terms = self.request.plan("pyramid").method, self.request.terms
+                start.append(
+                    Candidate.of_method(default, self.request.grid, gaussian=terms.gaussian)
+                )
+            found, _ = improve(
+                start,
+                self._value(),
+                self.request.grid.order.radices,
+                moves=MOVES,
+                fixed=bool(chain),
+            )
+            words = f"by {self.releases} releases of {self.proxy.words} for each plan that is tried"
+        plan = self.request.plan(found.spec)
+        return replace(plan, reasons=(*self._say(words), *self._errors(plan)))
+
+    def _by_closed_form(self, chain: str) -> list[Candidate]:
+        """Return the best plans where nothing is clamped, of families that have a closed form."""
+        grid, gaussian = self.request.grid, self.request.terms.gaussian
+        groups = [group for one in self.families for group in one.groups]
+        every = [group.squares(grid) for group in groups]
+        some = [i for i, squares in enumerate(every) if squares is not None]
+        if not some:
+            raise UsageError("None of these families has a closed form on this grid.")
+        weights = weights_of(self.families)[some]
+        squares = np.array([every[i] for i in some])
+        radices = grid.order.radices
+        given: dict[str, Any] = {"gaussian": gaussian, "radices": radices}
+        weights = weights / weights.sum()
+        if chain:
+            found: Sequence[Shares] = [least_product(steps_of(chain), squares, weights, **given)]
+        else:
+            found = best_products(len(radices), squares, weights, **given)
+        return [Candidate(shares.steps, shares.parts) for shares in found[:FIRST]]
+
+    def _value(self) -> Value:
+        simulation = Simulation(self.proxy, self.families)
+
+        def value(candidate: Candidate) -> float:
+            method, event = self._run_of(candidate.spec)
+            found = simulation.run(method, event, range(self.releases))
+            return found.objective(self.families, relative=self.objectives.relative)
+
+        return value
+
+    def _run_of(self, spec: str) -> tuple[Any, Any]:
+        plan = self.request.plan(spec)
+        return plan.method, plan.event
+
+    def _say(self, words: str) -> list[str]:
+        kind = "relative" if self.objectives.relative else "absolute"
+        each = "; ".join(f"{one.objective.name}: {one.words}" for one in self.families)
+        return [
+            f"Chosen for {self.objectives.text}: the least weighted geometric mean of {kind} "
+            f"errors, {words}.",
+            f"Families: {each}.",
+        ]
+
+    def _errors(self, plan: Plan) -> list[str]:
+        """Return the errors on the proxy, of releases that the search has not seen."""
+        if not self.releases:
+            return []
+        simulation, fresh = (
+            Simulation(self.proxy, self.families),
+            range(FRESH, FRESH + self.releases),
+        )
+        ours, default = (
+            simulation.run(*self._run_of(spec), fresh) for spec in (plan.name, "pyramid")
+        )
+        told = "; ".join(_compare(ours, default))
+        return [f"Mean absolute errors there (the default's): {told}."]
+
+
+def _compare(ours: Simulated, other: Simulated) -> list[str]:
+    rows = zip(ours.names, ours.mae.tolist(), other.mae.tolist(), strict=True)
+    return [f"{name} {own:,.4g} ({theirs:,.4g})" for name, own, theirs in rows]
+
+
+def serve(
+    grid: Grid,
+    objectives: str | Objectives,
+    *,
+    prior: CountTable | ReleasedTable | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    releases: int = 4,
+    chain: str = "",
+    **given: Unpack[PlanGiven],
+) -> Plan:
+    """Return a pyramid that is good at families of regions that people ask for.
+
+    Levels, fan-outs, shares and passes are searched: first by closed forms, where nothing is
+    clamped; then, as most maps are mostly empty, by running the mechanism on a public table. The
+    plan's ``reasons`` say which, what was drawn, and the errors that were found. Nothing here sees
+    confidential data, and ``prior`` must be public.
+
+    Parameters
+    ----------
+    grid : Grid
+    objectives : str or Objectives
+        Such as ``"municipalities=3,cells=1,polygons:10km2=1,areas=1,squares=1,relative"``.
+    prior : CountTable or ReleasedTable, optional
+        A public map on the same grid. Default: one made up of towns on the grid's domain.
+    shapes : mapping, optional
+        For every file that the objectives name, its polygons by name.
+    releases : int
+        Simulated for each of about a hundred plans; 0: closed forms only.
+    chain : str, optional
+        Own levels; only their shares and passes are chosen then.
+    given
+        As for :func:`geodp.plan`, without a method; ``people`` scales the public map.
+
+    Raises
+    ------
+    UsageError
+        A family that the grid does not have, or a prior map of another grid.
+
+    Examples
+    --------
+    >>> found = serve(Grid.regular((16, 16)), "cells=1,squares=1", releases=0, epsilon=1)
+    >>> found.name.startswith("pyramid:chain=")
+    True
+    """
+    if releases < 0:
+        raise UsageError("The number of releases is 0 or more.")
+    asked = Objectives.parse(objectives) if isinstance(objectives, str) else objectives
+    request = Request.of(grid, given)
+    if chain:
+        equal = "-".join("1" * (chain.count("-") + 2))
+        request.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
+    proxy = Proxy.of(grid, prior, request.terms.people)
+    families = draw_families(asked, grid, proxy, shapes)
+    return Purpose(request, asked, proxy, families, releases).choose(chain)

@@ -1,0 +1,73 @@
+"""How a command runs: phases that are timed, time that is filled up, what is said of compiling."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from geodp import progress
+from geodp.errors import UsageError
+
+COMPILING = (
+    "Compiling for this machine, which takes some seconds once after an installation; "
+    "geodp warmup does it ahead."
+)
+
+
+def say_once() -> Callable[[str], None]:
+    """Says at the first kernel that is compiled why this run takes longer."""
+    said = False
+
+    def tell(_kernel: str) -> None:
+        nonlocal said
+        if not said:
+            said = True
+            click.echo(COMPILING, err=True)
+
+    return tell
+
+
+@contextmanager
+def pad_time(least: float) -> Iterator[None]:
+    """Sleep until ``least`` seconds have passed, also after an error."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        left = least - (time.perf_counter() - started)
+        if left > 0:
+            time.sleep(left)
+        elif least:
+            click.echo("The run took longer than --pad-time; choose a longer one.", err=True)
+
+
+@contextmanager
+def time_phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Time a phase."""
+    started = time.perf_counter()
+    progress.begin(label)
+    yield
+    seconds[name] = round(time.perf_counter() - started, 3)
+
+
+@contextmanager
+def tell_if_kept(output: Path) -> Iterator[None]:
+    """Say, where a run ends early, that what it was charged for is not lost."""
+    from geodp.io.folder.staging import find_interrupted
+
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        if (found := find_interrupted(output)) is not None:
+            click.echo(
+                f"What was charged is kept in {found}: the same command with --resume completes "
+                "the release and costs nothing.",
+                err=True,
+            )
+        raise

@@ -1,0 +1,364 @@
+"""Masks of land by name, from a coastline that is part of geodp: Natural Earth, public domain.
+
+``natural-earth-10m.json.xz`` beside this file is ``countries-10m.json`` of the package world-atlas
+2.0.2, byte for byte but compressed; ``natural-earth-10m.md`` has its source, licence and digest.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from math import cos, radians
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.grid.mask import Blocks, mask_of_blocks
+
+PREFIX = "land:"
+
+WIDENED = 10.0
+"""Kilometres by which land is widened unless somebody says another distance."""
+
+LEAST, MOST = 1.0, 500.0
+"""Kilometres: the coastline is no better than the first."""
+
+SOURCE = (
+    "coastline and borders of Natural Earth 1:10m (public domain; world-atlas 2.0.2), as geodp has "
+    "them, widened by at least {:g} km"
+)
+
+ISLETS = {"Finland": ("the Archipelago Sea", (20.9, 59.7, 22.6, 60.3))}
+"""Seas of a country with more islets than a map at 1:10m has: west, south, east, north.
+
+The Archipelago Sea as gazetteers have it, from Kihti to Bengtskär; inhabited islets such as Utö and
+Jurmo are too small for the coastline.
+"""
+
+DATUM = 1000.0
+"""Metres by which the datums of geographic coordinates may differ; land is widened by so much more.
+"""
+
+MOST_BLOCKS = 1 << 25
+"""Most squares of a grid that are looked at."""
+
+METRES = 111_195.0
+"""Of a degree of latitude, on a sphere of the Earth's mean radius."""
+
+EUROPE = frozenset(
+    {
+        *("Albania", "Andorra", "Austria", "Belarus", "Belgium", "Bosnia and Herz.", "Bulgaria"),
+        *("Croatia", "Cyprus", "Cyprus U.N. Buffer Zone", "N. Cyprus", "Akrotiri", "Dhekelia"),
+        *("Czechia", "Denmark", "Estonia", "Faeroe Is.", "Finland", "France", "Germany"),
+        *("Gibraltar", "Greece", "Guernsey", "Hungary", "Iceland", "Ireland", "Isle of Man"),
+        *("Italy", "Jersey", "Kosovo", "Latvia", "Liechtenstein", "Lithuania", "Luxembourg"),
+        *("Macedonia", "Malta", "Moldova", "Monaco", "Montenegro", "Netherlands", "Norway"),
+        *("Poland", "Portugal", "Romania", "San Marino", "Serbia", "Slovakia", "Slovenia"),
+        *("Spain", "Sweden", "Switzerland", "Turkey", "Ukraine", "United Kingdom", "Vatican"),
+        *("Russia", "Åland"),
+    }
+)
+"""Countries of ``land:europe``: those of the continent, Cyprus and Turkey, with all their land."""
+
+
+def cut_to_land(grid: Grid, named: str) -> Grid:
+    """Return a grid without the cells that lie far from a land.
+
+    Parameters
+    ----------
+    grid : Grid
+        One map on the Earth without a mask, in Morton order.
+    named : str
+        ``land:world``, ``land:europe`` or a country, such as ``land:japan``; with another distance
+        than 10 km ``land:japan:5km``.
+
+    Raises
+    ------
+    UsageError
+        No such land or distance, a grid without a place on the Earth, or one that has too many
+        cells.
+    """
+    if len(grid.places) != 1 or not grid.domain.is_box:
+        raise UsageError("A mask needs a grid of one map that has none yet.")
+    lattice = grid.places[0]
+    if lattice.crs is None or lattice.transform is None:
+        raise UsageError("A mask of land needs a grid with a place on the Earth.")
+    name, kilometres = _read_name(named)
+    blocks = _blocks(lattice, name, kilometres * 1000)
+    source = f"{PREFIX}{name}, {SOURCE.format(kilometres)}"
+    return grid.with_mask(mask_of_blocks(grid, blocks, source))
+
+
+def is_land(grid: Grid) -> bool:
+    """Whether a grid's mask is one of land by name."""
+    return grid.mask is not None and grid.mask.source.startswith(PREFIX)
+
+
+def state_land(grid: Grid) -> tuple[str, ...]:
+    """Return the public fact that follows from a mask of land, if the grid has one.
+
+    Somebody outside is refused, so that a release would tell that nobody is.
+    """
+    if grid.mask is None or not is_land(grid):
+        return ()
+    return (
+        f"that nobody who is counted is outside of {grid.mask.source}: an input with somebody "
+        "there is refused before anything is charged, unless it was asked for without them",
+    )
+
+
+def _read_name(named: str) -> tuple[str, float]:
+    """Return the land and the kilometres of ``land:japan:5km``."""
+    name, _, distance = named.removeprefix(PREFIX).partition(":")
+    known = {slug(country) for country in _countries()} | {"world", "europe"}
+    if name not in known:
+        near = sorted(other for other in known if name and other.startswith(name[:2]))
+        raise UsageError(
+            "There is no land of this name: world, europe, or a country's English name in small "
+            f"letters, such as {', '.join(near) or 'japan, united-kingdom'}."
+        )
+    if not distance:
+        return name, WIDENED
+    found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)km", distance)
+    if found is None or not LEAST <= float(found[1]) <= MOST:
+        raise UsageError(f"Land is widened by {LEAST:g} to {MOST:g} km: land:{name}:5km.")
+    return name, float(found[1])
+
+
+def slug(country: str) -> str:
+    """Return a country's name as it is asked for.
+
+    Examples
+    --------
+    >>> slug("Côte d'Ivoire"), slug("United Kingdom")
+    ('cote-d-ivoire', 'united-kingdom')
+    """
+    plain = unicodedata.normalize("NFKD", country).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+
+
+@lru_cache(maxsize=1)
+def _topology() -> Any:
+    path = Path(__file__).with_name("natural-earth-10m.json.xz")
+    return json.loads(lzma.decompress(path.read_bytes()))
+
+
+@cache
+def _countries() -> dict[str, list[list[list[int]]]]:
+    """Polygons by country, as numbers of arcs."""
+    found: dict[str, list[list[list[int]]]] = {}
+    for one in _topology()["objects"]["countries"]["geometries"]:
+        arcs = one.get("arcs", [])
+        whole = arcs if one["type"] == "MultiPolygon" else [arcs]
+        found.setdefault(one["properties"]["name"], []).extend(whole)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _lands(name: str) -> list[Any]:
+    """Polygons of a land in degrees."""
+    import shapely
+
+    countries = _countries()
+    chosen = {
+        "world": [*countries],
+        "europe": [country for country in countries if country in EUROPE],
+    }.get(name, [country for country in countries if slug(country) == name])
+    arcs, (scale, shift) = _topology()["arcs"], _scale()
+
+    def line(number: int) -> NDArray[np.float64]:
+        points = np.cumsum(arcs[number if number >= 0 else ~number], axis=0) * scale + shift
+        return points if number >= 0 else points[::-1]
+
+    def ring(numbers: Iterable[int]) -> NDArray[np.float64]:
+        lines = [line(number) for number in numbers]
+        return np.concatenate([lines[0], *(other[1:] for other in lines[1:])])
+
+    def shape(outer: NDArray[np.float64], holes: list[NDArray[np.float64]]) -> Any:
+        if len(outer) < 4:  # an islet that is no area on the coastline's own lattice
+            return shapely.LineString(outer)
+        return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
+
+    seas = [shapely.box(*ISLETS[country][1]) for country in chosen if country in ISLETS]
+    return seas + [
+        shape(ring(outer), [ring(hole) for hole in holes])
+        for country in chosen
+        for outer, *holes in countries[country]
+    ]
+
+
+def _scale() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    transform = _topology()["transform"]
+    return np.array(transform["scale"]), np.array(transform["translate"])
+
+
+def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
+    """Return rectangles of the cells that lie within a distance of a land, and some more."""
+    import rasterio.features
+    from pyproj import CRS
+
+    crs = CRS.from_user_input(lattice.crs)
+    if crs.is_geographic:
+        metres += DATUM
+    high, wide = _cell_metres(lattice, crs)
+    side = 1
+    while 4 * side * max(high, float(wide.max())) <= metres:
+        side *= 2
+    shape = -(-lattice.rows // side), -(-lattice.cols // side)
+    if shape[0] * shape[1] > MOST_BLOCKS:
+        raise UsageError(
+            "The grid has too many cells for a mask of land: choose smaller bounds, larger cells, "
+            "or a larger distance (land:japan:20km)."
+        )
+    a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    near = _near(lattice, crs, _lands(name), metres)
+    inside = np.zeros(shape, np.bool_)
+    if near:
+        drawn = rasterio.features.rasterize(
+            ((one, 1) for one in near),
+            out_shape=shape,
+            transform=rasterio.Affine(a * side, b, c, d, e * side, f),
+            all_touched=True,
+            dtype=np.uint8,
+        )
+        inside = _widen(
+            drawn.astype(np.bool_), metres / (high * side), metres / (wide[::side] * side)
+        )
+    start = np.diff(inside, axis=1, prepend=False) & inside
+    row, first = np.nonzero(start)
+    end = np.nonzero(np.diff(inside, axis=1, append=False) & inside)[1]
+    one = np.full(row.size, side)
+    return np.stack([row * side, first * side, one, (end + 1 - first) * side]).astype(np.int64)
+
+
+def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]]:
+    """Return a cell's height, and its width in every row, in metres; rather too small."""
+    a, _, _, _, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    if not crs.is_geographic:
+        unit = crs.axis_info[0].unit_conversion_factor
+        return abs(e) * unit * 0.9, np.full(lattice.rows, abs(a) * unit * 0.9)
+    edge = f + e * np.arange(lattice.rows + 1)
+    poleward = np.minimum(np.maximum(np.abs(edge[1:]), np.abs(edge[:-1])) + 1.0, 89.0)
+    return abs(e) * METRES * 0.99, abs(a) * METRES * 0.99 * np.cos(np.radians(poleward))
+
+
+def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[Any]:
+    """Return the parts of shapes that lie around a lattice, in its CRS."""
+    import shapely
+    from pyproj import Transformer
+
+    west, south, east, north = lattice.bounds
+    move = None
+    if not crs.is_geographic:  # otherwise degrees stay degrees
+        move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
+        bounds = (west, south, east, north)
+        west, south, east, north = move.transform_bounds(
+            *bounds, densify_pts=101, direction="INVERSE"
+        )
+    tall = 2 * metres / METRES
+    broad = tall / max(cos(radians(min(max(abs(south), abs(north)) + tall, 89.0))), 0.02)
+    windows = [(west - broad, east + broad)]
+    if west > east:  # it lies across the date line
+        windows = [(west - broad, 181.0), (-181.0, east + broad)]
+    cut = [
+        shapely.clip_by_rect(np.array(shapes), left, south - tall, right, north + tall)
+        for left, right in windows
+    ]
+    found = np.concatenate(cut)
+    found = found[~shapely.is_empty(found)]
+    if move is None:
+        return list(found)
+    moved = shapely.transform(
+        shapely.segmentize(found, 0.05),
+        lambda points: np.stack(move.transform(*points.T), axis=1),
+        include_z=False,
+    )
+    return [one for one in moved if np.isfinite(shapely.get_coordinates(one)).all()]
+
+
+def _widen(inside: NDArray[np.bool_], rows: float, cols: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return squares that lie within so many rows, and columns of each row, of given ones."""
+    reach = int(np.ceil(rows))
+    tall = inside.copy()
+    for step in range(1, reach + 1):
+        tall[step:] |= inside[:-step]
+        tall[:-step] |= inside[step:]
+    found = tall.copy()
+    across = np.ceil(cols).astype(np.int64)
+    for step in range(1, min(int(across.max()), inside.shape[1] - 1) + 1):
+        some = across >= step
+        found[some, step:] |= tall[some, :-step]
+        found[some, :-step] |= tall[some, step:]
+    return found
+
+
+FEW = 1 << 20
+"""Cells of a domain too small to ask how much of it is sea."""
+
+SAMPLE = 2000
+"""Cells that are asked."""
+
+
+def warn_of_sea(grid: Grid) -> tuple[str, ...]:
+    """Return what must be known of a domain of which most is far out at sea, in a sentence.
+
+    Of an even sample of its cells, by a map of half degrees: sea is what does not touch or
+    neighbour one with land.
+    """
+    lattice = grid.places[0] if len(grid.places) == 1 else None
+    if grid.size < FEW or not grid.domain.is_box or lattice is None or lattice.crs is None:
+        return ()
+    share = _share_of_sea(grid, lattice)
+    if share <= 0.5:
+        return ()
+    return (
+        f"About {100 * share:.0f} % of the domain lie at sea, more than 50 km from any land, and "
+        "some noise there is released as people: cut the domain down with --mask land:world, "
+        "land:europe or a country's, such as land:japan (cut_to_land).",
+    )
+
+
+def _share_of_sea(grid: Grid, lattice: Lattice) -> float:
+    """Return the part of the cells that lie far from land."""
+    from pyproj import CRS, Transformer
+
+    rank = (2 * np.arange(SAMPLE) + 1) * grid.size // (2 * SAMPLE)
+    row, col = grid.decode(grid.domain.keys_of_ranks(rank))[:2]
+    west, south, east, north = lattice.edges_at(row, col)
+    x, y = (west + east) / 2, (south + north) / 2
+    crs = CRS.from_user_input(lattice.crs)
+    if not crs.is_geographic:
+        x, y = Transformer.from_crs(crs, "OGC:CRS84", always_xy=True).transform(x, y)
+    known = np.isfinite(x) & np.isfinite(y)
+    at = [
+        np.clip(np.floor(2 * (axis[known] + shift)).astype(np.int64), 0, size - 1)
+        for axis, shift, size in ((y, 90, 360), (x, 180, 720))
+    ]
+    return float(1 - half_degrees()[at[0], at[1]].mean()) if known.any() else 0.0
+
+
+@cache
+def half_degrees() -> NDArray[np.bool_]:
+    """Return which squares of half a degree touch land or neighbour one that does: bool[360, 720].
+
+    From 90 degrees south and 180 degrees west.
+    """
+    packed = lzma.decompress(Path(__file__).with_name("land-half-degree.xz").read_bytes())
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8))
+    return np.asarray(bits.reshape(360, 720).astype(np.bool_), np.bool_)
+
+
+def draw_half_degrees() -> bytes:
+    """Return the file of :func:`half_degrees`, from the coastline."""
+    world = Grid.regular((360, 720), crs="EPSG:4326", transform=(0.5, 0, -180, 0, 0.5, -90))
+    inside = cut_to_land(world, "land:world:1km").domain.to_dense()
+    return lzma.compress(np.packbits(inside).tobytes())

@@ -1,0 +1,73 @@
+"""Public totals of areas, read from a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.public.hierarchy import texts_without_blanks
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.columns import Rows, batches, open_tables
+from geodp.io.read.rows.sources import FilePath
+from geodp.table.public_totals import PublicTotals
+
+TOTAL = "total"
+
+
+def read_totals(path: FilePath, grid: Grid, *, source: str) -> PublicTotals:
+    """Read totals of areas that are public already: one row an area, the last column its total.
+
+    Before it stands the area's code: of any published level of the grid's code system, or on a grid
+    of regions the codes of a region, the coarsest level first, in columns called as the levels.
+
+    Parameters
+    ----------
+    path : path
+        CSV (plain, gzip, zip) with a header, or Parquet.
+    grid : Grid
+        Of one map.
+    source : str
+        Where the totals were published, in words; every release quotes it.
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out.
+    InputError
+        A table that must not be used as it is; names file and row.
+    """
+    tables = list(open_tables(path))
+    if len(tables) != 1:
+        raise UsageError("The archive holds several tables; give that of the totals alone.")
+    (table,) = tables
+    *names, last = [str(name).strip() for name in table.columns]
+    levels = ["code"] if grid.hierarchy is None else list(grid.hierarchy.levels[: len(names)])
+    if last != TOTAL or not names or names != levels:
+        wanted = "code" if grid.hierarchy is None else ", ".join(grid.hierarchy.levels)
+        raise InputError(
+            f"A table of totals has the columns {wanted} (or the first of them) and {TOTAL}.",
+            file=table.name,
+            row=1,
+        )
+    codes: list[tuple[str, ...]] = []
+    counts: list[NDArray[np.int64]] = []
+    read: list[Rows] = []
+    for rows, (*columns, total) in batches(table, range(len(names) + 1)):
+        texts: list[Any] = []
+        for level, column in zip(names, columns, strict=True):
+            with rows.named(level):
+                texts.append(texts_without_blanks(column, "a code is missing.").tolist())
+        with rows.named(TOTAL):
+            counts.append(fields.counts(total))
+        codes += zip(*texts, strict=True)
+        read.append(rows)
+    total = np.concatenate(counts) if counts else np.empty(0, np.int64)
+    try:
+        return PublicTotals.of_areas(grid, codes, tuple(names), total, source)
+    except CodeError as error:
+        own = next(rows for rows in reversed(read) if error.position >= rows.first)
+        raise own.error(error.position - own.first, error.rule) from None

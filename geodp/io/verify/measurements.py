@@ -1,0 +1,72 @@
+"""Whether the measurements of a release are of the nodes, and with the noise, that it says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.io.opening import open_parquet, read_json
+from geodp.io.verify.card import require
+from geodp.io.verify.readback import read_table
+from geodp.io.write.measurements import SCHEMA, scale_of
+from geodp.table.card import Card
+from geodp.table.measured import NodeLevel, public_nodes, stride_of, visited_nodes
+from geodp.table.stated import StatedDomain
+
+
+def has_measurements(card: Card) -> bool:
+    """Whether a release says that it has measurements."""
+    return f"{card.name}.measurements.parquet" in card.listed
+
+
+def ask_measurements(folder: Path, card: Card) -> str:
+    """Ask whether complete levels have all nodes of the domain, and others the visited ones."""
+    book = read_json(folder / f"{card.name}.measurements.json")
+    require(book["schema"] == SCHEMA, "The codebook's schema is another.")
+    require(book["release"]["release_id"] == card.release_id, "The codebook is another release's.")
+    rows = open_parquet(folder / f"{card.name}.measurements.parquet").read()
+    require({*rows.schema.names} == {*book["columns"]}, "The codebook has other columns.")
+    table = read_table(folder, card, masked=True)
+    if StatedDomain.of(table.grid) != card.domain:
+        return "columns as in the codebook; the nodes not asked, as the domain is not all here"
+    levels = [_level(table.grid, said) for said in book["levels"]]
+    complete = [bool(said["complete"]) for said in book["levels"]]
+    whole = complete.index(False) if False in complete else len(complete)
+    require(not any(complete[whole:]), "A complete level stands below one that is not.")
+    nodes = public_nodes(table.grid, tuple(levels))
+    for number, (level, said) in enumerate(zip(levels, book["levels"], strict=True)):
+        node = next(nodes) if number < whole else visited_nodes(table.grid, level, table)
+        _require_level(
+            rows, number, said, level, node * np.uint64(stride_of(table.grid, level.digits))
+        )
+    require(pc.max(rows["level"]).as_py() < len(levels), "A row is on no level.")
+    return f"{rows.num_rows:,} nodes on {len(levels)} levels, {whole} of them complete"
+
+
+def _level(grid: Grid, said: dict[str, Any]) -> NodeLevel:
+    digits, under = (grid.order.digits_above(said[name]) for name in ("keys", "keys_above"))
+    noise = said["law"], Fraction(said["parameter"])
+    return NodeLevel(digits, under, said["measures"], noise, said["variance"])
+
+
+def _require_level(
+    rows: Any, number: int, said: dict[str, Any], level: NodeLevel, key: NDArray[np.uint64]
+) -> None:
+    """VerificationError where the rows of a level are not those of the nodes."""
+    own = rows.filter(pc.equal(rows["level"], number))
+    about = f"level {number} of the measurements"
+    require(np.array_equal(own["key"].to_numpy(), key), f"Nodes are missing or odd on {about}.")
+    for name in ("measures", "law"):
+        texts = {*own[name].cast("string").to_pylist()}
+        require(texts <= {said[name]}, f"The codebook has another {name} for {about}.")
+    require({*own["complete"].to_pylist()} <= {said["complete"]}, f"Odd flags on {about}.")
+    scale = own["scale"].to_numpy()
+    same = all(isclose(one, scale_of(level), rel_tol=1e-12) for one in np.unique(scale).tolist())
+    require(same, f"The codebook has another scale for {about}.")

@@ -1,0 +1,187 @@
+"""What a method measured before any clamp: noisy values of nodes, level by level, all public."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from math import prod
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.privacy.noise.node import number_children
+from geodp.table.counts import Cells
+
+Nodes = NDArray[np.uint64]
+
+COUNT: Final = "count"
+DIFFERENCE: Final = "difference"
+
+MOST = 1 << 26
+"""Most nodes of complete levels together."""
+
+
+class NodeLevel(NamedTuple):
+    """A list of measurements of a method: those of the nodes whose keys share their first digits.
+
+    Attributes
+    ----------
+    digits : int
+        Of a key, that name a node: 0 of the root.
+    under : int
+        Digits of the node whose released count decides whether a node is visited; of the root 0.
+    measures : {"count", "difference"}
+        Of what: the node's people; those of its first half less those of its second one.
+    noise : (str, Fraction)
+        Name and exact parameter of the law: its scale, or sigma squared of a Gaussian one.
+    variance : float
+        Of the noise, in counts squared.
+    """
+
+    digits: int
+    under: int
+    measures: Literal["count", "difference"]
+    noise: tuple[str, Fraction]
+    variance: float
+
+
+class Bias(NamedTuple):
+    """How visited nodes mislead, simulated on a map that was made up.
+
+    Attributes
+    ----------
+    people : int
+        Of each settlement of that map, which lies alone.
+    missing : float
+        Share of the settlements' nodes that were not visited.
+    bias : float
+        Mean error, in counts, of their noisy values where 0 is taken for nodes not visited.
+    """
+
+    people: int
+    missing: float
+    bias: float
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredLevel:
+    """The noisy values of a level.
+
+    Attributes
+    ----------
+    level : NodeLevel
+    complete : bool
+        Whether all nodes of the public domain are there, whatever was released.
+    node : uint64[n]
+        Keys share these first digits; strictly increasing.
+    value : int64[n]
+        Count or difference with its noise: unbiased, and perhaps negative.
+    bias : Bias or None
+        Of a level that is not complete.
+    """
+
+    level: NodeLevel
+    complete: bool
+    node: NDArray[np.uint64] = field(repr=False)
+    value: NDArray[np.int64] = field(repr=False)
+    bias: Bias | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """All that is written of them, from the root's level on."""
+
+    levels: tuple[MeasuredLevel, ...]
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the nodes and values of all levels by name, to be kept."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for i, one in enumerate(self.levels):
+            arrays |= {f"node{i}": one.node, f"value{i}": one.value}
+        return arrays
+
+
+def sums_of(
+    key: NDArray[np.uint64], count: NDArray[np.int64], node: NDArray[np.uint64], stride: int
+) -> NDArray[np.int64]:
+    """Return the exact sums of nodes: int64[n]; node v holds the keys from ``v * stride`` on.
+
+    Parameters
+    ----------
+    key : uint64[m], count : int64[m]
+        Of the occupied cells, in key order.
+    node : uint64[n]
+    stride : int
+        Keys that a node covers.
+
+    Examples
+    --------
+    >>> key = np.array([1, 2, 7], np.uint64)
+    >>> sums_of(key, np.array([5, 6, 7]), np.array([0, 1], np.uint64), 4).tolist()
+    [11, 7]
+    """
+    until = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+    first = node * np.uint64(stride)
+    found = partial(np.searchsorted, key)
+    return np.asarray(
+        until[found(first + np.uint64(stride - 1), "right")] - until[found(first)], np.int64
+    )
+
+
+def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[Nodes]:
+    """Return all nodes of the domain that are measured, level by level.
+
+    Raises UsageError once there are too many.
+    """
+    node, digits, total = np.zeros(1, np.uint64), 0, 0
+    for level in levels:
+        fanout = prod(grid.order.radices[digits : level.digits])
+        total += node.size * fanout
+        if total > MOST:
+            raise UsageError(
+                "Complete levels would have more than 2**26 nodes; let --measurements-complete-to "
+                "(complete_to) be larger areas."
+            )
+        node, digits = number_children(node, fanout), level.digits
+        node = node[overlaps(grid, node, stride_of(grid, digits))]
+        yield node[is_measured(grid, level, node)]
+
+
+def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> Nodes:
+    """Return the nodes that are measured on a level because the release has somebody above."""
+    above = released.key // np.uint64(stride_of(grid, level.under))
+    above = above[np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])]
+    fanout = prod(grid.order.radices[level.under : level.digits])
+    node = number_children(above, fanout)
+    node = node[overlaps(grid, node, stride_of(grid, level.digits))]
+    return node[is_measured(grid, level, node)]
+
+
+def truth_of(grid: Grid, level: NodeLevel, node: Nodes, table: Cells) -> NDArray[np.int64]:
+    """Return what a level counts of nodes, without noise: confidential if the table is."""
+    stride = stride_of(grid, level.digits)
+    if level.measures == COUNT:
+        return sums_of(table.key, table.count, node, stride)
+    halves = number_children(node, 2)
+    left, right = sums_of(table.key, table.count, halves, stride // 2).reshape(-1, 2).T
+    return np.asarray(left - right, np.int64)
+
+
+def is_measured(grid: Grid, level: NodeLevel, node: Nodes) -> NDArray[np.bool_]:
+    """Whether nodes of the domain are measured: a difference only where both halves can be."""
+    if level.measures == COUNT:
+        return np.ones(node.size, np.bool_)
+    half = stride_of(grid, level.digits) // 2
+    halves = overlaps(grid, number_children(node, 2), half).reshape(-1, 2)
+    return np.asarray(halves.all(axis=1), np.bool_)
+
+
+def stride_of(grid: Grid, digits: int) -> int:
+    """Keys of a node that so many digits name."""
+    return prod(grid.order.radices[digits:])

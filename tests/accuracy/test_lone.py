@@ -1,0 +1,76 @@
+"""How far a place stands alone, where settlements are planted, and what a coast gives away."""
+
+import numpy as np
+import pytest
+
+from geodp.accuracy.interval import NodeSums
+from geodp.accuracy.lone import draw_empty, find_depths, settle, tilt
+from geodp.accuracy.variance import TreeVariance
+from geodp.grid.grid import Grid
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
+from geodp.table.released import ReleasedTable
+
+GRID = Grid.regular((16, 16))
+TREE = TreeVariance((4, 8, 8), (1.0, 1.0, 1.0, 1.0))
+LOSSES = [(0.0, 0.0), (0.0, 0.0), (70.0, 1.0)]
+"""Of the lowest level 10 for each empty child, as many as seven of eight."""
+
+
+def released(key, count, grid=GRID):
+    terms = Terms.of(epsilon=1, contribution=1)
+    event = Measurement.of("pyramid", terms, 1, "fixed")
+    return ReleasedTable(grid, np.array(key, np.uint64), np.array(count, np.int64), event)
+
+
+def keys(*numbers):
+    return np.array(numbers, np.uint64)
+
+
+def test_depths_count_the_levels_without_others_from_the_cells_up():
+    table = released([0, 1, 64], [900, 1, 900])
+    cells = keys(0, 1, 2, 8, 64, 65, 130)
+    depths = find_depths(TREE, NodeSums(table), cells)
+    # 0: its only sibling is weak, but another node of its quarter is not there; the quarters are
+    # two. 1 and 2: beside 0. 8: alone in its node, whose neighbour is full.
+    assert depths.tolist() == [2, 0, 0, 1, 2, 0, 2]
+    assert find_depths(TREE, NodeSums(released([], [])), cells).tolist() == [3] * 7
+
+
+def test_drawn_cells_are_empty_ones_of_the_domain_near_and_far():
+    grid = Grid.regular((11, 13))
+    full = np.sort(grid.encode(np.indices((5, 13)).reshape(2, -1)))
+    table = released(full, np.full(full.size, 40), grid)
+    drawn = draw_empty(table, TREE, np.random.default_rng(0))
+    assert grid.contains_keys(drawn).all()
+    assert not np.isin(drawn, full).any()
+    assert drawn.size == grid.size - full.size  # so small a domain is drawn as a whole
+
+
+def test_a_settlement_keeps_to_empty_cells_of_the_domain():
+    table = released(np.sort(GRID.encode(np.array([[3], [4]]))), [5])
+    first = GRID.encode(np.array([[3], [3]]))
+    cells = GRID.decode(settle(table, first, 2)).T.tolist()
+    assert sorted(cells) == [[3, 3], [4, 3], [4, 4]]
+    corner = GRID.encode(np.array([[15], [15]]))
+    assert settle(table, corner, 3).tolist() == corner.tolist()
+
+
+def test_a_region_along_a_coast_gives_and_its_sea_takes():
+    table = released([0, 1, 2, 3], [500] * 4)
+    # All four occupied cells of a node of eight: the four empty ones outside take.
+    assert tilt(TREE, table, keys(0, 1, 2, 3), LOSSES) == pytest.approx(40)
+    assert tilt(TREE, table, keys(4, 5, 6, 7), LOSSES) == pytest.approx(-40)
+    assert tilt(TREE, table, keys(0, 1, 4, 5), LOSSES) == pytest.approx(0)
+    # A whole node gives nothing to anybody, nor does one where nobody was released.
+    assert tilt(TREE, table, np.arange(8, dtype=np.uint64), LOSSES) == 0
+    assert tilt(TREE, table, keys(64, 65), LOSSES) == 0
+    assert tilt(TREE, table, keys(), LOSSES) == 0
+
+
+def test_children_outside_the_domain_take_nothing():
+    grid = Grid.regular((2, 3))  # six of eight keys
+    full = np.sort(grid.encode(np.array([[0, 1, 0, 1], [0, 0, 1, 1]])))
+    table = released(full, [500] * 4, grid)
+    tree = TreeVariance((8,), (1.0, 1.0))
+    assert tilt(tree, table, full, LOSSES[2:]) == pytest.approx(20)

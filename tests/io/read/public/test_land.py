@@ -1,0 +1,199 @@
+"""Masks of land by name: nobody of any real data set is outside, and who is is told what to do."""
+
+import hashlib
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet
+import pytest
+import rasterio
+
+import geodp
+from geodp.errors import CodeError, UsageError
+from geodp.io.read.public import land
+from geodp.io.read.public.land import cut_to_land, is_land, slug, state_land, warn_of_sea
+from geodp.io.read.rows.pixels import grid_like
+from tests.command import geodp as command
+
+HERE = Path(land.__file__).parent
+DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
+real = pytest.mark.real
+there = pytest.mark.skipif(
+    not DATA.exists(), reason="the real data sets are not beside the project"
+)
+KANTO = (138, 35, 141.2, 37.1333333333)
+
+
+@pytest.fixture(scope="module")
+def japan():
+    return cut_to_land(geodp.Grid.mesh("jis:half"), "land:japan")
+
+
+def test_the_coastline_is_the_one_that_is_named():
+    text = lzma.decompress((HERE / "natural-earth-10m.json.xz").read_bytes())
+    about = (HERE / "natural-earth-10m.md").read_text()
+    assert hashlib.sha256(text).hexdigest() in about
+    assert "ISC" in about
+    files = [*HERE.glob("*.xz")]
+    assert len(files) == 2
+    assert sum(path.stat().st_size for path in files) < 1 << 20
+    assert {*land.EUROPE, *land.ISLETS} <= {*land._countries()}
+
+
+def test_the_map_of_half_degrees_is_that_of_the_coastline():
+    drawn = land.draw_half_degrees()
+    packed = np.frombuffer(lzma.decompress(drawn), np.uint8)
+    bits = np.unpackbits(packed).reshape(360, 720).astype(bool)
+    assert np.array_equal(bits, land.half_degrees())
+
+
+def test_japan_is_a_thirteenth_of_its_domain(japan):
+    assert (round(japan.size, -5), geodp.Grid.mesh("jis:half").size) == (2_400_000, 31_948_800)
+    assert japan.mask.source.startswith("land:japan, coastline")
+    assert "widened by at least 10 km" in japan.mask.source
+    assert is_land(japan)
+    (fact,) = state_land(japan)
+    assert "nobody who is counted is outside of land:japan" in fact
+    assert state_land(geodp.Grid.mesh("jis:half")) == ()
+
+
+@pytest.mark.parametrize(
+    ("crs", "origin", "cell"),
+    [("EPSG:4326", (139.0, 34.0), 0.02), ("EPSG:3035", (4_000_000, 3_000_000), 2000.0)],
+)
+def test_land_is_widened_by_the_distance_at_least(crs, origin, cell):
+    """Every cell within it of a cell that touches land is inside, and none far beyond."""
+    place = (cell, 0, origin[0], 0, cell, origin[1])
+    grid = geodp.Grid.regular((128, 128), crs=crs, transform=place)
+    few, many = (cut_to_land(grid, f"land:world:{km}km").domain.to_dense() for km in (1, 20))
+    high, wide = (2.22, 1.84) if crs == "EPSG:4326" else (2.0, 2.0)
+    row, col = np.nonzero(~many)
+    away = [
+        np.hypot((r - np.nonzero(few)[0]) * high, (c - np.nonzero(few)[1]) * wide).min()
+        for r, c in zip(row[::37], col[::37], strict=True)
+    ]
+    assert not away or min(away) > 17  # the smaller mask is itself a few km wider than land
+    assert few.sum() < many.sum() or few.all()
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("land:atlantis", "no land of this name"),
+        ("land:jap", "japan"),
+        ("land:japan:0.1km", "widened by 1 to 500 km"),
+        ("land:japan:10", "widened by"),
+    ],
+)
+def test_other_names_and_distances_are_refused(named, said):
+    grid = geodp.Grid.mesh("jis:half", bounds=KANTO)
+    with pytest.raises(UsageError, match=said):
+        cut_to_land(grid, named)
+
+
+def test_grids_without_a_place_or_with_a_mask_are_refused(japan):
+    with pytest.raises(UsageError, match="on the Earth"):
+        cut_to_land(geodp.Grid.regular((4, 4)), "land:world")
+    with pytest.raises(UsageError, match="none yet"):
+        cut_to_land(japan, "land:world")
+    with pytest.raises(UsageError, match="leaves no cell"):
+        cut_to_land(geodp.Grid.mesh("jis:half", bounds=KANTO), "land:germany")
+    fine = geodp.Grid.regular(
+        (1 << 16, 1 << 16), crs="EPSG:4326", transform=(1e-3, 0, 0, 0, 1e-3, 0)
+    )
+    with pytest.raises(UsageError, match="larger distance"):
+        cut_to_land(fine, "land:world:1km")
+
+
+def test_who_is_outside_is_refused_with_the_remedy(japan):
+    with pytest.raises(CodeError, match=r"land:world:30km"):
+        japan.encode(np.array([[0], [0]]))
+    box = geodp.Grid.mesh("jis:half", bounds=KANTO)
+    with pytest.raises(CodeError) as error:
+        box.encode(np.array([[-1], [0]]))
+    assert "land:" not in str(error.value)
+
+
+def test_a_domain_that_is_mostly_sea_is_said_loudly(japan):
+    (said,) = warn_of_sea(geodp.Grid.mesh("jis:half"))
+    assert said.startswith("About 63 % of the domain lie at sea")
+    assert "land:japan" in said
+    assert warn_of_sea(japan) == ()
+    assert warn_of_sea(geodp.Grid.mesh("inspire:1km")) == ()
+
+
+def test_the_command_line_publishes_on_land(tmp_path):
+    rows = "533945871,7\n533945872,9\n"
+    (tmp_path / "in.csv").write_text(f"code,n\n{rows}")
+    call = ["publish", tmp_path / "in.csv", "--grid", "jis:half", "--code", "code", "--value", "n"]
+    call += ["--bounds", *KANTO, "--mask", "land:japan:5km", "--epsilon", "1"]
+    call += ["--output", tmp_path / "out"]
+    done = geodp_run(*call, "--mask-source", "me")
+    assert "its own source" in done.stderr
+    done = geodp_run(*call)
+    assert done.returncode == 0, done.stderr
+    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    assert card["domain"]["mask"]["source"].startswith("land:japan, ")
+    assert any("nobody who is counted" in fact for fact in card["guarantee"]["not_protected"])
+    assert geodp_run("verify", tmp_path / "out").returncode == 0
+
+
+def geodp_run(*call):
+    return command(*call)
+
+
+@real
+@there
+@pytest.mark.parametrize("tile", sorted(DATA.glob("geostat-1km/*/*/*.parquet")), ids=str)
+def test_no_inhabited_cell_of_europe_is_outside(tile):
+    tx, ty = int(tile.parts[-2]), int(tile.stem)
+    edges = (tx * 512_000, ty * 512_000, (tx + 1) * 512_000, (ty + 1) * 512_000)
+    grid = cut_to_land(geodp.Grid.mesh("inspire:1km", bounds=edges), "land:europe")
+    rows = pyarrow.parquet.read_table(tile)
+    rows = rows.filter(pc.greater(rows["T"], 0))
+    index = np.array([rows["y"].to_numpy(), rows["x"].to_numpy()], np.int64)
+    assert grid.contains(index).all()
+    assert index.shape[1] > 10_000
+
+
+@real
+@there
+def test_no_inhabited_cell_of_germany_or_samoa_is_outside():
+    (path,) = DATA.glob("zensus-2011-1km/*.parquet")
+    rows = pyarrow.parquet.read_table(path)
+    rows = rows.filter(pc.greater(rows["Einwohner"], 0))
+    north, east = (rows[name].to_numpy() // 1000 for name in ("y", "x"))
+    bounds = (4_000_000, 2_600_000, 4_700_000, 3_600_000)
+    grid = cut_to_land(geodp.Grid.mesh("inspire:1km", bounds=bounds), "land:germany")
+    assert grid.contains(np.array([north - 2600, east - 4000], np.int64)).all()
+    (path,) = DATA.glob("samoa-100m/*.tif")
+    grid = cut_to_land(grid_like(path), "land:samoa")
+    with rasterio.open(path) as raster:
+        people = raster.read(1)
+    row, col = np.nonzero(np.isfinite(people) & (people > 0) & (people != raster.nodata))
+    if grid.places[0].northwards:
+        row = grid.places[0].rows - 1 - row
+    assert row.size == 13_057
+    assert grid.contains(np.array([row, col])).all()
+
+
+@real
+@there
+def test_no_inhabited_cell_of_japan_is_outside(japan):
+    files = [("estat-2020-500m/*.zip", "T001141001", 106_057)]
+    files += [
+        (f"estat-hiroshima-500m/*{n}*.gz", f"{n}001", least)
+        for n, least in (("T000609", 34_974), ("T000847", 14_199), ("T001101", 13_975))
+    ]
+    for pattern, column, cells in files:
+        paths = sorted(DATA.glob(pattern))
+        table = geodp.read_mesh(paths, grid="jis:half", value=column, suppressed="zero")
+        assert table.key.size >= cells
+        assert japan.contains(table.grid.decode(table.key)).all()
+
+
+def test_names_are_those_of_countries_in_small_letters():
+    assert slug("Bosnia and Herz.") == "bosnia-and-herz"

@@ -1,0 +1,68 @@
+"""A release's measurements that were changed are found out."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import geodp
+from geodp.errors import VerificationError
+from geodp.io.verify import measurements
+from geodp.io.verify.card import read_card
+from geodp.io.verify.verify import verify
+
+
+@pytest.fixture
+def folder(tmp_path):
+    grid = geodp.Grid.regular((12, 9))
+    counts = np.random.default_rng(1).integers(0, 30, grid.shape)
+    table = geodp.CountTable.from_dense(counts, grid)
+    geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), measurements=16).write(
+        tmp_path / "out"
+    )
+    return tmp_path / "out" / "public"
+
+
+def ask(folder):
+    return measurements.ask_measurements(folder, read_card(folder))
+
+
+def with_scale(rows, scale):
+    return rows.set_column(rows.schema.get_field_index("scale"), "scale", pa.array(scale))
+
+
+def test_a_release_holds_what_it_says(folder):
+    assert measurements.has_measurements(read_card(folder))
+    found = {check.name: check for check in verify(folder)}
+    assert all(check.ok for check in found.values())
+    assert "2 of them complete" in found["measurements"].detail
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows.slice(1), "level 0"),
+        (lambda rows: rows.slice(0, rows.num_rows - 1), "Nodes are missing"),
+        (lambda rows: pa.concat_tables([rows, rows.slice(rows.num_rows - 1)]), "missing or odd"),
+        (lambda rows: with_scale(rows, np.ones(rows.num_rows)), "another scale"),
+        (lambda rows: rows.drop_columns(["value"]), "other columns"),
+    ],
+)
+def test_other_rows_are_found(folder, change, said):
+    path = folder / "population.measurements.parquet"
+    rows = pa.parquet.read_table(path)
+    pa.parquet.write_table(change(rows), path)
+    with pytest.raises(VerificationError, match=said):
+        ask(folder)
+
+
+@pytest.mark.parametrize(("name", "value"), [("law", "Gauss"), ("complete", False), ("keys", 2)])
+def test_another_codebook_is_found(folder, name, value):
+    path = folder / "population.measurements.json"
+    book = json.loads(path.read_text())
+    book["levels"][0][name] = value
+    path.write_text(json.dumps(book))
+    with pytest.raises(VerificationError):
+        ask(folder)

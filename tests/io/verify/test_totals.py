@@ -1,0 +1,16 @@
+"""A release is asked for its public totals if it lists some."""
+
+from pathlib import Path
+
+from geodp.io.verify.card import read_card
+from geodp.io.verify.files import ask_files
+from geodp.io.verify.totals import has_totals
+
+RELEASES = Path(__file__).parents[2] / "golden" / "releases"
+
+
+def test_releases_without_totals_have_none():
+    folder = next(RELEASES.rglob("population.csv")).parent
+    card = read_card(folder)
+    assert not has_totals(card)
+    assert "nothing that is not listed" in ask_files(folder, card)

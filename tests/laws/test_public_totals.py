@@ -1,0 +1,63 @@
+"""What is left of a guarantee where totals are public: between tables that have the same ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.grid.hierarchy import Hierarchy
+from geodp.mechanisms import mechanism
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.table.public_totals import PublicTotals
+from tests.laws.audit import audited, caught
+
+REGIONS = Hierarchy.of_cells(
+    [[0, 0, 1, 1], [0, 1, 0, 1]], {"city": ["a", "a", "b", "b"]}, "made up"
+)
+GRID = geodp.Grid.regular((2, 2)).with_hierarchy(REGIONS)
+TOTALS = PublicTotals.of(GRID, {"a": 2, "b": 1}, "a book")
+TABLES = tuple(
+    geodp.CountTable.from_dense(np.array(counts), GRID)
+    for counts in ([[2, 0], [1, 0]], [[1, 1], [1, 0]])
+)
+"""One person of region a lives elsewhere in it."""
+
+PYRAMID = mechanism("pyramid")
+
+
+def met(table, event, key):
+    """The release with its totals."""
+    TOTALS.require(table)
+    return TOTALS.fit(PYRAMID.release(table, event, key))
+
+
+def overspent(table, event, key):
+    """The same with 32 times the budget."""
+    return met(table, replace(event, epsilon=32 * event.epsilon), key)
+
+
+def finer(table, event, key):
+    """Met are the exact counts of cells, too, which nobody published."""
+    released = met(table, event, key)
+    return type(released)(GRID, table.key, table.count, event)
+
+
+@pytest.mark.parametrize(("neighbours", "left"), [(ADD_REMOVE, 2), (REPLACE, 1)])
+def test_what_is_left_holds_and_more_is_caught(neighbours, left):
+    trials = 500
+    assert audited(met, PYRAMID, TABLES, neighbours, trials=trials) <= left
+    for broken in (overspent, finer):
+        assert caught(broken, PYRAMID, TABLES, neighbours, left, trials=trials)
+
+
+def test_totals_that_are_met_tell_who_is_not_counted_within_them():
+    """The control of the claim itself: of tables with other totals nothing is promised."""
+    others = geodp.CountTable.from_dense(np.array([[1, 0], [1, 0]]), GRID)
+    fewer = PublicTotals.of(GRID, {"a": 1, "b": 1}, "a book")
+
+    def each(table, event, key):
+        own = TOTALS if table is TABLES[0] else fewer
+        return own.fit(PYRAMID.release(table, event, key))
+
+    assert caught(each, PYRAMID, (TABLES[0], others), ADD_REMOVE, 2, trials=300)

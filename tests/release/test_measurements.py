@@ -1,0 +1,154 @@
+"""What was measured before any clamp: the release's own noise, unbiased where it says so."""
+
+import json
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.mechanisms import mechanism
+from geodp.release import measurements
+from geodp.release.measurements import ask_measurements
+from geodp.table.measured import truth_of
+
+GRID = geodp.Grid.regular((20, 13))
+RNG = np.random.default_rng(3)
+COUNTS = RNG.integers(0, 90, GRID.shape) * (RNG.random(GRID.shape) < 0.1)
+TABLE = geodp.CountTable.from_dense(COUNTS, GRID)
+METHODS = ("pyramid", "pyramid:passes=1", "topdown")
+
+
+def key(n):
+    return geodp.NoiseKey(n.to_bytes(32, "little"))
+
+
+def published(method="pyramid", number=0, **given):
+    return geodp.publish(TABLE, method=method, epsilon="1/10", key=key(number), **given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("loss", [{"epsilon": "1/10"}, {"rho": "1/20"}])
+def test_they_change_nothing_in_the_release(method, loss):
+    plain = geodp.publish(TABLE, method=method, key=key(0), **loss)
+    more = geodp.publish(TABLE, method=method, key=key(0), measurements=4, **loss)
+    assert np.array_equal(plain.table.key, more.table.key)
+    assert np.array_equal(plain.table.count, more.table.count)
+    assert plain.measurements is None
+
+
+def test_topdown_was_refined_from_these_very_values():
+    release = published("topdown", measurements=True)
+    total, *levels = release.measurements.levels
+    assert max(total.value[0], 0) == release.table.total
+    for one in levels:
+        left_right = [
+            truth_of(GRID, one.level._replace(measures=what), one.node, release.table)
+            for what in ("count", "difference")
+        ]
+        held, difference = left_right
+        clamped = np.clip(one.value, -held, held)
+        assert (np.abs(difference - clamped) <= (held + clamped) % 2).all()
+        assert one.node.size
+
+
+def test_one_pass_shared_out_by_these_very_values():
+    release = published("pyramid:passes=1", measurements=True)
+    total, *levels = release.measurements.levels
+    assert max(total.value[0], 0) == release.table.total
+    for one, fanout in zip(levels, mechanism("pyramid").levels(GRID).fanouts, strict=True):
+        count = truth_of(GRID, one.level, one.node, release.table)
+        above = one.node // np.uint64(fanout)
+        for parent in np.unique(above):
+            own, value = count[above == parent], one.value[above == parent].astype(float)
+            # The nearest point with this sum: what is taken from all that keep something.
+            order, held = np.sort(value)[::-1], own.sum()
+            taken = (np.cumsum(order) - held) / np.arange(1, order.size + 1)
+            tau = taken[np.flatnonzero(order > taken)[-1]] if held else np.inf
+            assert (np.abs(own - np.maximum(value - tau, 0)) <= 1).all()
+
+
+@pytest.mark.parametrize("method", METHODS[::2])
+def test_complete_levels_are_unbiased_and_visited_nodes_are_not(method):
+    """Over 400 releases; the control is 0 for nodes that are not there."""
+    asked = ask_measurements(mechanism(method), GRID, published(method).event, 16)
+    method, trials = asked.method, 400
+    sums, squares = ([0] * len(asked.levels) for _ in range(2))
+    missed = []
+    for number in range(trials):
+        released = method.release(TABLE, asked.event, key(number))
+        found = asked.measure(TABLE, released, key(number))
+        for i, one in enumerate(found.levels):
+            off = one.value - truth_of(GRID, one.level, one.node, TABLE)
+            if one.complete:
+                sums[i] = sums[i] + off
+                squares[i] = squares[i] + off**2
+            elif i == len(asked.levels) - 1:
+                people = truth_of(GRID, one.level, one.node, TABLE)
+                missed.append(np.abs(people).sum())
+    assert len(asked.sizes) >= 2
+    for i, level in enumerate(asked.levels[: len(asked.sizes)]):
+        error = (level.variance * trials) ** 0.5
+        assert np.abs(sums[i]).max() < 5 * error
+        assert 0.5 < squares[i].mean() / error**2 < 1.5
+    assert np.mean(missed) < 0.98 * COUNTS.sum()
+    assert all(bias.missing > 0 and bias.bias < 0 for bias in asked.biases[-2:])
+
+
+def test_values_are_exact_beyond_floats():
+    n = (1 << 59) + 1
+    table = geodp.CountTable.from_keys(GRID, [0], [n])
+    release = geodp.publish(table, epsilon=100, key=key(0), measurements="cell")
+    last = release.measurements.levels[-1]
+    assert abs(int(last.value[0]) - n) < 100
+
+
+@pytest.mark.parametrize(
+    ("grid", "least", "complete"),
+    [
+        (GRID, "cell", (9, 9)),
+        (GRID, 512, (1, 9)),
+        (geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1)).with_official_order(), None, 0),
+    ],
+)
+def test_levels_are_complete_down_to_the_area_that_is_named(grid, least, complete):
+    if least is None:
+        event = published().event
+        asked = [
+            ask_measurements(mechanism("pyramid"), grid, event, w) for w in ("basic", "jis:basic")
+        ]
+        assert asked[0].sizes == asked[1].sizes
+        assert len(asked[0].sizes) == len(asked[0].levels) - 1
+        with pytest.raises(UsageError, match="jis:basic"):
+            ask_measurements(mechanism("pyramid"), grid, event, "municipality")
+        return
+    asked = ask_measurements(mechanism("topdown"), grid, published("topdown").event, least)
+    assert (len(asked.sizes) - 1 or 1, len(asked.levels) - 1) == complete
+    words = asked.words
+    assert f"{sum(asked.sizes):,} nodes" in words
+    assert ("visits" in words) == (complete[0] < complete[1])
+
+
+def test_other_methods_refuse_in_a_sentence():
+    with pytest.raises(UsageError, match=r"privelet .* pyramid and topdown\.$"):
+        published("privelet", measurements=True)
+
+
+def test_what_was_drawn_is_kept_and_restored():
+    release = published(measurements=64)
+    asked = ask_measurements(mechanism("pyramid"), GRID, release.event, 64)
+    again = asked.restore(release.drawn_beside)
+    for one, other in zip(release.measurements.levels, again.levels, strict=True):
+        assert np.array_equal(one.node, other.node)
+        assert np.array_equal(one.value, other.value)
+        assert (one.level, one.complete, one.bias) == (other.level, other.complete, other.bias)
+
+
+def test_the_simulation_looks_at_no_data(monkeypatch):
+    event = published().event
+    first = ask_measurements(mechanism("pyramid"), GRID, event, 64)
+    monkeypatch.setattr(measurements, "REPEATS", 4)
+    other = ask_measurements(mechanism("pyramid"), GRID, event, 64)
+    assert first.biases != other.biases
+    assert ask_measurements(mechanism("pyramid"), GRID, event, 64).biases == other.biases
+    assert json.dumps([bias._asdict() for bias in first.biases])

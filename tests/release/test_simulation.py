@@ -1,0 +1,156 @@
+"""Intervals by simulation: from the release alone, narrower than the closed form, and covering."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.grid.region import Region
+from geodp.privacy.key import NoiseKey
+from geodp.release import simulation
+from geodp.release.release import Release
+from geodp.release.simulation import Runs
+from geodp.table.released import ReleasedTable
+
+GRID = geodp.Grid.regular((32, 32))
+ROW, COL = np.indices((32, 32))
+LAND = COL < 14 + ROW % 5
+SIMULATION = "simulation"
+
+
+def box(row, col, height, width):
+    found = np.zeros((32, 32), np.bool_)
+    found[row : row + height, col : col + width] = True
+    return found
+
+
+def region(inside):
+    return Region.of(GRID, np.argwhere(inside).T)
+
+
+def release_of(people, number=1, method="pyramid:setting=R"):
+    table = geodp.CountTable.from_dense(people, GRID)
+    key = NoiseKey(number.to_bytes(32, "little"))
+    return geodp.publish(table, method=method, epsilon=Fraction(1, 10), contribution=1, key=key)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(simulation, "RELEASES", 100)
+
+
+@pytest.fixture(scope="module")
+def coast():
+    people = np.where(LAND, 700, 0)
+    people[20, 28] = 900  # an island
+    return people
+
+
+def test_sums_of_runs_are_sums_of_cells(coast):
+    release = release_of(coast)
+    shapes = [LAND, ~LAND, box(20, 28, 1, 1), box(3, 5, 9, 7), LAND & (ROW % 2 == 0)]
+    found = Runs.of([region(shape) for shape in shapes]).sums(release.table)
+    dense = release.table.to_dense()
+    assert found.tolist() == [dense[shape].sum() for shape in shapes]
+    assert Runs.of([region(LAND), Region(GRID, np.empty(0, np.uint64))]).sums(
+        release.table
+    ).tolist() == [dense[LAND].sum(), 0]
+
+
+def test_where_nothing_is_clamped_the_width_is_that_of_the_noise(monkeypatch):
+    monkeypatch.setattr(simulation, "RELEASES", 200)
+    release = release_of(np.full((32, 32), 100_000))
+    shapes = [region(box(4, 4, 1, 1)), region(box(4, 4, 9, 9)), region(box(0, 0, 16, 16))]
+    closed = release.estimate_all(shapes)
+    for plain, found in zip(closed, release.estimate_all(shapes, method=SIMULATION), strict=True):
+        assert not found.clamped
+        assert found.count == plain.count
+        assert (found.high - found.low) / (plain.high - plain.low) < 1.5
+        assert found.standard_error == pytest.approx(plain.standard_error, rel=0.2)
+
+
+def test_where_something_is_clamped_it_lies_within_the_closed_form_and_is_narrower(coast):
+    release = release_of(coast)
+    shapes = [region(LAND), region(box(2, 8, 20, 16)), region(box(20, 28, 1, 1)), region(~LAND)]
+    closed = release.estimate_all(shapes)
+    found = release.estimate_all(shapes, method=SIMULATION)
+    for plain, one in zip(closed, found, strict=True):
+        assert one.clamped
+        assert plain.low <= one.low <= one.high <= plain.high
+    widths = [
+        (one.high - one.low) / (plain.high - plain.low)
+        for plain, one in zip(closed, found, strict=True)
+    ]
+    assert min(widths) < 0.9
+
+
+def test_true_sums_are_covered_also_where_the_release_shows_nothing(coast):
+    shapes = {"land": LAND, "sea": ~LAND, "island": box(20, 28, 1, 1), "around": box(16, 24, 9, 8)}
+    shapes["lost"] = box(8, 25, 1, 1)
+    people = coast.copy()
+    people[8, 25] = 60
+    held, zero = dict.fromkeys(shapes, 0), 0
+    for number in range(8):
+        release = release_of(people, 100 + number)
+        zero += release.estimate(region(shapes["lost"])).count == 0
+        found = release.estimate_all(map(region, shapes.values()), method=SIMULATION)
+        for name, one in zip(shapes, found, strict=True):
+            held[name] += one.low <= people[shapes[name]].sum() <= one.high
+    assert zero >= 1  # a plain bootstrap of nobody would cover nobody
+    assert min(held.values()) >= 6
+    assert sum(held.values()) >= 0.9 * 8 * len(held)
+
+
+def test_it_needs_the_release_alone_and_says_the_same_again(coast):
+    release = release_of(coast)
+    copy = ReleasedTable(
+        GRID, release.table.key.copy(), release.table.count.copy(), release.table.event
+    )
+    place = region(box(10, 10, 8, 9))
+    first = Release(copy).estimate(place, method=SIMULATION)
+    assert first == release.estimate(place, method=SIMULATION)
+    assert first == release.estimate_all([place, region(LAND)], method=SIMULATION)[0]
+
+
+def test_a_release_of_nobody_is_simulated_too():
+    table = ReleasedTable(
+        GRID, np.empty(0, np.uint64), np.empty(0, np.int64), release_of(LAND * 50).event
+    )
+    closed, found = (
+        Release(table).estimate(region(LAND), method=method)
+        for method in ("closed-form", SIMULATION)
+    )
+    assert found.count == found.low == 0
+    assert 0 < found.high <= closed.high
+
+
+@pytest.mark.parametrize("method", ["laplace", "privelet"])
+def test_methods_that_clamp_nothing_are_refused(method, coast):
+    release = release_of(coast, method=method)
+    with pytest.raises(
+        UsageError, match=f"{method} clamps nothing, so its closed form is good already"
+    ):
+        release.estimate(region(LAND), method=SIMULATION)
+
+
+def test_methods_without_a_tree_and_unknown_ways_are_refused(coast):
+    with pytest.raises(UsageError, match="has no closed form"):
+        release_of(coast, method="dawa").estimate(region(LAND), method=SIMULATION)
+    with pytest.raises(UsageError, match="by closed-form or by simulation"):
+        release_of(coast).estimate(region(LAND), method="guess")
+
+
+def test_releases_that_meet_public_totals_are_refused(coast):
+    release = replace(release_of(coast), totals=object())  # whatever they are
+    with pytest.raises(UsageError, match="with public totals are not simulated"):
+        release.estimate(region(LAND), method=SIMULATION)
+
+
+def test_topdown_is_simulated_too(coast):
+    release = release_of(coast, method="topdown")
+    place = box(2, 8, 20, 16)
+    closed, found = (release.estimate(region(place), method=m) for m in ("closed-form", SIMULATION))
+    assert closed.low <= found.low <= coast[place].sum() <= found.high <= closed.high
