@@ -20,7 +20,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkage
+from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkage, walk
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
@@ -70,7 +70,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -298,7 +298,7 @@ def refine(
     threads : int
         0: one for every processor.
     """
-    return descent.refine(table, method.descent(table.grid, event), key, parts, threads)
+    return walk.refine(table, method.descent(table.grid, event), key, parts, threads)
 
 
 def refine_dense(
