@@ -11,9 +11,10 @@ once more. A level whose predictions are hardly better than even ones is treated
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +22,22 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.kernels import pyramid as kernels
 from geodp.kernels.learned.families import count_children
-from geodp.kernels.workspace import Workspace
+from geodp.kernels.pyramid import shares as kernels
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
-from geodp.mechanisms.trees.descent import CHILDREN, Descent, with_edges
+from geodp.mechanisms.trees.descent import Descent
+from geodp.mechanisms.trees.walk import prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
+from geodp.table.stated import StatedPrior, StatedPriorLevel, StatedSlope
+
+CHILDREN = 1 << 16
+"""Most nodes that are measured together: they stay in the cache."""
 
 LEAST_FACTOR = 1e-4
 """Of a variance that is left: a child that is predicted exactly still gives way to its siblings."""
@@ -124,17 +129,17 @@ class Informed:
     descent: Descent
     noise: tuple[NodeNoise, ...]
     threads: int
-    workspace: Workspace = field(default_factory=Workspace)
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
         """Prefix sums of the confidential counts: int64[m + 1]."""
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.table.count)])
+        return prefix_sums(self.table)
 
     @cached_property
     def edges(self) -> Grid | None:
         """Return the grid if some of its keys are no cells."""
-        return with_edges(self.table.grid)
+        grid = self.table.grid
+        return grid if grid.size < prod(grid.order.radices) else None
 
     def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
         """Return cells above 0 and their counts in key order, and what was learned by level."""
@@ -170,8 +175,7 @@ class Informed:
 
         def work(block: tuple[slice, slice]) -> None:
             nodes, children = block
-            noise = self.noise[i].children(above[nodes], fanout, self.workspace)
-            noisy, layer.uniform[nodes] = noise
+            noisy, layer.uniform[nodes] = self.noise[i].families(above[nodes], fanout)
             known = self.table.key, self.cumulative
             count_children(above[nodes], np.uint64(stride), fanout, *known, noisy)
             layer.z[children] = noisy
@@ -317,3 +321,37 @@ def refine(
     """
     noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
     return Informed(table, prior, descent, tuple(noise), threads).run()
+
+
+CHANGES = 1, 2, 4, 8, 16
+"""Of cells, in standard deviations of their noise, for which the attenuation is stated."""
+
+
+def state(prior: Prior, learned: tuple[Learned, ...]) -> StatedPrior:
+    """Return what a card says of a prior and of what was learned about it."""
+    levels = tuple(
+        StatedPriorLevel(
+            keys=one.stride,
+            nodes=one.nodes,
+            in_use=0.0
+            if one.reliability is None
+            else _brief(one.residuals.members / max(one.nodes, 1)),
+            reliability=0.0
+            if one.reliability is None
+            else _brief(one.reliability.gain(one.residuals)),
+        )
+        for one in learned
+    )
+    cells = learned[-1].reliability if learned else None
+    slopes: tuple[StatedSlope, ...] = ()
+    if cells is not None:
+        slopes = tuple(
+            StatedSlope(_brief(size * cells.sd), _brief(cells.slope(size, learned[-1].residuals)))
+            for size in CHANGES
+        )
+    return replace(prior.describe(), levels=levels, attenuation=slopes)
+
+
+def _brief(value: float) -> float:
+    """Return a number to three digits."""
+    return float(f"{value:.3g}")
