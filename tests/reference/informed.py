@@ -117,6 +117,7 @@ def refine(counts, prior, descent, key, possible=lambda a, b: True):
             best.insert(0, below / (1 + below / own))
             for n in x[i]:
                 some = [c for c in tree.children(i + 1, n) if v[i + 1][c] > 0]
+                some.sort(key=lambda c, held=x[i + 1]: c in held)  # the open ones last
                 total, spread = 0.0, 0.0
                 for c in some:
                     total, spread = total + z[i + 1][c], spread + v[i + 1][c]
