@@ -122,27 +122,35 @@ class Prior:
         """Return what a card says of it before anything is drawn."""
         return StatedPrior(self.source, self.sha256, self.finest, self.floor, MEANING)
 
-    def weigh_children(
-        self, prefix: NDArray[np.uint64], stride: int, fanout: int
+    def predict_children(
+        self, prefix: NDArray[np.uint64], total: NDArray[np.int64], stride: int, fanout: int
     ) -> NDArray[np.float64] | None:
-        """Return what the prior has at the children of nodes: float64[n * fanout], above 0.
+        """Return what nodes have, shared out among their children as the prior's counts are.
 
         None where nodes are no larger than the prior's cells, so that it says nothing.
 
         Parameters
         ----------
         prefix : uint64[n]
-            Child j covers ``stride`` keys from ``(prefix * fanout + j) * stride`` on.
+            Strictly increasing: child j covers ``stride`` keys from
+            ``(prefix * fanout + j) * stride`` on.
+        total : int64[n]
+            What they have.
+
+        Returns
+        -------
+        float64[n * fanout] or None
+            Above 0 where the node has anybody.
         """
         least = max(stride, self.finest)
         if least >= stride * fanout:
             return None
         parts, each = stride * fanout // least, least // stride
-        held = np.zeros(prefix.size * parts, np.int64)
+        held, found = np.zeros(prefix.size * parts, np.int64), np.empty(prefix.size * fanout)
         known = self.key, self.cumulative
         kernels.count_children(prefix, np.uint64(least), parts, *known, held)
-        people = np.asarray(held + self.floor * least, np.float64)
-        return people if each == 1 else np.repeat(people / each, each)
+        kernels.share_out(held, total, (parts, each), self.floor * least, found)
+        return found
 
 
 def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
