@@ -7,7 +7,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.table.coarsen import coarsen
-from geodp.table.prior import Prior, keep_stated, restore_stated
+from geodp.table.prior import Prior
 from tests.reference.informed import predict
 
 GRID = geodp.Grid.regular((16, 16))
@@ -97,9 +97,3 @@ def test_the_digest_is_that_of_the_cells():
     prior = Prior.of(GRID, table(), "made up")
     assert prior.sha256 == Prior.of(GRID, table(), "said otherwise").sha256
     assert prior.sha256 != Prior.of(GRID, table(seed=2), "made up").sha256
-
-
-def test_what_was_learned_is_kept_and_restored():
-    release = geodp.publish(table(), epsilon=1, prior=table(seed=2), prior_source="made up")
-    assert restore_stated(keep_stated(release.prior)) == release.prior
-    assert restore_stated(keep_stated(None)) is None

@@ -36,7 +36,7 @@ from geodp.table.counts import CountTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedPrior
+from geodp.table.stated_prior import StatedPrior
 
 SMALL = 1 << 10
 """On fewer keys a heavy total costs the blocks below it more than it gives them."""

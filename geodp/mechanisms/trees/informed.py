@@ -34,7 +34,7 @@ from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
-from geodp.table.stated import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.table.stated_prior import StatedPrior, StatedPriorLevel, StatedSlope
 
 CHILDREN = 1 << 16
 """Most nodes that are measured together: they stay in the cache."""
