@@ -102,8 +102,9 @@ def lines(part: str, rows: Rows) -> Rows:
             sides = zip(SIDES, row["held"], strict=True)
             found.append(line | {f"{side} x {side}": f"{held:.1%}" for side, held in sides})
             continue
-        if part == "priors":
-            line["prior"] = row["prior"]
+        for name in ("prior", "setting"):
+            if name in row:
+                line[name] = row[name]
         for i in range(0, len(row["ratio"]), 2):
             line[f"2^{i}"] = f"{row['ratio'][i]:.2f}"
         if part == "pairs":
@@ -114,7 +115,12 @@ def lines(part: str, rows: Rows) -> Rows:
 
 
 def compare(
-    before: geodp.CountTable, now: geodp.CountTable, epsilon: str, trials: int, made: Made
+    before: geodp.CountTable,
+    now: geodp.CountTable,
+    epsilon: str,
+    trials: int,
+    made: Made,
+    method: Pyramid = METHOD,
 ) -> dict[str, Any]:
     """Errors with a prior and without, of the same noisy counts: by size of block.
 
@@ -125,15 +131,15 @@ def compare(
         against true changes of less than 200 people and of more.
     """
     prior = made(before, now, epsilon)
-    event = Measurement.of(METHOD.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
+    event = Measurement.of(method.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
     truth, expected = now.to_vector().astype(np.float64), before.to_vector().astype(np.float64)
     change = truth - expected * truth.sum() / max(expected.sum(), 1)
     errors: tuple[list[Reals], list[Reals]] = [], []
     kept = []
     for trial in range(trials):
         key = secret_of(f"{epsilon} {trial}")
-        plain = METHOD.release(now, event, key).to_vector() - truth
-        informed = METHOD.release_informed(now, event, key, prior)[0].to_vector() - truth
+        plain = method.release(now, event, key).to_vector() - truth
+        informed = method.release_informed(now, event, key, prior)[0].to_vector() - truth
         for held, error in zip(errors, (plain, informed), strict=True):
             held.append(by_area(error.astype(np.float64)))
         little = np.abs(change) < CHANGED
@@ -171,6 +177,18 @@ def pairs(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
         for epsilon in ("0.1", "1"):
             found = compare(*tables, epsilon, trials, exact)
             yield {"title": title, "epsilon": epsilon, "trials": trials, **found}
+
+
+def settings(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each pair and setting: errors with a prior over those of R without one."""
+    for title, (before, now) in PAIRS.items():
+        tables, least = (public.load(before, folder), public.load(now, folder)), np.empty(0)
+        for method in (METHOD, Pyramid(), Pyramid(setting="informed")):
+            found = compare(*tables, "0.1", max(2, trials // 4), exact, method)
+            plain, informed = np.array(found["mae"])
+            least = least if least.size else plain
+            ratio = (informed / least).tolist()
+            yield {"title": title, "epsilon": "0.1", "setting": method.spec, "ratio": ratio}
 
 
 def squares(cells: int) -> Made:
@@ -272,6 +290,7 @@ def _held(release: geodp.Release, truth: NDArray[np.int64]) -> Reals:
 PARTS: dict[str, Callable[[Path | None, int], Iterator[dict[str, Any]]]] = {
     "pairs": pairs,
     "priors": priors,
+    "settings": settings,
     "coverage": coverage,
 }
 """What is measured, each a table of the document."""
