@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ LEAST_FACTOR = 1e-4
 """Of a variance that is left: a child that is predicted exactly still gives way to its siblings."""
 
 Reals = NDArray[np.float64]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +125,7 @@ class Layer:
     def blocks(self) -> list[tuple[slice, slice]]:
         """Return nodes in blocks that stay in the cache, and their children."""
         n, f = self.above.size, self.fanout
-        cuts = range(0, n, max(CHILDREN // f, 1))
+        cuts = range(0, max(n, 1), max(CHILDREN // f, 1))
         return [(slice(a, b), slice(a * f, b * f)) for a, b in pairwise([*cuts, n])]
 
 
@@ -173,9 +175,7 @@ class Informed:
         some = count > 0
         return layers[-1].prefix[some], count[some], tuple(learned)
 
-    def _each(
-        self, layer: Layer, work: Callable[[tuple[slice, slice]], Residuals | None]
-    ) -> list[Residuals | None]:
+    def _each(self, layer: Layer, work: Callable[[tuple[slice, slice]], Result]) -> list[Result]:
         """Do some work on every block of a layer's nodes."""
         return parallel.map_items(work, layer.blocks(), self.threads)
 
@@ -237,10 +237,9 @@ class Informed:
         """Share out what nodes have; children above 0 are open. Their counts: int64[k]."""
         own, least = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
-        out = np.empty(layer.z.size, np.int64)
         layer.closed = np.empty((2, layer.above.size))
 
-        def work(block: tuple[slice, slice]) -> None:
+        def work(block: tuple[slice, slice]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             nodes, children = block
             z = measured = layer.z[children]
             variance = measurement = layer.variances(own, children)
@@ -249,15 +248,16 @@ class Informed:
                 z, variance = _bring_nearer(tables, z, predicted, variance)
             members = np.full(layer.above[nodes].size, layer.fanout)
             known = members, layer.total[nodes], layer.uniform[nodes], least
-            kernels.share(z, variance, *known, out[children])
-            sums = layer.closed[:, nodes]
-            families.add_closed(measured, measurement, out[children], layer.fanout, sums)
+            out, sums = np.empty(z.size, np.int64), layer.closed[:, nodes]
+            kernels.share(z, variance, *known, out)
+            families.add_closed(measured, measurement, out, layer.fanout, sums)
+            some = np.flatnonzero(out)
+            return some + children.start, out[some]
 
-        self._each(layer, work)
-        layer.opened = np.flatnonzero(out)
+        layer.opened, count = parallel.concat(self._each(layer, work))
         layer.z, layer.inside = layer.z[layer.opened], None
         layer.predicted = np.empty(0)
-        return out[layer.opened]
+        return count
 
     def _improve(self, layers: list[Layer]) -> list[Reals]:
         """Improve the estimates of open nodes from below; their variances, by layer."""

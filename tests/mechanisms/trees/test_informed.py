@@ -163,6 +163,20 @@ def test_a_good_prior_halves_the_error_of_cells():
     assert np.abs(with_prior - truth).mean() < 0.5 * np.abs(plain - truth).mean()
 
 
+@pytest.mark.parametrize("secret", range(6))
+def test_where_nobody_is_released_nothing_is_learned(secret):
+    """Of an empty table the noisy total is 0 or below for half of all keys."""
+    grid, method = geodp.Grid.regular((32, 32)), Pyramid(setting="R")
+    table, use = geodp.CountTable.from_keys(grid, [], []), spend(method, grid, "1/5")
+    prior, key = Prior.of(grid, people_on(grid), "made up"), NoiseKey(bytes([secret] * 32))
+    found = informed.refine(table, method.descent(grid, use), key, prior)
+    plain = refine_plain(table, method, use, key)
+    if not plain[0].size:
+        assert not found[0].size
+        assert not any(one.residuals.members for one in found[2][1:])
+    assert (found[1] > 0).all()
+
+
 class Answers:
     """Noise that makes all noisy counts those of a list, whatever the true ones are."""
 
