@@ -35,6 +35,7 @@ from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
+from geodp.table.stated_prior import StatedPrior, keep_stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,8 @@ class Release(InMemory):
         What was measured before any clamp, where it is published too.
     totals : PublicTotals, optional
         That the table meets exactly.
+    prior : StatedPrior, optional
+        That the table was made with.
     """
 
     table: ReleasedTable
@@ -65,6 +68,7 @@ class Release(InMemory):
     own: Method[Any] | None = None
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
+    prior: StatedPrior | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -78,7 +82,8 @@ class Release(InMemory):
     @property
     def drawn_beside(self) -> dict[str, NDArray[Any]]:
         """What was drawn beside the table, by name, to be kept until it is written."""
-        return {} if self.measurements is None else self.measurements.to_arrays()
+        found = {} if self.measurements is None else self.measurements.to_arrays()
+        return found | keep_stated(self.prior)
 
     @property
     def event(self) -> Spent:
