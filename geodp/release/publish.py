@@ -314,18 +314,25 @@ def agree(
     UsageError
         As :func:`publish`.
     """
-    if refusal := method.unsupported(table.grid):
+    most, enforced = agree_on_bound(table, terms.contribution)
+    return settle(table.grid, method, terms.bound(most, enforced=enforced), key)
+
+
+def settle(grid: Grid, method: Mechanism, bound: Terms, key: NoiseKey | None = None) -> Measurement:
+    """Settle what a release on a grid spends, under terms whose contribution is settled.
+
+    Raises UsageError as :func:`publish`.
+    """
+    if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    most, enforced = agree_on_bound(table, terms.contribution)
     origin = "entropy" if key is None else key.origin
-    bound = terms.bound(most, enforced=enforced)
-    spent = method.event(table.grid, bound, origin)
+    spent = method.event(grid, bound, origin)
     names = ("loss", "neighbours", "contribution", "enforced", "unit")
     if any(getattr(spent, name) != getattr(bound, name) for name in names):
         raise UsageError(f"{method.name} spends something else than it is given.")
-    if overload := method.undrawable(table.grid, spent):
+    if overload := method.undrawable(grid, spent):
         raise UsageError(overload)
     return spent
 
@@ -337,10 +344,11 @@ def charge_event(
     fingerprint: str,
     *,
     records: str | None = None,
+    details: dict[str, Any] | None = None,
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
 
-    None where there is neither a ledger nor a data set.
+    None where there is neither a ledger nor a data set. ``details``: public parameters beside it.
     """
     if ledger is None and dataset is None:
         if records is not None:
@@ -366,5 +374,6 @@ def charge_event(
         neighbours=spent.neighbours,
         contribution=spent.contribution,
         fingerprint=fingerprint,
+        details=details,
         records=records,
     )
