@@ -13,6 +13,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.noise.law import LARGEST_SCALE
+from geodp.release.series.series import Series
 from tests.keys import keep
 
 GRID = geodp.Grid.regular((16, 16))
@@ -110,6 +111,7 @@ def test_whatever_changes_changes_every_snapshot(key, change):
 
 def test_a_snapshot_is_a_release_that_says_of_which_series_it_is():
     series = publish(people=12800.0)
+    assert isinstance(series, Series)
     assert isinstance(series, list)
     assert {type(one) for one in series} == {geodp.Release}
     card = series[1].card()
