@@ -1,0 +1,65 @@
+"""Counts of the children of some nodes, of a table or of a prior."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels.jit import inline, kernel
+
+
+@inline
+def _count_upto(
+    key: NDArray[np.uint64], low: np.uint64, end: np.uint64, last: np.uint64
+) -> np.uint64:
+    """Index of the first of ``key[low:end]`` above ``last``."""
+    one, found, left = np.uint64(1), low, end - low
+    while left > np.uint64(0):  # no branch on what is found
+        half = (left + one) >> one
+        found += half * np.uint64(key[found + half - one] <= last)
+        left -= half
+    return found
+
+
+@inline
+def _gallop(key: NDArray[np.uint64], low: np.uint64, last: np.uint64) -> np.uint64:
+    """Index of the first of ``key[low:]`` above ``last``, which is not far as a rule."""
+    size, step = np.uint64(key.size), np.uint64(1)
+    while low + step <= size and key[low + step - np.uint64(1)] <= last:
+        low, step = low + step, step + step
+    return _count_upto(key, low, min(low + step, size), last)
+
+
+@kernel
+def count_children(
+    prefix: NDArray[np.uint64],
+    stride: np.uint64,
+    fanout: int,
+    key: NDArray[np.uint64],
+    cumulative: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Add the counts of the children of nodes to what is there, as integers.
+
+    Parameters
+    ----------
+    prefix : uint64[n]
+        Of the nodes, strictly increasing: child j covers ``stride`` keys from
+        ``(prefix * fanout + j) * stride`` on.
+    key, cumulative : uint64[m], int64[m + 1]
+        Strictly increasing keys, and prefix sums of their counts.
+    out : int64[n * fanout], changed
+    """
+    one, step, end = np.uint64(1), np.uint64(fanout), np.uint64(0)
+    for n in range(prefix.size):
+        first = prefix[n] * step * stride
+        last = first + step * stride - one  # 2**64 is 0: the last key is one less
+        low = _gallop(key, end, first - one) if first else end
+        end = _gallop(key, low, last)
+        if low == end:
+            continue
+        for j in range(fanout):
+            last = first + stride - one
+            found = _count_upto(key, low, end, last)
+            out[n * fanout + j] += cumulative[found] - cumulative[low]
+            low, first = found, first + stride

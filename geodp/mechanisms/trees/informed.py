@@ -1,0 +1,319 @@
+"""The pyramid with a prior: its children are predicted, and how well is learned on every level.
+
+The measurements are those of the pyramid without one, so that all of this is post-processing of
+them and of a public table. Level by level from the root: what a node has, shared out as the prior
+is, predicts its children; residuals of all nodes of the level together say how far such predictions
+can be trusted (:mod:`geodp.mechanisms.learned`); estimates between the two decide what is opened.
+Estimates from below are the pyramid's own; on the way down they are brought nearer to predictions
+once more. A level whose predictions are hardly better than even ones is treated as without a prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.variance import from_below
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.kernels import pyramid as kernels
+from geodp.kernels.learned.families import count_children
+from geodp.kernels.workspace import Workspace
+from geodp.mechanisms.learned.mixture import Reliability, Tables
+from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.trees import parallel
+from geodp.mechanisms.trees.descent import CHILDREN, Descent, with_edges
+from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.node import NodeNoise, number_children
+from geodp.table.counts import Cells
+from geodp.table.prior import Prior
+
+LEAST_FACTOR = 1e-4
+"""Of a variance that is left: a child that is predicted exactly still gives way to its siblings."""
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a level's predictions turned out to be.
+
+    Attributes
+    ----------
+    stride : int
+        Keys of a node.
+    nodes : int
+        That were measured.
+    reliability : Reliability or None
+        None: the prior is not in use.
+    residuals : Residuals
+    """
+
+    stride: int
+    nodes: int
+    reliability: Reliability | None
+    residuals: Residuals
+
+
+@dataclass(eq=False)
+class Layer:
+    """The children of a level's open nodes, each node's side by side.
+
+    Attributes
+    ----------
+    above, total : uint64[n], int64[n]
+        The nodes, and what is shared out below them.
+    fanout, stride : int
+        Children of a node, and keys of a child.
+    z : float64[n * fanout]
+        Counts with noise; later better estimates of those that are open.
+    inside : bool[n * fanout] or None
+        Which hold a cell of the domain; None: all.
+    uniform : float64[n]
+        The nodes' random numbers.
+    opened : int64[k]
+        Places of the children that are open.
+    """
+
+    above: NDArray[np.uint64]
+    total: NDArray[np.int64]
+    fanout: int
+    stride: int
+    z: Reals
+    inside: NDArray[np.bool_] | None
+    uniform: Reals
+    opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def prefix(self) -> NDArray[np.uint64]:
+        """Numbers of the open children."""
+        fanout = np.uint64(self.fanout)
+        node, child = np.divmod(self.opened.astype(np.uint64), fanout)
+        return np.asarray(self.above[node] * fanout + child, np.uint64)
+
+    def variances(self, own: float, children: slice = slice(None)) -> Reals:
+        """Return the variances of the measurements: 0 outside of the domain."""
+        size = self.z[children].size
+        if self.inside is None:
+            return np.full(size, own)
+        return np.asarray(own * self.inside[children], np.float64)
+
+    def blocks(self) -> list[tuple[slice, slice]]:
+        """Return nodes in blocks that stay in the cache, and their children."""
+        n, f = self.above.size, self.fanout
+        cuts = range(0, n, max(CHILDREN // f, 1))
+        return [(slice(a, b), slice(a * f, b * f)) for a, b in pairwise([*cuts, n])]
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """Both passes over the nodes that are visited, level by level.
+
+    A node's result depends on the node and on its level's histogram, which is a sum of whole
+    numbers: blocks and threads do not show.
+    """
+
+    table: Cells
+    prior: Prior
+    descent: Descent
+    noise: tuple[NodeNoise, ...]
+    threads: int
+    workspace: Workspace = field(default_factory=Workspace)
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.int64]:
+        """Prefix sums of the confidential counts: int64[m + 1]."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.table.count)])
+
+    @cached_property
+    def edges(self) -> Grid | None:
+        """Return the grid if some of its keys are no cells."""
+        return with_edges(self.table.grid)
+
+    def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
+        """Return cells above 0 and their counts in key order, and what was learned by level."""
+        descent, root = self.descent, np.zeros(1, np.uint64)
+        layer = self._measure(0, root, np.zeros(1, np.int64))
+        count = np.maximum(layer.z, 0).astype(np.int64)
+        layer.opened = np.flatnonzero(count)
+        layers, learned, count = [layer], [], count[layer.opened]
+        for i in range(1, len(descent.laws)):
+            layer = self._measure(i, layer.prefix, count)
+            found = self._learn(i, layer)
+            count = self._open(i, layer, found.reliability)
+            layers.append(layer)
+            learned.append(found)
+        if descent.passes == 2:
+            estimates = self._improve(layers)
+            count = self._share(layers, estimates, [one.reliability for one in learned])
+        some = count > 0
+        return layers[-1].prefix[some], count[some], tuple(learned)
+
+    def _each(
+        self, layer: Layer, work: Callable[[tuple[slice, slice]], Residuals | None]
+    ) -> list[Residuals | None]:
+        """Do some work on every block of a layer's nodes."""
+        return parallel.map_items(work, layer.blocks(), self.threads)
+
+    def _measure(self, i: int, above: NDArray[np.uint64], total: NDArray[np.int64]) -> Layer:
+        """Measure all children of some nodes: whole numbers until the noise is in."""
+        fanout, stride = (1, *self.descent.fanouts)[i], self.descent.strides[i]
+        size = above.size * fanout
+        inside = None if self.edges is None else np.empty(size, np.bool_)
+        layer = Layer(above, total, fanout, stride, np.empty(size), inside, np.empty(above.size))
+
+        def work(block: tuple[slice, slice]) -> None:
+            nodes, children = block
+            noise = self.noise[i].children(above[nodes], fanout, self.workspace)
+            noisy, layer.uniform[nodes] = noise
+            known = self.table.key, self.cumulative
+            count_children(above[nodes], np.uint64(stride), fanout, *known, noisy)
+            layer.z[children] = noisy
+            if inside is not None and self.edges is not None:
+                number = number_children(above[nodes], fanout)
+                inside[children] = overlaps(self.edges, number, stride)
+
+        self._each(layer, work)
+        return layer
+
+    def _predict(self, layer: Layer, nodes: slice, total: NDArray[np.int64]) -> Reals | None:
+        """Return what nodes have, shared out as the prior is: float64[n * fanout]."""
+        fanout = layer.fanout
+        people = self.prior.weigh_children(layer.above[nodes], layer.stride, fanout)
+        if people is None:
+            return None
+        each = people.reshape(-1, fanout)
+        whole = each[:, 0].copy()
+        for j in range(1, fanout):
+            whole += each[:, j]
+        return np.asarray((total / whole)[:, None] * each).reshape(-1)
+
+    def _learn(self, i: int, layer: Layer) -> Learned:
+        """Learn how far the prior can be trusted on a level."""
+        law = self.descent.laws[i]
+        sd = self.descent.variances[i] ** 0.5
+
+        def work(block: tuple[slice, slice]) -> Residuals | None:
+            nodes, children = block
+            predicted = self._predict(layer, nodes, layer.total[nodes])
+            if predicted is None:
+                return None
+            measured, f = layer.z[children], layer.fanout
+            if layer.inside is None:
+                even = np.repeat(layer.total[nodes] / f, f)
+                return Residuals.of(measured, predicted, even, sd)
+            inside = layer.inside[children]
+            cells = np.maximum(inside.reshape(-1, f).sum(axis=1), 1)
+            even = np.repeat(layer.total[nodes] / cells, f)
+            return Residuals.of(measured[inside], predicted[inside], even[inside], sd)
+
+        residuals = Residuals.none()
+        for found in self._each(layer, work):
+            if found is not None:
+                residuals = residuals + found
+        laplace, cells = law.identity[0] == LAPLACE, i == len(self.descent.laws) - 1
+        reliability = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+        return Learned(layer.stride, layer.z.size, reliability, residuals)
+
+    def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
+        """Share out what nodes have; children above 0 are open. Their counts: int64[k]."""
+        own, least = self.descent.variances[i], self.descent.least[i]
+        tables = None if reliability is None else reliability.tables
+        out = np.empty(layer.z.size, np.int64)
+
+        def work(block: tuple[slice, slice]) -> None:
+            nodes, children = block
+            z, variance = layer.z[children], layer.variances(own, children)
+            if tables is not None:
+                predicted = self._predict(layer, nodes, layer.total[nodes])
+                assert predicted is not None  # of what says nothing nothing is learned
+                z, variance = _bring_nearer(tables, z, predicted, variance)
+            members = np.full(layer.above[nodes].size, layer.fanout)
+            known = members, layer.total[nodes], layer.uniform[nodes], least
+            kernels.share(z, variance, *known, out[children])
+
+        self._each(layer, work)
+        layer.opened = np.flatnonzero(out)
+        return out[layer.opened]
+
+    def _improve(self, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+        """Improve estimates from below; those of open children and their variances, by layer."""
+        descent, found = self.descent, []
+        variance = layers[-1].variances(descent.variances[-1])
+        for i in range(len(layers) - 1, -1, -1):
+            layer = layers[i]
+            found.append((layer.z[layer.opened], variance[layer.opened]))
+            if i:
+                above = layers[i - 1]
+                z, wide = above.z, above.variances(descent.variances[i - 1])
+                own = descent.variances[i - 1]
+                kernels.combine(layer.z, variance, layer.fanout, own, above.opened, z, wide)
+                variance = wide
+        return found[::-1]
+
+    def _share(
+        self,
+        layers: list[Layer],
+        estimates: list[tuple[Reals, Reals]],
+        learned: list[Reliability | None],
+    ) -> NDArray[np.int64]:
+        """Share out the final counts; those of the open cells: int64[k]."""
+        total = np.floor(estimates[0][0] + layers[0].uniform[layers[0].opened])
+        count = np.maximum(total, 0).astype(np.int64)
+        last = len(layers) - 1
+        best = from_below(self.descent.fanouts, self.descent.variances)
+        for i in range(1, len(layers)):
+            layer, (z, variance), reliability = layers[i], estimates[i], learned[i - 1]
+            family = layer.opened // layer.fanout
+            if reliability is not None:
+                tables = reliability.tables if i == last else reliability.tabulate(best[i])
+                predicted = self._predict_opened(layer, count)
+                z, variance = _bring_nearer(tables, z, predicted, variance)
+            members = np.bincount(family, minlength=layer.above.size)
+            out = np.empty(z.size, np.int64)
+            known = members, count, layer.uniform, self.descent.least[i]
+            kernels.share(z, variance, *known, out)
+            count = out
+        return count
+
+    def _predict_opened(self, layer: Layer, total: NDArray[np.int64]) -> Reals:
+        """Return the predictions of open children."""
+        found = np.empty(layer.opened.size)
+
+        def work(block: tuple[slice, slice]) -> None:
+            nodes, children = block
+            predicted = self._predict(layer, nodes, total[nodes])
+            assert predicted is not None
+            some = slice(*np.searchsorted(layer.opened, [children.start, children.stop]))
+            found[some] = predicted[layer.opened[some] - children.start]
+
+        self._each(layer, work)
+        return found
+
+
+def _bring_nearer(
+    tables: Tables, z: Reals, predicted: Reals, variance: Reals
+) -> tuple[Reals, Reals]:
+    """Return estimates nearer to predictions, and their variances."""
+    better, factor = tables.apply(z, predicted)
+    return better, variance * np.maximum(factor, LEAST_FACTOR)
+
+
+def refine(
+    table: Cells, descent: Descent, key: NoiseKey, prior: Prior, threads: int = 0
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
+    """Cells above 0 and their counts in key order, and what was learned on every level.
+
+    Parameters
+    ----------
+    threads : int
+        0: one for every processor.
+    """
+    noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
+    return Informed(table, prior, descent, tuple(noise), threads).run()

@@ -1,0 +1,139 @@
+"""A public table that says where people are likely to be: an earlier census, a mask, a release."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.coarsen import Coarsening
+from geodp.grid.grid import Grid
+from geodp.kernels.learned import families as kernels
+from geodp.table.counts import Cells, exact_sum
+
+FLOOR_OF_CELL = 2.0**-12
+"""People that every cell has at most beyond what the prior says, so that none is impossible."""
+
+FLOOR_OF_ALL = 2.0**-10
+"""Part of the prior's people that these are at most together."""
+
+OTHER_GRID = (
+    "The prior is of another grid. It must be of the release's own grid, or of larger squares "
+    "that are blocks of its cells; read the prior onto the release's grid."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Shares by which a release expects people to be, which nobody's records here decided.
+
+    Attributes
+    ----------
+    grid : Grid
+        Of the release.
+    key : uint64[m]
+        First key of each of the prior's cells, in the release's order, strictly increasing.
+    count : int64[m]
+        Above 0; only their ratios matter.
+    finest : int
+        Keys of the release that a cell of the prior covers; in it shares are even.
+    source : str
+        Where it comes from, in words, with which the operator vouches that it was not made from
+        the table that is released; every release quotes it.
+    """
+
+    grid: Grid
+    key: NDArray[np.uint64] = field(repr=False)
+    count: NDArray[np.int64] = field(repr=False)
+    finest: int
+    source: str
+
+    @classmethod
+    def of(cls, grid: Grid, cells: Cells, source: str) -> Self:
+        """Return a table's cells as a prior of releases on a grid.
+
+        Parameters
+        ----------
+        grid : Grid
+        cells : Cells
+            A table of counts or an earlier release, on the grid or on one of larger squares; whole
+            numbers, none below 0, such as 0 and 1.
+        source : str
+            Not empty.
+
+        Raises
+        ------
+        UsageError
+            No source, another grid, negative or fractional counts, or nobody anywhere.
+        """
+        if not source.strip() or not source.isprintable():
+            raise UsageError(
+                "A prior needs its source in words (--prior-source): with it you vouch that it was "
+                "not made from the table that is released; it is published."
+            )
+        if cells.count.dtype != np.int64 or bool((cells.count < 0).any()):
+            raise UsageError("A prior has whole counts, none below 0; shares are made of them.")
+        if not cells.key.size:
+            raise UsageError("The prior counts nobody, so it says nothing; publish without it.")
+        finest = 1 if cells.grid == grid else _finest(grid, cells.grid)
+        return cls(grid, cells.key * np.uint64(finest), cells.count, finest, source.strip())
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.int64]:
+        """Prefix sums of the counts: int64[m + 1]."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
+
+    @cached_property
+    def floor(self) -> float:
+        """People that every key has beyond the counts, so that no share is 0."""
+        even = FLOOR_OF_ALL * exact_sum(self.count) / prod(self.grid.order.radices)
+        return min(FLOOR_OF_CELL, even)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of its cells: keys, counts and how many keys each covers."""
+        state = hashlib.sha256(b"geodp prior 1 %d %d " % (self.finest, self.key.size))
+        state.update(self.key.astype("<u8").tobytes())
+        state.update(self.count.astype("<i8").tobytes())
+        return state.hexdigest()
+
+    def weigh_children(
+        self, prefix: NDArray[np.uint64], stride: int, fanout: int
+    ) -> NDArray[np.float64] | None:
+        """Return what the prior has at the children of nodes: float64[n * fanout], above 0.
+
+        None where nodes are no larger than the prior's cells, so that it says nothing.
+
+        Parameters
+        ----------
+        prefix : uint64[n]
+            Child j covers ``stride`` keys from ``(prefix * fanout + j) * stride`` on.
+        """
+        least = max(stride, self.finest)
+        if least >= stride * fanout:
+            return None
+        parts, each = stride * fanout // least, least // stride
+        held = np.zeros(prefix.size * parts, np.int64)
+        known = self.key, self.cumulative
+        kernels.count_children(prefix, np.uint64(least), parts, *known, held)
+        people = np.asarray(held + self.floor * least, np.float64)
+        return people if each == 1 else np.repeat(people / each, each)
+
+
+def _finest(fine: Grid, coarse: Grid) -> int:
+    """Keys of a grid that a cell of one of larger squares covers."""
+    radices = fine.order.radices
+    for digits in range(len(radices)):
+        try:
+            found = Coarsening.by_digits(fine, digits).grid
+        except UsageError:
+            continue
+        if found == coarse:
+            return prod(radices[digits:])
+    raise UsageError(OTHER_GRID)
