@@ -16,12 +16,15 @@ from bench.measure.errors import by_area, mean_and_error
 from bench.tables import table
 from geodp.errors import UsageError
 from geodp.privacy.budget import rational
+from geodp.release.series.sharing import Noise
+from geodp.release.series.smoothing import Mode
 
 TITLE = """\
 Mean absolute errors of aligned blocks of 1, 4, 16 ... cells, over all snapshots and trials: one
 person is in every snapshot, and all of them together spend epsilon and delta.
   pure                    independent releases with Laplace noise, epsilon / snapshots each
   zCDP                    Gaussian noise, rho / snapshots each
+  smoothed, forward       predicted by the snapshots before and after, or before
   gain                    error of the pure ones with the same plan / that of the row"""
 
 METHODS = ("pyramid:setting=R", "pyramid")
@@ -48,13 +51,14 @@ def measure(
     rows = []
     for method in METHODS:
         usual: list[float] = []
-        for name, given in ACCOUNTS.items():
-            terms = {"epsilon": epsilon, **({"delta": delta} if given != "laplace" else {})}
+        for name, (noise, smooth) in ACCOUNTS.items():
+            terms = {"epsilon": epsilon, **({"delta": delta} if noise != "laplace" else {})}
             found = []
             for _ in range(trials):
                 series = geodp.publish_series(
                     tables, times=times, person="all", contribution=1, method=method,
-                    noise=given, **terms
+                    noise=noise,
+                    smooth=smooth, **terms
                 )  # fmt: skip
                 found.append(error_of(series, tables))
             mean, spread = mean_and_error(found)
@@ -66,7 +70,14 @@ def measure(
     return {"settings": settings | {"trials": trials}, "rows": rows}
 
 
-ACCOUNTS = {"pure": "laplace", "zCDP": "gaussian"}
+ACCOUNTS: dict[str, tuple[Noise, Mode]] = {
+    "pure": ("laplace", "none"),
+    "pure, smoothed": ("laplace", "both"),
+    "zCDP": ("gaussian", "none"),
+    "zCDP, forward": ("gaussian", "forward"),
+    "zCDP, smoothed": ("gaussian", "both"),
+}
+"""Noise and smoothing; the first is what all others are compared with."""
 
 
 def error_of(series: list[geodp.Release], tables: list[geodp.CountTable]) -> NDArray[np.float64]:

@@ -55,6 +55,8 @@ class Release:
         What was measured before any clamp, where it is published too.
     totals : PublicTotals, optional
         That the table meets exactly.
+    postprocessing : tuple of str
+        What was done to the table beside what its method does, a sentence each.
     """
 
     table: ReleasedTable
@@ -64,6 +66,7 @@ class Release:
     own: Method[Any] | None = None
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
+    postprocessing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):

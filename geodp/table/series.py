@@ -98,6 +98,9 @@ class SeriesCard:
     guarantee : StatedWhole
     budget : StatedCharge or None
         What was charged to a ledger, once for all snapshots.
+    smoothing : {"both", "forward", "none"}
+        Whether snapshots before one, or before and after it, predict it; ``cycles``: after how many
+        snapshots the like comes again, beside the one before.
     snapshots : tuple of StatedSnapshot
         In the order of time.
     files : tuple of File
@@ -112,6 +115,8 @@ class SeriesCard:
     step: Literal["year", "month", "day", "hour"]
     guarantee: StatedWhole
     budget: StatedCharge | None
+    smoothing: Literal["both", "forward", "none"]
+    cycles: tuple[Size, ...]
     snapshots: tuple[StatedSnapshot, ...] = ()
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

@@ -124,6 +124,7 @@ class Informed:
     descent: Descent
     noise: tuple[NodeNoise, ...]
     threads: int
+    seen: tuple[Residuals, ...] = ()  # by level, of other tables that the like of it predicts
     workspace: Workspace = field(default_factory=Workspace)
 
     @cached_property
@@ -218,7 +219,8 @@ class Informed:
             if found is not None:
                 residuals = residuals + found
         laplace, cells = law.identity[0] == LAPLACE, i == len(self.descent.laws) - 1
-        reliability = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+        pooled = residuals + self.seen[i - 1] if self.seen else residuals
+        reliability = Reliability.learn(pooled, sd=sd, laplace=laplace, cells=cells)
         return Learned(layer.stride, layer.z.size, reliability, residuals)
 
     def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
@@ -306,7 +308,12 @@ def _bring_nearer(
 
 
 def refine(
-    table: Cells, descent: Descent, key: NoiseKey, prior: Prior, threads: int = 0
+    table: Cells,
+    descent: Descent,
+    key: NoiseKey,
+    prior: Prior,
+    threads: int = 0,
+    seen: tuple[Residuals, ...] = (),
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
     """Cells above 0 and their counts in key order, and what was learned on every level.
 
@@ -314,6 +321,9 @@ def refine(
     ----------
     threads : int
         0: one for every processor.
+    seen : tuple of Residuals
+        Of every level below the root, from other tables with the same noise that priors of the
+        same kind predict: they are learned from, too.
     """
     noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
-    return Informed(table, prior, descent, tuple(noise), threads).run()
+    return Informed(table, prior, descent, tuple(noise), threads, seen).run()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Unpack, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from geodp import progress
 from geodp.errors import UsageError
@@ -12,6 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.base import Plain
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
@@ -21,6 +22,7 @@ from geodp.release.publish import charge_event, outline, settle, warn_of
 from geodp.release.release import Release
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
+from geodp.release.series.smoothing import NONE, Mode, Smoother, Smoothing
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
@@ -39,8 +41,19 @@ class SeriesGiven(TermsGiven, total=False):
     """Terms of all snapshots together, and what else :func:`publish_series` takes."""
 
     noise: Noise
+    smooth: Mode
+    cycles: Sequence[int]
     allow_empty: bool
     records: str | None
+
+
+class SeriesAsked(TypedDict):
+    """What else settles a series, beside terms; :func:`publish_series` says what it means."""
+
+    person: Person
+    noise: Noise
+    smooth: Mode
+    cycles: Sequence[int]
 
 
 def publish_series(
@@ -76,6 +89,12 @@ def publish_series(
         Of all snapshots together, exact. With epsilon and delta, Gaussian noise where it is less.
     noise : {"best", "laplace", "gaussian"}
         Best: Gaussian where a person is measured 30 times or more in all snapshots and levels.
+    smooth : {"best", "both", "forward", "none"}
+        Whether snapshots before one, or before and after it, predict what is below a node
+        (:mod:`geodp.release.series.smoothing`): post-processing of the same measurements, so that
+        under a kept key another choice costs nothing. Best: both, with the pyramid.
+    cycles : sequence of int
+        Snapshots after which the like comes again, such as 24 and 168 of hours.
     allow_empty, records, neighbours, contribution, unit, people
         As for :func:`geodp.publish`; contribution and people are of one snapshot.
 
@@ -103,7 +122,8 @@ def publish_series(
     (2, '1/2')
     """
     allow_empty, records = given.pop("allow_empty", False), given.pop("records", None)
-    noise = given.pop("noise", "best")
+    noise, smooth = given.pop("noise", "best"), given.pop("smooth", "best")
+    cycles = given.pop("cycles", ())
     prepared = prepare_series(
         tables,
         Periods.of(times),
@@ -113,7 +133,7 @@ def publish_series(
         noise=noise,
         key=key,
         allow_empty=allow_empty,
-    )
+    ).smooth(smooth, cycles)
     warn_of(prepared.outline)
     prepared = replace(prepared, ledger=ledger, dataset=dataset, records=records)
     return prepared.release()
@@ -135,6 +155,7 @@ class PreparedSeries:
         A snapshot of nobody, without what tells one from another.
     key, ledger, dataset, records
         As for :func:`publish_series`.
+    smoothing : Smoothing
     """
 
     tables: tuple[CountTable, ...] = field(repr=False)
@@ -148,13 +169,20 @@ class PreparedSeries:
     ledger: Ledger | None = None
     dataset: str | None = None
     records: str | None = None
+    smoothing: Smoothing = NONE
+
+    def smooth(self, mode: Mode = "best", cycles: Sequence[int] = ()) -> PreparedSeries:
+        """Return the same with what snapshots tell about each other, as it is asked for."""
+        found = Smoothing.of(mode, cycles, self.method, len(self.tables))
+        nobody = replace(self.outline, postprocessing=found.words)
+        return replace(self, smoothing=found, outline=nobody)
 
     def release(self) -> Series:
         """Charge once, and draw every snapshot."""
         own, fingerprint = release_key(self.key, self.identify)
         try:
             charge = charge_series(self, fingerprint)
-            drawn = tuple(self._draw(own))
+            drawn = self._draw(own)
         finally:
             own.forget()
         return self.complete(drawn, charge)
@@ -171,17 +199,24 @@ class PreparedSeries:
 
     def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
         """Return the series of tables that were drawn."""
-        return complete_series(self.outline, self.periods, self.sharing, self.whole, drawn, charge)
+        known = self.outline, self.periods, self.sharing, self.smoothing, self.whole
+        return complete_series(*known, drawn, charge)
 
-    def _draw(self, own: NoiseKey) -> Iterator[ReleasedTable]:
+    def _draw(self, own: NoiseKey) -> list[ReleasedTable]:
         """Draw the snapshots, each with a key of its own."""
-        for number, table in enumerate(self.tables):
-            progress.begin(f"Releasing {self.periods.names[number]}")
-            derived = own.derive(digest(SNAPSHOT, encode(number)))
-            try:
-                yield self.method.release(table, self.each, derived)
-            finally:
-                derived.forget()
+        keys = tuple(own.derive(digest(SNAPSHOT, encode(t))) for t in range(len(self.tables)))
+        try:
+            if self.smoothing.mode != "none":
+                method = cast(Pyramid, self.method)
+                return Smoother(self.tables, keys, method, self.each, self.smoothing).run()
+            found = []
+            for time, table, key in zip(self.periods.names, self.tables, keys, strict=True):
+                progress.begin(f"Releasing {time}")
+                found.append(self.method.release(table, self.each, key))
+            return found
+        finally:
+            for key in keys:
+                key.forget()
 
 
 def prepare_series(
@@ -243,9 +278,7 @@ def restore_series(
     terms: Terms,
     public_facts: tuple[str, ...],
     charged: tuple[Ledger | None, str | None, str],
-    *,
-    person: Person,
-    noise: Noise,
+    **asked: Unpack[SeriesAsked],
 ) -> Series:
     """Return the series of tables that were drawn and kept, for the same call.
 
@@ -253,12 +286,19 @@ def restore_series(
     """
     each = cast(Measurement, drawn[0].event)
     grid, bound = drawn[0].grid, terms.bound(each.contribution, enforced=each.enforced)
-    sharing = share_budget(grid, method, bound, snapshots=len(drawn), person=person, noise=noise)
+    shared: dict[str, Any] = {
+        "snapshots": len(drawn),
+        "person": asked["person"],
+        "noise": asked["noise"],
+    }
+    sharing = share_budget(grid, method, bound, **shared)
+    smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
     ledger, dataset, fingerprint = charged
     charge = charge_event(ledger, dataset, whole, fingerprint)
     nobody = outline(grid, method, each, terms.people, public_facts)
-    return complete_series(nobody, periods, sharing, whole, drawn, charge)
+    nobody = replace(nobody, postprocessing=smoothing.words)
+    return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 
 
 def charge_series(prepared: PreparedSeries, fingerprint: str) -> Charge | None:
@@ -283,6 +323,7 @@ def complete_series(
     nobody: Release,
     periods: Periods,
     sharing: Sharing,
+    smoothing: Smoothing,
     whole: Measurement,
     drawn: Sequence[ReleasedTable],
     charge: Charge | None,
@@ -298,4 +339,4 @@ def complete_series(
         )
         facts = (*nobody.public_facts, fact)
         releases.append(replace(nobody, table=table, charge=charge, public_facts=facts))
-    return Series(releases, periods, sharing, whole)
+    return Series(releases, periods, sharing, smoothing, whole)

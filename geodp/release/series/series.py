@@ -12,6 +12,7 @@ from geodp.io.write.format import Released
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.release.series.sharing import Sharing
+from geodp.release.series.smoothing import Smoothing
 from geodp.table.charged import StatedCharge
 from geodp.table.periods import Periods
 from geodp.table.plain import read_plain
@@ -27,21 +28,55 @@ class Series(list[Release]):
     periods : Periods
     sharing : Sharing
         How the budget is shared among them, and why with this noise.
+    smoothing : Smoothing
+        What they tell about each other.
     whole : Measurement
         What they spend together.
     """
 
     def __init__(
-        self, releases: Iterable[Release], periods: Periods, sharing: Sharing, whole: Measurement
+        self,
+        releases: Iterable[Release],
+        periods: Periods,
+        sharing: Sharing,
+        smoothing: Smoothing,
+        whole: Measurement,
     ) -> None:
         super().__init__(releases)
         self.periods = periods
         self.sharing = sharing
+        self.smoothing = smoothing
         self.whole = whole
 
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index without snapshots and files."""
-        return index_of(self[0], self.periods, self.sharing, self.whole, name)
+        whole, charge = self.whole, self[0].charge
+        said = whole.describe()
+        amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
+        promise = StatedWhole(
+            in_words=whole.words.replace("this release", "these releases together"),
+            mechanism=whole.mechanism,
+            **{name: said[name] for name in amounts},
+            spends=whole.spends,
+            each_spends=self[0].event.spends,
+            neighbours=said["neighbours"],
+            unit=whole.unit,
+            contribution=whole.contribution,
+            sharing=self.sharing.stated,
+        )
+        return SeriesCard(
+            schema=SERIES_SCHEMA,
+            software=Software("geodp", __version__),
+            private=whole.is_private,
+            name=name,
+            step=self.periods.step,
+            guarantee=promise,
+            budget=None
+            if charge is None
+            else read_plain(StatedCharge, charge.describe(), "budget"),
+            smoothing=self.smoothing.mode,
+            cycles=self.smoothing.cycles,
+        )
 
     def write(
         self,
@@ -80,32 +115,3 @@ class Series(list[Release]):
         """Return the snapshots as formats see them, one after the other."""
         for one in self:
             yield Released(one.table, one.card(), one.errors(), one.areas)
-
-
-def index_of(
-    release: Release, periods: Periods, sharing: Sharing, whole: Measurement, name: str
-) -> SeriesCard:
-    """Return the index of a series, of which a release is the first, without its snapshots."""
-    charge = release.charge
-    said = whole.describe()
-    amounts = ("epsilon", "rho", "delta")
-    promise = StatedWhole(
-        in_words=whole.words.replace("this release", "these releases together"),
-        mechanism=whole.mechanism,
-        **{key: said[key] for each in amounts for key in (each, f"{each}_decimal")},
-        spends=whole.spends,
-        each_spends=release.event.spends,
-        neighbours=said["neighbours"],
-        unit=whole.unit,
-        contribution=whole.contribution,
-        sharing=sharing.stated,
-    )
-    return SeriesCard(
-        schema=SERIES_SCHEMA,
-        software=Software("geodp", __version__),
-        private=whole.is_private,
-        name=name,
-        step=periods.step,
-        guarantee=promise,
-        budget=None if charge is None else read_plain(StatedCharge, charge.describe(), "budget"),
-    )

@@ -79,6 +79,20 @@ def part_inputs(
     help="Best: Gaussian where a person is measured 30 times or more; it needs a --delta.",
 )
 @click.option(
+    "--smooth",
+    type=click.Choice(("best", "both", "forward", "none")),
+    default="best",
+    show_default=True,
+    help="Whether snapshots before one, or before and after it, predict it; best: both, with the "
+    "pyramid. It costs nothing: the measurements are the same.",
+)
+@click.option(
+    "--cycle",
+    type=click.IntRange(2),
+    multiple=True,
+    help="Snapshots after which the like comes again, such as 24 and 168 of hours; repeatable.",
+)
+@click.option(
     "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
 )
 @neighbours
@@ -209,6 +223,7 @@ def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
         **given,
     )
     charged = {name: options[name] for name in ("dataset", "records")}
+    found = found.smooth(options["smooth"], options["cycle"])
     return replace(found, ledger=start.ledger, **charged)
 
 
@@ -261,10 +276,18 @@ def _resume(
     from geodp.release.series.publish import restore_series
 
     kept, drawn = place.kept(_call(options))
-    shared = {"person": options["person_in"], "noise": options["noise"]}
     charged = start.ledger, options["dataset"], kept.fingerprint
     found = restore_series(
-        drawn, start.periods, start.method, start.terms, kept.public_facts, charged, **shared
+        drawn,
+        start.periods,
+        start.method,
+        start.terms,
+        kept.public_facts,
+        charged,
+        person=options["person_in"],
+        noise=options["noise"],
+        smooth=options["smooth"],
+        cycles=options["cycle"],
     )
     return found, dict(kept.run)
 
