@@ -12,7 +12,7 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.write.frame import LONG_SIDE, MOST_BLOCKS, Frame
+from geodp.io.write.frame import LONG_SIDE, Frame
 from geodp.io.write.tables import chunks
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -55,11 +55,11 @@ class Panel:
         card: Card,
         bounds: Bounds | None = None,
         side: int = LONG_SIDE,
-        most: int = MOST_BLOCKS,
+        most: int = 0,
     ) -> Panel:
         """Return the panel of a grid's place, summed over everything else.
 
-        ``most``: blocks along a side.
+        ``most``: blocks along a side; 0: as many as a page has.
 
         Raises UsageError where the bounds hold no cell of it.
         """
