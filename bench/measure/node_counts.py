@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.trees.levels import Chain
-from geodp.privacy.noise.node import SLOTS
+from geodp.privacy.noise.node import WORDS
 
 BLOCK = 64
 """Bytes of a ChaCha20 block."""
@@ -61,7 +61,7 @@ def of_pyramid(occupied: NDArray[np.uint64], opened: NDArray[np.uint64], chain: 
         inside = parent[np.minimum(at, parent.size - 1)] == child // np.uint64(fanout)
         visited += fanout * parent.size
         with_data += int(inside.sum())
-        blocks += -(-fanout // SLOTS) * parent.size
+        blocks += -(-fanout // WORDS) * parent.size
     return Work(visited, with_data, blocks)
 
 

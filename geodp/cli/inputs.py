@@ -24,6 +24,8 @@ GRIDS: dict[str, tuple[str, ...]] = {
 NEEDS: dict[str, str] = {
     "measurements_complete_to": "measurements",
     "public_totals_source": "public_totals",
+    "prior_source": "prior",
+    "prior_value": "prior",
     "mask_source": "mask",
     "regions_source": "regions",
     "regions_columns": "regions",

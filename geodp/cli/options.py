@@ -99,6 +99,34 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
     return command
 
 
+_PRIOR: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--prior",
+        type=click.Path(path_type=Path),
+        help="Where people are likely to be: a public file that is read as INPUTS are, such as an "
+        "earlier census, or the folder of an earlier release. Measured is the same; estimates go "
+        "by it as far as the noisy counts tell that it can be trusted.",
+    ),
+    click.option(
+        "--prior-source",
+        help="Where the prior comes from, in words. With it you vouch that it was not made from "
+        "the records that are released; the card quotes it.",
+    ),
+    click.option(
+        "--prior-value",
+        multiple=True,
+        help="Label or name of the count's column in the prior, if it is another; repeatable.",
+    ),
+)
+
+
+def prior_options(command: Command) -> Command:
+    """Give a command the options of a prior, which :mod:`geodp.cli.readers` reads."""
+    for option in reversed(_PRIOR):
+        command = option(command)
+    return command
+
+
 inputs = click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
 epsilon = click.option("--epsilon", help="Budget, read exactly: 0.1 or 1/10.")
 rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrated privacy.")

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.reader import Asked, Option, Reader
     from geodp.privacy.key import NoiseKey
-    from geodp.table.counts import CountTable
+    from geodp.table.counts import Cells, CountTable
+    from geodp.table.prior import Prior
 
 
 FLAG = re.compile("--[a-z][a-z0-9-]*")
@@ -220,6 +221,32 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values).read(options["inputs"])
+
+
+def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
+    """Read the prior that the options name, if any, on the released grid."""
+    from geodp.table.prior import Prior
+
+    path = options["prior"]
+    if path is None:
+        return None
+    if options["prior_source"] is None:
+        raise UsageError(
+            "--prior-source is needed here: with it you vouch that the prior was not made from the "
+            "records that are released."
+        )
+    for other in options["inputs"]:
+        if path == other or (path.exists() and other.exists() and path.samefile(other)):
+            raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
+    cells: Cells
+    if path.is_dir():
+        from geodp.io.verify.readback import read_release_table
+
+        cells, _ = read_release_table(path)
+    else:
+        value = options["prior_value"] or options["value"]
+        cells = read({**options, "inputs": (path,), "value": value}, grid, None)
+    return Prior.of(grid, cells, options["prior_source"])
 
 
 def _type_of(asked: Asked, value: Any) -> Any:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.axes import FORMULA, NO_FORMULA
-from geodp.grid.order import KEY_BITS, Digits, Order, bits_for
+from geodp.grid.order import KEY_BITS, Digits, Limits, Order, bits_for
 
 WIDEST = 4096
 """Most parts of a region on one level; more are split into levels that are no regions."""
@@ -347,6 +347,11 @@ class HierarchyOrder(Order):
         start, stop = (np.searchsorted(number, low[0] + more) for more in (0, side[0]))
         labels = np.clip(np.array(sizes[2:])[:, None] - low[1:], 0, side[1:, None])
         return np.asarray((stop - start) * labels.prod(axis=0), np.int64)
+
+    def limits(self, sizes: Sequence[int]) -> Limits:
+        """Of the place's number, which is axis 0, and of attributes from axis 1 on."""
+        high = np.array((prod(self.hierarchy.radices), *sizes[2:]), np.int64)
+        return Limits(self._inner.axes, np.zeros_like(high), high, self.hierarchy.number)
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card: all but the table itself."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,25 @@ Digits = Sequence[tuple[int, int]]
 def bits_for(size: int) -> int:
     """Bits that number ``size`` indices from 0."""
     return (size - 1).bit_length()
+
+
+class Limits(NamedTuple):
+    """Which indices that the digits of keys write are those of cells.
+
+    Attributes
+    ----------
+    axes : tuple of int
+        Axis of every digit.
+    low, high : int64[a]
+        First index of a cell on every axis, and one past the last.
+    number : int64[c]
+        All indices of axis 0 that are cells' in increasing order; empty: all between those two.
+    """
+
+    axes: tuple[int, ...]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    number: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -182,6 +201,11 @@ class Order:
                 inside += np.minimum(at, 0)
             found *= np.maximum(inside, 0, out=inside)
         return found
+
+    def limits(self, sizes: Sequence[int]) -> Limits:
+        """Return what the indices that digits write have to be, for axes of these sizes."""
+        low = np.array(self.offset or (0,) * len(sizes), np.int64)
+        return Limits(self.axes, low, low + np.array(sizes, np.int64), np.empty(0, np.int64))
 
     def describe(self) -> Any:
         """Plain values for the release card."""

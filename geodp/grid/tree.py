@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.kernels import tree as kernels
+from geodp.kernels.pyramid.edges import Edges
 
 Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -109,6 +110,49 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
         return np.ones(prefix.size, np.bool_)
     first = prefix * np.uint64(stride)
     return grid.domain.overlaps(first, grid.order.digits_above(stride))
+
+
+def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
+    """Return the same of the children of all nodes of a tree, for a kernel.
+
+    Parameters
+    ----------
+    grid : Grid
+        In any order.
+    strides : tuple of int
+        Keys of a node of every level, the roots' first: products of the order's last radices.
+    """
+    radices = grid.order.radices
+    if grid.size == prod(radices):
+        no = np.empty((0, 0), np.int64)
+        return Edges(no, no, no, no, np.empty((0, 2), np.uint64), np.empty(0, np.int64))
+    axes, low, high, number = grid.order.limits(grid.shape)
+    digits = [next(i for i in range(len(radices) + 1) if prod(radices[i:]) == s) for s in strides]
+    weight = [
+        prod(r for a, r in zip(axes[d + 1 :], radices[d + 1 :], strict=True) if a == axis)
+        for d, axis in enumerate(axes)
+    ]
+    level, delta = [], [np.empty((0, low.size), np.int64)]
+    for i, end in enumerate(digits):
+        side = [1] * low.size
+        for axis, radix in zip(axes[end:], radices[end:], strict=True):
+            side[axis] *= radix
+        level.append([end, sum(map(len, delta)), *side])
+        one = np.zeros((1, low.size), np.int64)
+        for d in range(digits[i - 1] if i else end, end):
+            step = np.zeros((radices[d], low.size), np.int64)
+            step[:, axes[d]] = np.arange(radices[d]) * weight[d]
+            one = (one[:, None] + step).reshape(-1, low.size)
+        delta.append(one)
+    ranges = np.empty((0, 2), np.uint64) if grid.mask is None else grid.mask.ranges.copy()
+    return Edges(
+        np.array([radices, axes, weight], np.int64),
+        np.array(level, np.int64),
+        np.array([low, high]),
+        np.concatenate(delta),
+        ranges,
+        number.copy(),
+    )
 
 
 def cells_of_box(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.int64]:

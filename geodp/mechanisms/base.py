@@ -25,7 +25,9 @@ from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.measured import NodeLevel
+from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
+from geodp.table.stated import StatedPrior
 
 MOST_CELLS = 1 << 26
 """Most keys of a domain that a dense method takes: its arrays have half a GiB each."""
@@ -234,15 +236,28 @@ class Mechanism(Method[Measurement]):
     gaussian : bool
         Whether it takes Gaussian noise too (``event.law``): it measures whole numbers, each of
         which one person changes by at most 1, and their number is the sensitivity.
+    informed : bool
+        Whether it can go by a prior: :meth:`release_informed`.
     """
 
     noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
     noise_format: ClassVar[str] = NOISE_FORMAT
     gaussian: ClassVar[bool] = False
+    informed: ClassVar[bool] = False
 
     @abstractmethod
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Run the method; ``event.scale`` is the noise's scale for its sensitivity."""
+
+    def release_informed(
+        self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
+    ) -> tuple[ReleasedTable, StatedPrior]:
+        """Run the method with a prior, and state what was learned of it.
+
+        What is measured is what :meth:`release` measures, and with the same key the same: the
+        prior is public, and all that it changes is post-processing.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:

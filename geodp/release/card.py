@@ -45,6 +45,7 @@ def card_of(release: Release) -> Card:
         mechanism=_mechanism(release),
         expected_error=_error(release),
         post_processing=(*release.method.list_postprocessing(), *release.postprocessing),
+        prior=release.prior,
     )
 
 

@@ -24,9 +24,11 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.measurements import Asked, ask_measurements
+from geodp.release.prior import agree_on_prior
 from geodp.release.release import Release
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
+from geodp.table.prior import Prior, restore_stated
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
@@ -38,6 +40,8 @@ class Given(TermsGiven, total=False):
 
     measurements: bool | str | int
     totals: PublicTotals | None
+    prior: CountTable | Release | Prior | None
+    prior_source: str | None
 
 
 def publish(
@@ -103,6 +107,14 @@ def publish(
     totals : PublicTotals
         Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
         have them, and the release meets them exactly.
+    prior : CountTable, Release or Prior, optional
+        Where people are likely to be, by a public table on the same grid or on one of larger
+        squares, or by an earlier release: another year's census, 0 and 1 of inhabited cells. The
+        same is measured, under the same guarantee; estimates go by the prior as far as the noisy
+        counts themselves tell that it can be trusted (docs/informed.md).
+    prior_source : str, optional
+        Where it comes from, in words. With it you vouch that the prior was not made from the
+        records that are released; the card quotes it. A Prior has its own.
 
     Returns
     -------
@@ -139,6 +151,7 @@ def publish(
     4.6
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
+    told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))
     prepared = prepare(
         table,
         mechanism(method),
@@ -150,7 +163,7 @@ def publish(
         records=records,
     )
     warn_of(prepared.outline)
-    return prepared.add(*beside).release()
+    return prepared.add(*beside, told).release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +183,8 @@ class Prepared:
         Which measurements are published.
     totals : PublicTotals or None
         That are met.
+    prior : Prior or None
+        By which people are expected.
     """
 
     table: CountTable = field(repr=False)
@@ -182,9 +197,13 @@ class Prepared:
     records: str | None
     asked: Asked | None = None
     totals: PublicTotals | None = None
+    prior: Prior | None = None
 
     def add(
-        self, measurements: bool | str | int = False, totals: PublicTotals | None = None
+        self,
+        measurements: bool | str | int = False,
+        totals: PublicTotals | None = None,
+        prior: Prior | None = None,
     ) -> Prepared:
         """Return the same with what is published beside the table, as :func:`publish` takes it.
 
@@ -195,6 +214,11 @@ class Prepared:
             least = None if measurements is True else measurements
             asked = ask_measurements(self.method, grid, self.spent, least)
             found = replace(found, asked=asked)
+        if prior is not None:
+            if not self.method.informed:
+                raise UsageError(f"{self.method.name} takes no prior; pyramid does.")
+            told = replace(self.outline, prior=prior.describe())
+            found = replace(found, outline=told, prior=prior)
         if totals is None:
             return found
         if not (self.method.whole and self.method.nonnegative):
@@ -206,7 +230,7 @@ class Prepared:
             raise UsageError("The public totals are of areas of another grid.")
         totals.require(self.table)
         facts = *self.outline.public_facts, totals.describe_guarantee(self.spent)
-        outline = replace(self.outline, public_facts=facts, totals=totals)
+        outline = replace(found.outline, public_facts=facts, totals=totals)
         return replace(found, outline=outline, totals=totals)
 
     @property
@@ -223,11 +247,16 @@ class Prepared:
             charge = charge_event(
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
-            drawn = self.method.release(self.table, self.spent, own)
+            told, made = None, (self.table, self.spent, own)
+            if self.prior is None:
+                drawn = self.method.release(*made)
+            else:
+                drawn, told = self.method.release_informed(*made, self.prior)
             if self.totals is not None:
                 drawn = self.totals.fit(drawn)
             found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
-            return replace(self.outline, table=drawn, charge=charge, measurements=found)
+            outline = replace(self.outline, measurements=found, prior=told)
+            return replace(outline, table=drawn, charge=charge)
         finally:
             own.forget()
 
@@ -240,6 +269,7 @@ def restore_beside(
     measurements: bool | str | int = False,
 ) -> Release:
     """Return a release with what was drawn beside its table and kept, for the same call."""
+    release = replace(release, prior=restore_stated(arrays))
     if measurements is False:
         return release
     least = None if measurements is True else measurements
@@ -314,25 +344,18 @@ def agree(
     UsageError
         As :func:`publish`.
     """
-    most, enforced = agree_on_bound(table, terms.contribution)
-    return settle(table.grid, method, terms.bound(most, enforced=enforced), key)
-
-
-def settle(grid: Grid, method: Mechanism, bound: Terms, key: NoiseKey | None = None) -> Measurement:
-    """Settle what a release on a grid spends, under terms whose contribution is settled.
-
-    Raises UsageError as :func:`publish`.
-    """
-    if refusal := method.unsupported(grid):
+    if refusal := method.unsupported(table.grid):
         raise UsageError(refusal)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
+    most, enforced = agree_on_bound(table, terms.contribution)
     origin = "entropy" if key is None else key.origin
-    spent = method.event(grid, bound, origin)
+    bound = terms.bound(most, enforced=enforced)
+    spent = method.event(table.grid, bound, origin)
     names = ("loss", "neighbours", "contribution", "enforced", "unit")
     if any(getattr(spent, name) != getattr(bound, name) for name in names):
         raise UsageError(f"{method.name} spends something else than it is given.")
-    if overload := method.undrawable(grid, spent):
+    if overload := method.undrawable(table.grid, spent):
         raise UsageError(overload)
     return spent
 
@@ -344,11 +367,10 @@ def charge_event(
     fingerprint: str,
     *,
     records: str | None = None,
-    details: dict[str, Any] | None = None,
 ) -> Charge | None:
     """Charge an event to a data set; only the fingerprint of a kept key makes it recognisable.
 
-    None where there is neither a ledger nor a data set. ``details``: public parameters beside it.
+    None where there is neither a ledger nor a data set.
     """
     if ledger is None and dataset is None:
         if records is not None:
@@ -374,6 +396,5 @@ def charge_event(
         neighbours=spent.neighbours,
         contribution=spent.contribution,
         fingerprint=fingerprint,
-        details=details,
         records=records,
     )

@@ -20,6 +20,7 @@ from geodp.table.stated import (
     StatedError,
     StatedGuarantee,
     StatedMechanism,
+    StatedPrior,
 )
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
@@ -101,6 +102,8 @@ class Card:
     mechanism : StatedMechanism
     expected_error : StatedError
     post_processing : tuple of str
+    prior : StatedPrior, optional
+        That the release was made with.
     name : str
         Of the count and of the files; empty before there are any.
     release_id : str
@@ -118,6 +121,7 @@ class Card:
     mechanism: StatedMechanism
     expected_error: StatedError
     post_processing: tuple[str, ...]
+    prior: StatedPrior | None = None
     name: Annotated[str, Text(r"[^/\\\s]+")] = ""
     release_id: Annotated[str, Text(r"[0-9a-f]{16}")] = ""
     files: tuple[File, ...] = ()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +18,25 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
 from geodp.table.counts import Cells, exact_sum
+from geodp.table.plain import read_plain, write_plain
+from geodp.table.stated import StatedPrior
 
 FLOOR_OF_CELL = 2.0**-12
 """People that every cell has at most beyond what the prior says, so that none is impossible."""
 
 FLOOR_OF_ALL = 2.0**-10
 """Part of the prior's people that these are at most together."""
+
+KEPT = "prior"
+"""Name of the array that keeps what was learned."""
+
+MEANING = (
+    "children of a node are expected to be as many as the prior's shares say; how far such shares "
+    "can be trusted was learned from this release's own noisy counts, so that it costs no budget. "
+    "Changes against the prior are attenuated: of a change of so many counts against its share of "
+    "the area above it a cell shows the part that slope says. Comparing this release with its "
+    "prior understates what has changed"
+)
 
 OTHER_GRID = (
     "The prior is of another grid. It must be of the release's own grid, or of larger squares "
@@ -103,6 +118,10 @@ class Prior:
         state.update(self.count.astype("<i8").tobytes())
         return state.hexdigest()
 
+    def describe(self) -> StatedPrior:
+        """Return what a card says of it before anything is drawn."""
+        return StatedPrior(self.source, self.sha256, self.finest, self.floor, MEANING)
+
     def weigh_children(
         self, prefix: NDArray[np.uint64], stride: int, fanout: int
     ) -> NDArray[np.float64] | None:
@@ -124,6 +143,20 @@ class Prior:
         kernels.count_children(prefix, np.uint64(least), parts, *known, held)
         people = np.asarray(held + self.floor * least, np.float64)
         return people if each == 1 else np.repeat(people / each, each)
+
+
+def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
+    """Return what was learned of a prior as an array by name, to be kept until it is written."""
+    if prior is None:
+        return {}
+    return {KEPT: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
+
+
+def restore_stated(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
+    """Return what :func:`keep_stated` kept."""
+    if KEPT not in arrays:
+        return None
+    return read_plain(StatedPrior, json.loads(arrays[KEPT].tobytes()), KEPT)
 
 
 def _finest(fine: Grid, coarse: Grid) -> int:

@@ -73,8 +73,8 @@ ELSEWHERE = {
     "tests/mechanisms/central/test_matrix.py": "mechanisms/trees/strategies",
     "tests/mechanisms/central/test_mwem.py": "kernels/multiplicative_weights",
     "tests/mechanisms/central/test_pyramid.py": (
-        "kernels/pyramid mechanisms/trees/dense mechanisms/trees/descent "
-        "mechanisms/trees/shrinkage mechanisms/trees/made_up"
+        "mechanisms/trees/dense mechanisms/trees/descent mechanisms/trees/shrinkage "
+        "mechanisms/trees/made_up"
     ),
     "tests/mechanisms/central/test_topdown.py": (
         "kernels/topdown mechanisms/trees/parallel mechanisms/trees/refinement"
@@ -86,7 +86,7 @@ ELSEWHERE = {
     ),
     "tests/mechanisms/local/test_haar.py": "kernels/local_tree mechanisms/trees/halving",
     "tests/laws/test_local_tree.py": "mechanisms/local/clamping",
-    "tests/privacy/noise/test_noise.py": "kernels/noise kernels/workspace",
+    "tests/privacy/noise/test_noise.py": "kernels/noise",
     "tests/mechanisms/central/test_filter.py": "privacy/noise/geometric",
     "tests/privacy/test_ledger_attacks.py": "privacy/books privacy/names",
     "tests/table/test_card.py": "release/card table/charged table/stated",

@@ -26,10 +26,10 @@ from geodp.kernels import (
     noise,
     oracles,
     projective,
-    pyramid,
     rectangles,
     topdown,
 )
+from geodp.kernels.pyramid import edges, families, passes, rows, shares
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -41,7 +41,7 @@ KERNELS = MECHANISMS.parent / "kernels"
 
 DRAWING = {
     "measure.py",  # add_noise
-    "descent.py",  # into the kernel that adds counts
+    "walk.py",  # to the roots' whole counts; of others a kernel, which adds counts
     "dense.py",  # whole counts of all nodes
     "refinement.py",  # into a kernel, and a Python integer
     "filter.py",  # to the table's counts
@@ -53,19 +53,41 @@ DRAWING = {
 SOURCES_OF_NOISE = {"laplace_noise", "NodeNoise"}
 
 NOISY = {
-    noise.children: "uniform numbers of nodes",
+    noise.uniform: "uniform numbers of nodes",
     noise.families: "uniform numbers of nodes",
-    noise.uniform: "digits of a uniform number",
-    pyramid.combine: "noisy counts and their variances",
-    pyramid.could_be_above_zero: "noisy counts and a released total",
-    pyramid.share: "noisy counts, released totals, uniform numbers",
+    rows.estimates_of: "noisy counts and their variances",
+    rows.estimate: "noisy counts",
+    rows.find_candidates: "noisy counts, their variances and released totals",
+    rows.combine_rows: "noisy counts and their variances",
+    families.open_children: "noisy counts, their variances and released totals",
+    families.write_record: "estimates from noisy counts",
+    families._write_variances: "variances of estimates",
+    families.read_record: "the same, read again",
+    edges.cut: "variances of noisy counts",
+    **dict.fromkeys(
+        (
+            passes.first_pass,
+            passes._share,
+            passes._load,
+            passes._close,
+            passes._put_out,
+            families._put,
+        ),
+        "they hand arrays on: counts to add_counts, noisy counts to the others",
+    ),
+    passes.second_pass: "estimates from noisy counts",
+    shares.combine: "noisy counts and their variances",
+    shares.could_be_above_zero: "noisy counts and a released total",
+    shares.settle: "noisy counts, released totals, uniform numbers",
+    shares.share_family: "noisy counts and a released total",
+    shares.share: "noisy counts, released totals, uniform numbers",
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
 
-RAW = (pyramid.measure, topdown._add_details, haar.forward_dense, coo.coalesce)
+RAW = (rows.add_counts, topdown._add_details, haar.forward_dense, coo.coalesce)
 """Kernels that true counts are given to."""
 
 LOCAL = (oracles.answer, oracles.project, projective.respond, hashing.mark, hashing.turn)
@@ -119,7 +141,7 @@ def functions(source):
 
 
 @pytest.mark.parametrize(
-    "path", sorted({*KERNELS.glob("*.py")} - {KERNELS / "jit.py"}), ids=lambda path: path.name
+    "path", sorted({*KERNELS.rglob("*.py")} - {KERNELS / "jit.py"}), ids=lambda path: path.name
 )
 def test_kernels_have_no_word_of_floating_point(path):
     allowed = {one.py_func.__name__ for one in NOISY if one.py_func.__module__.endswith(path.stem)}
@@ -157,6 +179,12 @@ def compiled():
     topdown._add_details(room, 1, 0, 0, looked_up)
     made.detail.families(np.zeros(1, np.uint64), 2)
     noise.uniform(np.zeros(2048, np.uint32), 0)
+    nodes, scratch = (
+        np.array([[0, 0, 0, table.key.size, 0, 1]]).T.copy(),
+        np.zeros((3, 128), np.int64),
+    )
+    cumulative = np.append(0, np.cumsum(table.count))
+    rows.add_counts(nodes, (16, 8), np.int64(1), table.key, cumulative, scratch)
     return [one for one in jit._kernels if one.signatures]
 
 
@@ -165,6 +193,18 @@ def test_kernels_have_no_floating_point_that_numba_infers(compiled):
     for one in compiled:
         if one.py_func.__module__.startswith("geodp.kernels") and one not in NOISY:
             assert not inferred(one), one.py_func.__name__
+
+
+def test_the_pyramid_hands_true_counts_to_the_kernel_that_adds_them_to_noise_only():
+    seen = []
+    for path in (KERNELS / "pyramid").glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if any(isinstance(a, ast.Attribute) and a.attr == "cumulative" for a in call.args):
+                seen.append(ast.unparse(call.func))
+        read = [node for node in ast.walk(tree) if getattr(node, "attr", "") == "cumulative"]
+        assert len(read) == (path.stem == "passes")
+    assert seen == ["rows.add_counts"]
 
 
 def test_those_that_may_compute_with_floats_do(compiled):

@@ -25,8 +25,8 @@ import geodp
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.descent import descend
 from geodp.mechanisms.trees.refinement import Noise, Tree
+from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.neighbours import NEIGHBOURS

@@ -15,12 +15,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import geodp
-from geodp.kernels import pyramid as kernels
+from geodp.kernels.pyramid import layout, rows
 from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector
-from geodp.mechanisms.trees import descent
+from geodp.mechanisms.trees import walk
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from tests.laws.audit import audited
@@ -125,17 +125,14 @@ def rounded_geometric(table, event, key):
 
 
 def floating_pyramid(table, event, key):
-    """Noise and counts of a level that are added as float64."""
-    exact = kernels.measure
+    """Sums of counts that were float64 once, and are whole again when noise is added."""
+    exact = walk.prefix_sums
 
-    def measure(*arguments):
-        *others, noisy = arguments
-        noise = noisy.copy()
-        exact(*others, noisy)
-        noisy[:] = (noisy - noise).astype(np.float64) + noise
+    def prefix_sums(table):
+        return exact(table).astype(np.float64).astype(np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(descent.kernels, "measure", measure)
+        patch.setattr(walk, "prefix_sums", prefix_sums)
         return Pyramid(passes=1).release(table, event, key)
 
 
@@ -218,8 +215,12 @@ def test_the_pyramid_of_huge_counts_is_its_dense_twin(counts, number):
 def test_the_kernel_adds_counts_to_noise_exactly():
     key, counts = np.array([0, 1, 3], np.uint64), np.array([2**59 + 65, 1, 2**58 + 3])
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    span = np.zeros(1, np.int64), np.full(1, 3)
-    start, noisy = np.empty(4, np.int64), np.array([-3, 2**57 + 1, 5, -(2**57) - 1])
-    kernels.measure(np.zeros(1, np.uint64), np.uint64(1), 4, span, key, cumulative, start, noisy)
-    assert noisy.tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
-    assert start.tolist() == [0, 1, 2, 2]
+    nodes, scratch = np.zeros((6, 1), np.int64), np.zeros((3, 8), np.int64)
+    nodes[layout.STOP] = 3
+    scratch[layout.NOISY, ::2] = -3, 2**57 + 1, 5, -(2**57) - 1
+    rows.add_counts(nodes, (4, 2), np.int64(1), key, cumulative, scratch)
+    noisy, datum, begin = scratch
+    assert noisy[::2].tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
+    assert begin[:5].tolist() == [0, 1, 2, 2, 3]
+    assert datum[0] == 0
+    assert not noisy[1::2].any()

@@ -206,7 +206,7 @@ TARGETS = (
             "tests/mechanisms/central/test_pyramid.py::test_equals_its_definition",
             "tests/privacy/noise/test_noise.py",
             "-k",
-            "not interpreted and not thresholds",
+            "not interpreted",
         ),
     ),
     # What a device tells.

@@ -1,28 +1,13 @@
 """The pyramid by its definition: dense lists of counts, level by level."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from tests.reference import chacha
-from tests.reference.noise import tail
+from tests.reference.noise import family, tail
 
 STREAM = 1 << 12
-
-
-def noise_of(secret, level, parent, j, fanout, exponent):
-    """Discrete Laplace noise of a child by the inverse distribution function."""
-    word = chacha.words(secret, STREAM + level, 0, parent * -(-fanout // 7) + j // 7)[j % 7]
-    uniform, magnitude = word & (2**63 - 1), 0
-    while uniform < tail(exponent, magnitude + 1) * 2**63 - 1:
-        magnitude += 1
-    return -magnitude if word >> 63 else magnitude
-
-
-def uniform_of(secret, level, parent, fanout):
-    """A node's number in [0, 1)."""
-    word = chacha.words(secret, STREAM + level, 0, parent * -(-fanout // 7))[7]
-    return (word >> 11) / 2**53
 
 
 def project(z, v, total):
@@ -59,20 +44,22 @@ def refine(
     y = [{} for _ in strides]
     x = [{} for _ in strides]
     v = [{} for _ in strides]
+    drawn = {}
 
     def measure(level, parent, fanout):
+        law = partial(tail, 1 / scales[level])
+        drawn[level, parent] = family(secret, STREAM + level, parent, fanout, law)
         for j in range(fanout):
             c = parent * fanout + j
             first, stop = c * strides[level], (c + 1) * strides[level]
-            z = noise_of(secret, level, parent, j, fanout, 1 / scales[level])
-            y[level][c] = float(sum(counts[first:stop]) + z)
+            y[level][c] = float(sum(counts[first:stop]) + drawn[level, parent][0][j])
             v[level][c] = own[level] if possible(first, stop) else 0.0
 
     def split(level, parent, total, open_=None):
         b = fanouts[level]
         children = range(parent * b, (parent + 1) * b)
         spread = [v[level + 1][c] if open_ is None or c in open_ else 0.0 for c in children]
-        u = uniform_of(secret, level + 1, parent, b)
+        u = drawn[level + 1, parent][1]
         least = float(prune * scales[level + 1])
         out = shared([y[level + 1][c] for c in children], spread, total, u, least)
         return {c: n for c, n in zip(children, out, strict=True) if n > 0}
@@ -88,13 +75,14 @@ def refine(
             b = fanouts[level]
             for parent in x[level]:
                 inside = [c for c in range(parent * b, (parent + 1) * b) if v[level + 1][c] > 0]
+                inside.sort(key=lambda c, held=x[level + 1]: c in held)  # the open ones last
                 below, spread = sum(y[level + 1][c] for c in inside), 0.0
                 for c in inside:
                     spread += v[level + 1][c]
                 w = spread / (spread + own[level])
                 y[level][parent] = w * y[level][parent] + (1 - w) * below
                 v[level][parent] = w * own[level]
-        root = int(np.floor(y[0][0] + uniform_of(secret, 0, 0, 1)))
+        root = int(np.floor(y[0][0] + drawn[0, 0][1]))
         final = {0: max(root, 0)} if x[0] else {}
         for level in range(tall):
             below = {}

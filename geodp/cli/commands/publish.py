@@ -23,11 +23,12 @@ from geodp.cli.options import (
     inputs,
     neighbours,
     people,
+    prior_options,
     records,
     rho,
     terms_of,
 )
-from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
 from geodp.cli.running import pad_time, say_once, tell_if_kept, time_phase
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
     from geodp.table.counts import CountTable
+    from geodp.table.prior import Prior
     from geodp.table.public_totals import PublicTotals
 
 CARRIED_OUT = {
@@ -97,6 +99,7 @@ CARRIED_OUT = {
     help="Where they were published, in words. With it you vouch that they are public; the card "
     "quotes it.",
 )
+@prior_options
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
@@ -170,6 +173,7 @@ class _Start:
     grid: Grid
     coarser: Coarsening | None
     totals: PublicTotals | None
+    prior: Prior | None
 
     @property
     def released(self) -> Grid:
@@ -239,7 +243,8 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    start = _Start(method, terms, key, ledger, grid, coarser, read_public_totals(options, released))
+    public = read_public_totals(options, released), read_prior(options, released)
+    start = _Start(method, terms, key, ledger, grid, coarser, *public)
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):
@@ -257,7 +262,7 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
     assert start.terms is not None  # with --check nothing is prepared
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
-    return found.add(_measurements(options), start.totals)
+    return found.add(_measurements(options), start.totals, start.prior)
 
 
 def _measurements(options: dict[str, Any]) -> bool | str:

@@ -63,3 +63,65 @@ def count_children(
             found = _count_upto(key, low, end, last)
             out[n * fanout + j] += cumulative[found] - cumulative[low]
             low, first = found, first + stride
+
+
+@kernel
+def add_closed(
+    z: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    count: NDArray[np.int64],
+    fanout: int,
+    sums: NDArray[np.float64],
+) -> None:
+    """Add up the estimates and variances of each node's closed children, in order.
+
+    Parameters
+    ----------
+    z, variance, count : float64[n * fanout], float64[n * fanout], int64[n * fanout]
+        Of all children; variance 0: it cannot hold anybody; count 0: closed.
+    fanout : int
+    sums : float64[2, n], written
+    """
+    for n in range(sums.shape[1]):
+        below, spread = 0.0, 0.0
+        for i in range(n * fanout, (n + 1) * fanout):
+            if variance[i] > 0 and count[i] == 0:
+                below += z[i]
+                spread += variance[i]
+        sums[0, n], sums[1, n] = below, spread
+
+
+@kernel
+def combine(
+    members: NDArray[np.int64],
+    z: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    own: float,
+    above: NDArray[np.float64],
+) -> None:
+    """Best linear estimates of nodes from their measurements and their children's estimates.
+
+    Parameters
+    ----------
+    members : int64[n]
+        Open children of each node.
+    z, variance : float64[.]
+        Of the open children.
+    sums : float64[2, n]
+        Of the closed ones, as :func:`add_closed` writes them: the open ones come after them.
+    own : float
+        Variance of a node's own measurement.
+    above : float64[2, n], changed
+        The nodes' own measurements; afterwards the estimates and their variances.
+    """
+    i = 0
+    for n in range(members.size):
+        below, spread = sums[0, n], sums[1, n]
+        for _ in range(members[n]):
+            below += z[i]
+            spread += variance[i]
+            i += 1
+        weight = spread / (spread + own)
+        above[0, n] = weight * above[0, n] + (1 - weight) * below
+        above[1, n] = weight * own

@@ -22,8 +22,9 @@ from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.base import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
-from geodp.mechanisms.trees.descent import CHILDREN, Descent, Frontier, Level, Opened, Walk
+from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.refinement import Noise, Tree
+from geodp.mechanisms.trees.walk import Front, Records, Walk
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import Cells
@@ -85,21 +86,21 @@ class Subtrees:
         With their estimates improved from below.
     cells : pair of arrays
         Released cells and their counts, where they do not wait for the top; otherwise empty.
-    opened : list of (slice, Opened)
-        Runs of the roots, and what the second pass needs below them.
+    records : Records
+        What the second pass needs; empty without one.
     """
 
     roots: Roots
     cells: Counted
-    opened: list[tuple[slice, Opened]]
+    records: Records
 
     def __repr__(self) -> str:
         return "Subtrees(noisy)"
 
     def __sizeof__(self) -> int:
         """Bytes of all that is kept, see :class:`Roots`."""
-        below = sum(getsizeof(opened) for _, opened in self.opened)
-        return getsizeof(self.roots) + sum(part.nbytes for part in self.cells) + below
+        cells = sum(part.nbytes for part in self.cells)
+        return getsizeof(self.roots) + cells + getsizeof(self.records)
 
 
 @dataclass(frozen=True)
@@ -184,33 +185,22 @@ class PyramidPartition(TreePartition):
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Return the first pass down to the cut."""
-        nobody = Roots.of_counts(np.empty(0, np.uint64), np.empty(0, np.int64))
-        pieces = [nobody]
-
-        def keep(nodes: Frontier, level: Level, at: NDArray[np.int64]) -> None:
-            pieces.append(Roots(nodes.prefix, nodes.count, level.z[at], level.variance[at]))
-
-        replace(self._top(totals, key), beneath=keep).cells(np.zeros(1, np.uint64))
-        rows = [(part.prefix, part.count, part.z, part.variance) for part in pieces]
-        return Roots(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+        walk = Walk.of(totals, self.descent, key)
+        front, _ = walk.roots(np.zeros(1, np.uint64))
+        cut, _ = walk.open(front, self.level)
+        return Roots(cut.prefix, cut.count, cut.z, cut.variance)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the first pass below the cut, and estimates from below up to the roots."""
-        none = np.empty(0, np.uint64), np.empty(0, np.int64)
-        under = self.level + 1
-        if under == len(self.descent.laws):
-            return Subtrees(roots, (roots.prefix, roots.count), [])
-        walk = Walk.of(cells, self.descent, key, 1, 1)
-        start = Frontier(roots.prefix, spans(cells, roots, self.stride), roots.count)
-        z, variance = roots.z.copy(), roots.variance.copy()  # a task may run again
-        nothing = np.empty(0, np.int64)
-        own = Level(1, nothing, z, variance, np.empty(0), nothing, nothing)
-        most = max(CHILDREN // self.descent.fanouts[self.level], 1)
-        runs = [slice(i, i + most) for i in range(0, roots.prefix.size, most)]
-        at = np.arange(roots.prefix.size)
-        opened = [(r, walk.measure(under, start.piece(r), own, at[r], False)) for r in runs]
-        found = Subtrees(replace(roots, z=own.z, variance=own.variance), none, opened)
-        return found if self.two_passes else replace(found, cells=self._share(found), opened=[])
+        walk, none = Walk.of(cells, self.descent, key), Records([], 0)
+        estimates = roots.z.copy(), roots.variance.copy()  # a task may run again
+        front = Front(self.level, roots.prefix, roots.count, *estimates)
+        if not self.two_passes:
+            found, _ = walk.cells(front, self.descent.last)
+            return Subtrees(roots, found, none)
+        records, _ = walk.measure(front, self.descent.last)
+        better = replace(roots, z=front.z, variance=front.variance)
+        return Subtrees(better, (np.empty(0, np.uint64), np.empty(0, np.int64)), records)
 
     def improve(
         self,
@@ -220,47 +210,21 @@ class PyramidPartition(TreePartition):
         variance: NDArray[np.float64],
     ) -> Counted:
         """Run the first pass once more, with better estimates of the roots, and the second."""
-        done = 0
-
-        def take(nodes: Frontier, level: Level, at: NDArray[np.int64]) -> None:
-            nonlocal done
-            known = slice(done, done + at.size)
-            level.z[at], level.variance[at] = z[known], variance[known]
-            done += at.size
-
-        cells = replace(self._top(totals, key), beneath=take).cells(np.zeros(1, np.uint64))
-        return cells[:2]
+        walk = Walk.of(totals, self.descent, key)
+        front, uniform = walk.roots(np.zeros(1, np.uint64))
+        cut, _ = walk.open(front, self.level)
+        count = walk.settle(front, uniform, replace(cut, z=z, variance=variance))
+        return cut.prefix[count > 0], count[count > 0]
 
     def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
         """Run the second pass below the cut."""
         if not self.two_passes:
             return found.cells
-        return self._share(replace(found, roots=replace(found.roots, count=count)))
-
-    def _top(self, totals: Cells, key: NoiseKey) -> Walk:
-        """Down to the cut only; one thread, so that nodes come in key order."""
-        some, last = self.descent, self.level + 1
-        top = Descent(
-            some.fanouts[: last - 1],
-            some.strides[:last],
-            some.laws[:last],
-            some.least[:last],
-            some.passes,
-        )
-        return Walk.of(totals, top, key, 1, 1)
-
-    def _share(self, found: Subtrees) -> Counted:
-        prefix, count = found.roots.prefix, found.roots.count
-        if self.stride == 1:
-            return prefix[count > 0], count[count > 0]
-        empty = Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
-        walk = Walk(empty, None, np.zeros(1, np.int64), self.descent, (), 1, 1)
-        under = self.level + 1
-        cells = [(prefix[:0], count[:0])]
-        for run, opened in found.opened:
-            cells += walk.share(under, opened, count[run], False)
-        keys, counts = zip(*cells, strict=True)
-        return np.concatenate(keys), np.concatenate(counts)
+        roots, empty = found.roots, Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
+        front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
+        walk = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
+        records = Records([*found.records.pieces], found.records.opened)  # it may run again
+        return walk.share(front, self.descent.last, count, records)
 
 
 @dataclass(frozen=True)
@@ -290,7 +254,7 @@ class TopDownPartition(TreePartition):
         tree = Tree(cells, Noise.of(self.event, key).detail)
         nodes = roots.prefix.astype(np.int64), roots.count
         (prefix, count), _ = tree.below(nodes, self.level, self.grid.bits)
-        return Subtrees(roots, (prefix.view(np.uint64), count), [])
+        return Subtrees(roots, (prefix.view(np.uint64), count), Records([], 0))
 
 
 def partition_of(method: Mechanism, grid: Grid, event: Measurement) -> TreePartition:

@@ -20,13 +20,23 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.mechanisms.trees import attributes, dense, descent, made_up, shrinkage
+from geodp.mechanisms.trees import (
+    attributes,
+    dense,
+    descent,
+    informed,
+    made_up,
+    shrinkage,
+    walk,
+)
 from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
 from geodp.table.measured import COUNT, NodeLevel
+from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
+from geodp.table.stated import StatedPrior
 
 SMALL = 1 << 10
 """On fewer keys a heavy total costs the blocks below it more than it gives them."""
@@ -70,7 +80,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -85,6 +95,7 @@ class Pyramid(Mechanism):
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
     gaussian: ClassVar[bool] = True
+    informed: ClassVar[bool] = True
     skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
@@ -222,6 +233,15 @@ class Pyramid(Mechanism):
         cells, counts, _ = refine(table, self, event, key)
         return ReleasedTable(table.grid, cells, counts, event)
 
+    def release_informed(
+        self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
+    ) -> tuple[ReleasedTable, StatedPrior]:
+        """Return the same measurements' counts with a prior; 8 bytes more a visited node."""
+        found = informed.refine(table, self.descent(table.grid, event), key, prior)
+        cells, counts, learned = found
+        released = ReleasedTable(table.grid, cells, counts, event)
+        return released, informed.state(prior, learned)
+
     def descent(self, grid: Grid, event: Measurement) -> descent.Descent:
         """How to descend on a grid, with the noise of an event."""
         return _keep(_descent, self)(self, grid, event)
@@ -298,7 +318,7 @@ def refine(
     threads : int
         0: one for every processor.
     """
-    return descent.refine(table, method.descent(table.grid, event), key, parts, threads)
+    return walk.refine(table, method.descent(table.grid, event), key, parts, threads)
 
 
 def refine_dense(

@@ -24,6 +24,9 @@ WIDEST = 6
 
 BROAD = 2.0
 
+QUANTILES = 401
+"""Of the noise, over which slopes are averaged."""
+
 STEP = 2.0**-20
 """Tables are whole multiples of it, so that processors agree that do not in the last digits."""
 
@@ -95,6 +98,41 @@ class Reliability:
     def tables(self) -> Tables:
         """Return tables for the measurements themselves."""
         return self._tabulate(self.laplace, 1.0)
+
+    def gain(self, residuals: Residuals) -> float:
+        """Return which part of the variance the predictions take away, on average: 0 to 1.
+
+        ``residuals``: those that it was learned from.
+        """
+        factor = self.tables.factor[self.row]
+        middle = (factor[:, 1:] + factor[:, :-1]) / 2
+        return 1 - float((residuals.bins * middle).sum()) / max(residuals.members, 1)
+
+    def slope(self, change: float, residuals: Residuals) -> float:
+        """Return which part of a change estimates show, on average over noise and those changed.
+
+        Parameters
+        ----------
+        change : float
+            Of a count against its prediction, in standard deviations of the noise; above 0.
+        residuals : Residuals
+            Those that it was learned from.
+        """
+        chance = (np.arange(QUANTILES) + 0.5) / QUANTILES
+        if self.laplace:
+            noise = -SCALE * np.sign(chance - 0.5) * np.log1p(-2 * np.abs(chance - 0.5))
+        else:
+            from scipy.special import ndtri
+
+            noise = ndtri(chance)
+        kept = [
+            np.interp(change + noise, densities.knots(), keep).mean() for keep in self.tables.keep
+        ]
+        # How many members changed by so much is told by the mixtures: those of the large, mostly.
+        width = WIDTHS[1:]
+        chances = self.weight[:, 1 : WIDTHS.size] * np.exp(-0.5 * (change / width) ** 2) / width
+        many = residuals.bins.sum(axis=1) * _add_up(chances)[self.row]
+        return float((many * np.array(kept)[self.row]).sum() / many.sum()) / change
 
     def tabulate(self, variance: float) -> Tables:
         """Return tables for better estimates, with normal errors of some variance."""

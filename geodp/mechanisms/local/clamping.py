@@ -8,7 +8,7 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels import pyramid
+from geodp.kernels.pyramid import shares
 from geodp.mechanisms.local.tree import PUBLIC
 from geodp.privacy.key import Stream, blocks
 
@@ -65,7 +65,7 @@ def _split(
     out, members = np.empty(z.size, np.int64), np.full(TRIALS, fanout)
     total = PEOPLE + np.rint(error).astype(np.int64)
     uniform = (np.arange(TRIALS) + 0.5) / TRIALS
-    pyramid.share(z.reshape(-1), np.ones(z.size), members, total, uniform, 0.0, out)
+    shares.share(z.reshape(-1), np.ones(z.size), members, total, uniform, 0.0, out)
     held = out.reshape(TRIALS, fanout)[:, :occupied].sum(axis=1)
     return np.asarray(held - PEOPLE, np.float64)
 

@@ -16,7 +16,7 @@ from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import local_tree as kernels
-from geodp.kernels import pyramid
+from geodp.kernels.pyramid import shares
 from geodp.mechanisms.local import clamping
 from geodp.mechanisms.local.base import WEAK_EPSILON, Oracle, require_fitting
 from geodp.mechanisms.local.tree import (
@@ -176,7 +176,7 @@ class Counts(Protocol):
             for above, below in reversed(list(pairwise(levels))):
                 fanout = below.child.size // below.parents
                 z, variance = above.z, above.variance
-                pyramid.combine(
+                shares.combine(
                     below.z, below.variance, fanout, above.own, above.opened, z, variance
                 )
         total = np.array([event.reports])
@@ -282,7 +282,7 @@ class _Level:
         above = self.child[::fanout] // np.uint64(fanout)
         out, members = np.empty(self.child.size, np.int64), np.full(self.parents, fanout)
         uniform = draw_uniforms(level, above)
-        pyramid.share(self.z, self.variance, members, total, uniform, 0.0, out)
+        shares.share(self.z, self.variance, members, total, uniform, 0.0, out)
         return out
 
     def close(self, count: NDArray[np.int64]) -> _Level:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.kernels import local_tree as kernels
-from geodp.kernels import pyramid
 from geodp.kernels.oracles import transform
+from geodp.kernels.pyramid import shares
 from geodp.mechanisms.local.base import Oracle, correction, field_of, require_fitting
 from geodp.mechanisms.local.state import State
 from geodp.mechanisms.local.tree import (
@@ -256,7 +256,7 @@ def descend(
         z[1::2] *= -1
         count, members = np.empty(child.size, np.int64), np.full(prefix.size, 2)
         uniform = draw_uniforms(level, prefix)
-        pyramid.share(z, can_hold, members, total, uniform, 0.0, count)
+        shares.share(z, can_hold, members, total, uniform, 0.0, count)
         visited += prefix.size
         prefix, total = child[count > 0], count[count > 0]
     return prefix, total, visited

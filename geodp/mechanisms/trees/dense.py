@@ -2,25 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.kernels import pyramid as kernels
-from geodp.kernels.workspace import Workspace
-from geodp.mechanisms.trees.descent import Descent, Level, with_edges
+from geodp.grid.tree import overlaps
+from geodp.kernels.pyramid import shares as kernels
+from geodp.mechanisms.trees.descent import Descent
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.node import NodeNoise
+from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import CountTable
 
 LARGEST_DENSE = 1 << 22
 """Most keys of a domain that the dense twin takes."""
 
 
+@dataclass(eq=False)
+class Level:
+    """The children of all nodes of a level, each node's side by side.
+
+    Attributes
+    ----------
+    fanout : int
+    z : float64[n * fanout]
+        The noisy counts; with two passes later the estimates from below.
+    variance : float64[n * fanout]
+        Of z; 0 where the domain ends.
+    uniform : float64[n]
+        The parents' random numbers.
+    """
+
+    fanout: int
+    z: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    uniform: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, grid: Grid, truth: NDArray[np.int64], descent: Descent, i: int, noise: NodeNoise
+    ) -> Level:
+        """All nodes of level i, whose cells have these counts."""
+        fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
+        above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
+        drawn, uniform = noise.families(above, fanout)
+        z = (truth.reshape(-1, stride).sum(axis=1) + drawn).astype(np.float64)
+        inside = overlaps(grid, number_children(above, fanout), stride)
+        return cls(fanout, z, np.where(inside, descent.variances[i], 0.0), uniform)
+
+    def share(self, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+        """Return counts of the children, which add up to their parents' totals."""
+        members, out = np.full(self.uniform.size, self.fanout), np.empty(self.z.size, np.int64)
+        kernels.share(self.z, self.variance, members, total, self.uniform, least, out)
+        return out
+
+    def combine(
+        self, below: Level, opened: NDArray[np.bool_], some: NDArray[np.bool_], own: float
+    ) -> None:
+        """Improve the estimates of some nodes from their children's, the open ones last."""
+        order = np.argsort(opened.reshape(-1, below.fanout), axis=1, kind="stable")
+        z = np.where(below.variance > 0, below.z, 0.0).reshape(-1, below.fanout)
+        spread = np.take_along_axis(below.variance.reshape(z.shape), order, 1).cumsum(axis=1)[:, -1]
+        summed = np.take_along_axis(z, order, 1).cumsum(axis=1)[:, -1]
+        weight = spread / (spread + own)
+        self.z = np.where(some, weight * self.z + (1 - weight) * summed, self.z)
+        self.variance = np.where(some, weight * own, self.variance)
+
+
 def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
     """All nodes of all levels: bit for bit the counts of
-    :func:`geodp.mechanisms.trees.descent.refine`.
+    :func:`geodp.mechanisms.trees.walk.refine`.
 
     Returns
     -------
@@ -33,30 +86,24 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     truth = np.zeros(n, np.int64)
     truth[table.key.astype(np.int64)] = table.count
     levels = [
-        _every(table.grid, truth, descent, i, NodeNoise(key, Stream.PYRAMID + i, law))
+        Level.of(table.grid, truth, descent, i, NodeNoise(key, Stream.PYRAMID + i, law))
         for i, law in enumerate(descent.laws)
     ]
     held = np.maximum(levels[0].z, 0).astype(np.int64)
     opened = [held > 0]
     for level, few in zip(levels[1:], descent.least[1:], strict=True):
-        held = _share(level, held, few)
+        held = level.share(held, few)
         opened.append(held > 0)
     if descent.passes == 1:
         return held
     for i in range(len(levels) - 2, -1, -1):
-        above, level = levels[i], levels[i + 1]
-        at = np.arange(above.z.size)
-        z, variance = above.z.copy(), above.variance.copy()
-        own = descent.variances[i]
-        kernels.combine(level.z, level.variance, level.fanout, own, at, z, variance)
-        above.z = np.where(opened[i], z, above.z)
-        above.variance = np.where(opened[i], variance, above.variance)
+        levels[i].combine(levels[i + 1], opened[i + 1], opened[i], descent.variances[i])
     held = np.where(
         opened[0], np.maximum(np.floor(levels[0].z + levels[0].uniform), 0).astype(np.int64), 0
     )
     for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
         level.variance = np.where(some, level.variance, 0.0)
-        held = _share(level, held, few)
+        held = level.share(held, few)
     return held
 
 
@@ -66,22 +113,3 @@ def draw_nodes(
     """Return the noise of any nodes of a level, which both forms add to their counts: int64[n]."""
     noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
     return noise.among_children(node, (1, *descent.fanouts)[level])
-
-
-def _share(level: Level, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
-    out = np.empty(level.z.size, np.int64)
-    level.share(total, least, out)
-    return out
-
-
-def _every(
-    grid: Grid, truth: NDArray[np.int64], descent: Descent, i: int, noise: NodeNoise
-) -> Level:
-    """All nodes of level i."""
-    fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
-    above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
-    level = Level.of(
-        with_edges(grid), above, fanout, stride, noise, descent.variances[i], Workspace()
-    )
-    level.z[:] = truth.reshape(-1, stride).sum(axis=1) + level.noisy
-    return level

@@ -11,9 +11,10 @@ once more. A level whose predictions are hardly better than even ones is treated
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +22,22 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.kernels import pyramid as kernels
-from geodp.kernels.learned.families import count_children
-from geodp.kernels.workspace import Workspace
+from geodp.kernels.learned import families
+from geodp.kernels.pyramid import shares as kernels
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
-from geodp.mechanisms.trees.descent import CHILDREN, Descent, with_edges
+from geodp.mechanisms.trees.descent import Descent
+from geodp.mechanisms.trees.walk import prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
+from geodp.table.stated import StatedPrior, StatedPriorLevel, StatedSlope
+
+CHILDREN = 1 << 16
+"""Most nodes that are measured together: they stay in the cache."""
 
 LEAST_FACTOR = 1e-4
 """Of a variance that is left: a child that is predicted exactly still gives way to its siblings."""
@@ -72,13 +77,15 @@ class Layer:
     fanout, stride : int
         Children of a node, and keys of a child.
     z : float64[n * fanout]
-        Counts with noise; later better estimates of those that are open.
+        Counts with noise; once there are open children, of these alone.
     inside : bool[n * fanout] or None
         Which hold a cell of the domain; None: all.
     uniform : float64[n]
         The nodes' random numbers.
     opened : int64[k]
         Places of the children that are open.
+    closed : float64[2, n]
+        Sums of the other children's counts and of their variances.
     """
 
     above: NDArray[np.uint64]
@@ -89,6 +96,12 @@ class Layer:
     inside: NDArray[np.bool_] | None
     uniform: Reals
     opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    closed: Reals = field(default_factory=lambda: np.empty((2, 0)))
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """How many children of each node are open."""
+        return np.bincount(self.opened // self.fanout, minlength=self.above.size)
 
     @property
     def prefix(self) -> NDArray[np.uint64]:
@@ -125,17 +138,17 @@ class Informed:
     noise: tuple[NodeNoise, ...]
     threads: int
     seen: tuple[Residuals, ...] = ()  # by level, of other tables that the like of it predicts
-    workspace: Workspace = field(default_factory=Workspace)
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
         """Prefix sums of the confidential counts: int64[m + 1]."""
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.table.count)])
+        return prefix_sums(self.table)
 
     @cached_property
     def edges(self) -> Grid | None:
         """Return the grid if some of its keys are no cells."""
-        return with_edges(self.table.grid)
+        grid = self.table.grid
+        return grid if grid.size < prod(grid.order.radices) else None
 
     def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
         """Return cells above 0 and their counts in key order, and what was learned by level."""
@@ -143,7 +156,9 @@ class Informed:
         layer = self._measure(0, root, np.zeros(1, np.int64))
         count = np.maximum(layer.z, 0).astype(np.int64)
         layer.opened = np.flatnonzero(count)
-        layers, learned, count = [layer], [], count[layer.opened]
+        layer.z, count = layer.z[layer.opened], count[layer.opened]
+        layers: list[Layer] = [layer]
+        learned: list[Learned] = []
         for i in range(1, len(descent.laws)):
             layer = self._measure(i, layer.prefix, count)
             found = self._learn(i, layer)
@@ -151,8 +166,8 @@ class Informed:
             layers.append(layer)
             learned.append(found)
         if descent.passes == 2:
-            estimates = self._improve(layers)
-            count = self._share(layers, estimates, [one.reliability for one in learned])
+            variances = self._improve(layers)
+            count = self._share(layers, variances, [one.reliability for one in learned])
         some = count > 0
         return layers[-1].prefix[some], count[some], tuple(learned)
 
@@ -171,10 +186,9 @@ class Informed:
 
         def work(block: tuple[slice, slice]) -> None:
             nodes, children = block
-            noise = self.noise[i].children(above[nodes], fanout, self.workspace)
-            noisy, layer.uniform[nodes] = noise
+            noisy, layer.uniform[nodes] = self.noise[i].families(above[nodes], fanout)
             known = self.table.key, self.cumulative
-            count_children(above[nodes], np.uint64(stride), fanout, *known, noisy)
+            families.count_children(above[nodes], np.uint64(stride), fanout, *known, noisy)
             layer.z[children] = noisy
             if inside is not None and self.edges is not None:
                 number = number_children(above[nodes], fanout)
@@ -228,10 +242,12 @@ class Informed:
         own, least = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
         out = np.empty(layer.z.size, np.int64)
+        layer.closed = np.empty((2, layer.above.size))
 
         def work(block: tuple[slice, slice]) -> None:
             nodes, children = block
-            z, variance = layer.z[children], layer.variances(own, children)
+            z = measured = layer.z[children]
+            variance = measurement = layer.variances(own, children)
             if tables is not None:
                 predicted = self._predict(layer, nodes, layer.total[nodes])
                 assert predicted is not None  # of what says nothing nothing is learned
@@ -239,47 +255,45 @@ class Informed:
             members = np.full(layer.above[nodes].size, layer.fanout)
             known = members, layer.total[nodes], layer.uniform[nodes], least
             kernels.share(z, variance, *known, out[children])
+            sums = layer.closed[:, nodes]
+            families.add_closed(measured, measurement, out[children], layer.fanout, sums)
 
         self._each(layer, work)
         layer.opened = np.flatnonzero(out)
+        layer.z, layer.inside = layer.z[layer.opened], None
         return out[layer.opened]
 
-    def _improve(self, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
-        """Improve estimates from below; those of open children and their variances, by layer."""
-        descent, found = self.descent, []
-        variance = layers[-1].variances(descent.variances[-1])
-        for i in range(len(layers) - 1, -1, -1):
-            layer = layers[i]
-            found.append((layer.z[layer.opened], variance[layer.opened]))
-            if i:
-                above = layers[i - 1]
-                z, wide = above.z, above.variances(descent.variances[i - 1])
-                own = descent.variances[i - 1]
-                kernels.combine(layer.z, variance, layer.fanout, own, above.opened, z, wide)
-                variance = wide
-        return found[::-1]
+    def _improve(self, layers: list[Layer]) -> list[Reals]:
+        """Improve the estimates of open nodes from below; their variances, by layer."""
+        own = self.descent.variances
+        found = [np.full(layers[-1].z.size, own[-1])]
+        for i in range(len(layers) - 1, 0, -1):
+            layer, nodes = layers[i], layers[i - 1]
+            better = np.array([nodes.z, nodes.z])
+            known = layer.members, layer.z, found[0], layer.closed
+            families.combine(*known, own[i - 1], better)
+            nodes.z, variance = better
+            found.insert(0, variance)
+        return found
 
     def _share(
         self,
         layers: list[Layer],
-        estimates: list[tuple[Reals, Reals]],
+        variances: list[Reals],
         learned: list[Reliability | None],
     ) -> NDArray[np.int64]:
         """Share out the final counts; those of the open cells: int64[k]."""
-        total = np.floor(estimates[0][0] + layers[0].uniform[layers[0].opened])
-        count = np.maximum(total, 0).astype(np.int64)
-        last = len(layers) - 1
+        root, last = layers[0], len(layers) - 1
+        count = np.maximum(np.floor(root.z + root.uniform[root.opened]), 0).astype(np.int64)
         best = from_below(self.descent.fanouts, self.descent.variances)
         for i in range(1, len(layers)):
-            layer, (z, variance), reliability = layers[i], estimates[i], learned[i - 1]
-            family = layer.opened // layer.fanout
+            layer, variance, reliability = layers[i], variances[i], learned[i - 1]
+            z, out = layer.z, np.empty(layer.z.size, np.int64)
             if reliability is not None:
                 tables = reliability.tables if i == last else reliability.tabulate(best[i])
                 predicted = self._predict_opened(layer, count)
                 z, variance = _bring_nearer(tables, z, predicted, variance)
-            members = np.bincount(family, minlength=layer.above.size)
-            out = np.empty(z.size, np.int64)
-            known = members, count, layer.uniform, self.descent.least[i]
+            known = layer.members, count, layer.uniform, self.descent.least[i]
             kernels.share(z, variance, *known, out)
             count = out
         return count
@@ -327,3 +341,37 @@ def refine(
     """
     noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
     return Informed(table, prior, descent, tuple(noise), threads, seen).run()
+
+
+CHANGES = 1, 2, 4, 8, 16
+"""Of cells, in standard deviations of their noise, for which the attenuation is stated."""
+
+
+def state(prior: Prior, learned: tuple[Learned, ...]) -> StatedPrior:
+    """Return what a card says of a prior and of what was learned about it."""
+    levels = tuple(
+        StatedPriorLevel(
+            keys=one.stride,
+            nodes=one.nodes,
+            in_use=0.0
+            if one.reliability is None
+            else _brief(one.residuals.members / max(one.nodes, 1)),
+            reliability=0.0
+            if one.reliability is None
+            else _brief(one.reliability.gain(one.residuals)),
+        )
+        for one in learned
+    )
+    cells = learned[-1].reliability if learned else None
+    slopes: tuple[StatedSlope, ...] = ()
+    if cells is not None:
+        slopes = tuple(
+            StatedSlope(_brief(size * cells.sd), _brief(cells.slope(size, learned[-1].residuals)))
+            for size in CHANGES
+        )
+    return replace(prior.describe(), levels=levels, attenuation=slopes)
+
+
+def _brief(value: float) -> float:
+    """Return a number to three digits."""
+    return float(f"{value:.3g}")

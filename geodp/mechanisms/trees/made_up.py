@@ -8,8 +8,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.mechanisms.trees.descent import Descent, descend
+from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.refinement import Noise, refine
+from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ FEWEST = 1 << 8
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-First = TypeVar("First", bound=np.generic)
-Second = TypeVar("Second", bound=np.generic)
+Columns = TypeVar("Columns", bound=tuple[NDArray[Any], ...])
 
 
 def partition(weight: NDArray[np.int64], parts: int) -> list[slice]:
@@ -64,19 +63,20 @@ def _count(result: Result) -> Result:
     return result
 
 
-def concat(
-    parts: list[tuple[NDArray[First], NDArray[Second]]],
-) -> tuple[NDArray[First], NDArray[Second]]:
-    """Pairs of arrays put together, one part after the other; ``parts`` is empty afterwards.
+def concat(parts: list[Columns]) -> Columns:
+    """Tuples of arrays put together, one part after the other; ``parts`` is empty afterwards.
 
     What is put together is let go at once, so that a result is not held twice.
     """
+    if len(parts) == 1:
+        return parts.pop()
     size = sum(part[0].size for part in parts)
-    one, other = np.empty(size, parts[0][0].dtype), np.empty(size, parts[0][1].dtype)
+    found = cast("Columns", tuple(np.empty(size, column.dtype) for column in parts[0]))
     parts.reverse()
     at = 0
     while parts:
-        a, b = parts.pop()
-        one[at : at + a.size], other[at : at + a.size] = a, b
-        at += a.size
-    return one, other
+        part = parts.pop()
+        for one, column in zip(found, part, strict=True):
+            one[at : at + column.size] = column
+        at += part[0].size
+    return found

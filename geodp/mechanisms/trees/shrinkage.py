@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.grid.order import KEY_BITS, Order
-from geodp.kernels import pyramid as kernels
-from geodp.mechanisms.trees.descent import Descent, descend, variance_of
+from geodp.kernels.pyramid import shares as kernels
+from geodp.mechanisms.trees.descent import Descent, variance_of
 from geodp.mechanisms.trees.made_up import Halving, Sharing
+from geodp.mechanisms.trees.walk import descend
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise

@@ -29,8 +29,8 @@ from geodp.kernels import noise as kernels
 LARGEST_SCALE = 100_000
 """Largest scale of discrete Laplace, and largest sigma of discrete Gaussian noise."""
 
-DIGITS = kernels.UNIFORM_BITS
-"""Binary digits of U in a word of 64 bits, and of the uniform numbers that are no noise."""
+DIGITS = 63
+"""Binary digits of the uniform numbers that are no noise: the rest of a word is no part of them."""
 
 FIRST = kernels.FIRST_BITS
 """Binary digits of U in a word of 32 bits."""
@@ -85,28 +85,19 @@ class Law(ABC):
     Attributes
     ----------
     table : Table, read-only
-        For words of 32 bits, see :func:`geodp.kernels.noise.look_up`: ``P(|Z| >= g)`` down to the
+        See :func:`geodp.kernels.noise.look_up`: ``P(|Z| >= g)`` down to the
         first below ``2**-24``.
-    threshold, guide : uint64[t], uint32[2**b + 1], read-only
-        For words of 64 bits, see :func:`geodp.kernels.noise.draw`: the first 63 digits of the same.
     """
 
     table: kernels.Table = field(init=False, repr=False)
-    threshold: NDArray[np.uint64] = field(init=False, repr=False)
-    guide: NDArray[np.uint32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         first, rest = self._digits()
-        threshold = (first.astype(np.uint64) << np.uint64(DIGITS - FIRST)) | (
-            rest >> np.uint64(KNOWN - DIGITS)
-        )
-        bits = min(max(_GUIDE_BITS[0], threshold.size.bit_length() + 2), _GUIDE_BITS[1])
-        table = kernels.Table(_values(first), first, rest, _count_above(first, bits, FIRST))
-        guide = _count_above(threshold, bits, DIGITS)
-        for array in (*table, threshold, guide):
+        bits = min(max(_GUIDE_BITS[0], first.size.bit_length() + 2), _GUIDE_BITS[1])
+        table = kernels.Table(_values(first), first, rest, _count_above(first, bits))
+        for array in table:
             array.flags.writeable = False
-        for name, part in (("table", table), ("threshold", threshold), ("guide", guide)):
-            object.__setattr__(self, name, part)
+        object.__setattr__(self, "table", table)
 
     @property
     @abstractmethod
@@ -190,17 +181,15 @@ class Law(ABC):
         return reached
 
 
-def _count_above(
-    threshold: NDArray[np.uint32] | NDArray[np.uint64], bits: int, digits: int
-) -> NDArray[np.uint32]:
-    """How many thresholds of so many digits are at least ``i << (digits - bits)``, for every i."""
-    edges = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(digits - bits)
-    return (threshold.size - np.searchsorted(threshold[::-1], edges, "left")).astype(np.uint32)
+def _count_above(first: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
+    """How many thresholds' first digits are at least ``i << (27 - bits)``, for every i."""
+    edges = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(FIRST - bits)
+    return (first.size - np.searchsorted(first[::-1], edges, "left")).astype(np.uint32)
 
 
 def _values(first: NDArray[np.uint32]) -> NDArray[np.int16]:
     """Return the draws that sign and ``BUCKET_BITS`` digits decide, see ``kernels.Table``."""
-    above = _count_above(first, kernels.BUCKET_BITS, FIRST)
+    above = _count_above(first, kernels.BUCKET_BITS)
     magnitude = above[1:].astype(np.int64)  # a threshold that equals the digits is a tie
     most = min(first.size, -int(kernels.MARK))  # below the last threshold nothing is known
     decided = (above[:-1] == above[1:]) & (magnitude < most)

@@ -10,18 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
-from geodp.kernels.workspace import Workspace
 from geodp.privacy.key import NoiseKey, blocks, expose, lines
-from geodp.privacy.noise.law import DIGITS, FIRST, Law
+from geodp.privacy.noise.law import FIRST, Law
 
 WORDS = 16
 """Of a block: each is one draw's."""
 
 SEQUENCE = WORDS << 12
 """Items of a list that are drawn together: they and their words stay in the cache."""
-
-SLOTS = 7
-"""Draws of 64 bits that share a block."""
 
 
 def number_children(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
@@ -146,68 +142,16 @@ class NodeNoise:
 
         return self.draw(word, number), uniform
 
-    def children(
-        self, above: NDArray[np.uint64], fanout: int, workspace: Workspace
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Noise of all children of nodes, and a number in [0, 1) for each node.
-
-        A node has ceil(fanout / 7) blocks; child j takes word j % 7 of block j // 7, and word 7
-        of the first one is the node's own.
-
-        Parameters
-        ----------
-        above : uint64[n]
-            The nodes; child j of one has the number ``above * fanout + j``.
-        workspace
-            Where what is returned lies: the noise until the next call, the numbers until the
-            next one of the same stream.
-
-        Returns
-        -------
-        noise, uniform : int64[n * fanout], float64[n]
-        """
-        address, size = number_children(above, -(-fanout // SLOTS)), above.size * fanout
-        line, word, noise, uniform = workspace.arrays(
-            ("line", 8 * address.size, np.uint64),
-            ("word", size, np.uint64),
-            ("noise", size, np.int64),
-            (("uniform", self.stream), above.size, np.float64),
-        )
-        lines(self.key, self.stream, address, line)
-        kernels.children(line, fanout, word, uniform)
-
-        def number(i: int) -> np.uint64:
-            return np.uint64(above[i // fanout] * np.uint64(fanout) + np.uint64(i % fanout))
-
-        return self._draw_noise(word, number, noise), uniform
-
-    def _draw_noise(
-        self,
-        word: NDArray[np.uint64],
-        node: Callable[[int], np.uint64],
-        noise: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """Noise of nodes with these words; ``node(i)`` is the id or the number of the i-th."""
-        if kernels.draw(word, self.law.threshold, self.law.guide, noise):
-            for i in np.flatnonzero(noise == kernels.UNDECIDED):
-                noise[i] = self._decide(int(word[i]), node(int(i)))
-        return noise
-
     def among_children(self, node: NDArray[np.uint64], fanout: int) -> NDArray[np.int64]:
         """Noise of any nodes, each as a child of the node above it: int64[n].
 
-        The same as :meth:`children` draws for all children of those nodes.
+        The same as :meth:`families` draws for all children of those nodes.
         """
-        above, at = np.unique(node // np.uint64(fanout), return_inverse=True)
-        drawn, _ = self.children(above, fanout, Workspace())
-        child = (node % np.uint64(fanout)).astype(np.int64)
-        return np.asarray(drawn[at * fanout + child], np.int64)
-
-    def _decide(self, word: int, node: np.uint64) -> int:
-        """Decide a draw that the table leaves open."""
-        uniform = word & ((1 << DIGITS) - 1)
-        magnitude = self.law.magnitude(uniform, DIGITS, self._digits(node))
-        return -magnitude if word >> DIGITS else magnitude
+        above, child = node // np.uint64(fanout), node % np.uint64(fanout)
+        parts, words = np.uint64(-(-fanout // WORDS)), np.uint64(WORDS)
+        block, at = np.unique(above * parts + child // words, return_inverse=True)
+        word = self.words(block)[at, child % words]
+        return self.draw(word, node.__getitem__)
 
 
 def _number(start: int, place: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -19,7 +19,7 @@ from geodp.grid.lattice import parse_codes
 from geodp.io.local.reports import read_reports, row_of
 from geodp.io.local.sums import read_sums, write_sums
 from geodp.kernels import hashing
-from geodp.kernels.pyramid import share
+from geodp.kernels.pyramid.shares import share
 from geodp.mechanisms.local.tree import Reports, TreeState, draw_uniforms, restore_state
 from geodp.privacy.noise.coins import Coins
 from geodp.privacy.reports import LocalReports

@@ -18,7 +18,7 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import encode, release_digest, release_key, spent
-from geodp.release.publish import charge_event, outline, settle, warn_of
+from geodp.release.publish import agree, charge_event, outline, warn_of
 from geodp.release.release import Release
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
@@ -181,7 +181,9 @@ class PreparedSeries:
         """Charge once, and draw every snapshot."""
         own, fingerprint = release_key(self.key, self.identify)
         try:
-            charge = charge_series(self, fingerprint)
+            named = name_series(self.whole, self.periods, self.sharing)
+            known = self.ledger, self.dataset, named, fingerprint
+            charge = charge_event(*known, records=self.records)
             drawn = self._draw(own)
         finally:
             own.forget()
@@ -238,8 +240,10 @@ def prepare_series(
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     sharing = share_budget(grid, method, bound, snapshots=len(tables), person=person, noise=noise)
-    whole = settle(grid, method, sharing.whole, key)
-    each = settle(grid, method, sharing.each, key)
+    # What is not enforced of one table is not of the series.
+    loosest = min(tables, key=lambda table: table.enforced)
+    whole = agree(loosest, method, sharing.whole, key)
+    each = agree(loosest, method, sharing.each, key)
     facts: dict[str, None] = {}
     for table in tables:
         facts |= dict.fromkeys(
@@ -295,28 +299,19 @@ def restore_series(
     smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
     ledger, dataset, fingerprint = charged
-    charge = charge_event(ledger, dataset, whole, fingerprint)
+    named = name_series(whole, periods, sharing)
+    charge = charge_event(ledger, dataset, named, fingerprint)
     nobody = outline(grid, method, each, terms.people, public_facts)
     nobody = replace(nobody, postprocessing=smoothing.words)
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 
 
-def charge_series(prepared: PreparedSeries, fingerprint: str) -> Charge | None:
-    """Charge all snapshots in one line."""
-    return charge_event(
-        prepared.ledger,
-        prepared.dataset,
-        prepared.whole,
-        fingerprint,
-        records=prepared.records,
-        details=describe_series(prepared.periods, prepared.sharing),
-    )
-
-
-def describe_series(periods: Periods, sharing: Sharing) -> dict[str, str | int]:
-    """Return what a ledger's line says of a series."""
-    first, last = periods.names[0], periods.names[-1]
-    return {"snapshots": len(periods.names), "person": sharing.person, "from": first, "to": last}
+def name_series(whole: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
+    """Return what is charged for all snapshots, with the series' name in a ledger's line."""
+    first, last, number = periods.names[0], periods.names[-1], len(periods.names)
+    where = "all" if sharing.person == "all" else "one"
+    said = f"{whole.mechanism}, {number} snapshots {first} to {last}, {whole.unit} in {where}"
+    return replace(whole, mechanism=said)
 
 
 def complete_series(

@@ -207,14 +207,42 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     cells, counts, nodes = refine(table, method, use, key, parts=1)
     monkeypatch.setattr("geodp.mechanisms.trees.parallel.MANY", 8)
     ways = ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3))
-    for (children, parts, threads), kept in product(ways, (1 << 27, 0)):
+    for (children, parts, threads), piece in product(ways, (1 << 16, 0)):
         monkeypatch.setattr("geodp.mechanisms.trees.descent.CHILDREN", children)
-        monkeypatch.setattr("geodp.mechanisms.trees.descent.KEPT", kept)
+        monkeypatch.setattr("geodp.mechanisms.trees.descent.NARROWEST", min(children, 8))
+        monkeypatch.setattr("geodp.mechanisms.trees.walk.RECORDS", piece)
+        monkeypatch.setattr("geodp.mechanisms.trees.walk.PUT", piece)
         again = refine(table, method, use, key, parts, threads)
         assert (again[0] == cells).all()
         assert (again[1] == counts).all()
         assert again[2] == nodes
     every = refine_dense(table, method, use, key)
+    assert (np.flatnonzero(every) == cells.astype(np.int64)).all()
+    assert (every[every > 0] == counts).all()
+
+
+@pytest.mark.parametrize(
+    ("bits", "chain"),
+    [
+        (12, "1-1-1-1-1-1-1-1-1-1-1-1"),
+        (13, "12-1"),
+        (14, "2-12"),
+        (15, "5-5-5"),
+        (14, "8-6"),
+    ],
+)
+@pytest.mark.parametrize("settings", ["", ",passes=1", ",prune=1"])
+def test_every_fanout_is_that_of_the_dense_twin(bits, chain, settings):
+    """Of 2 to 4096 children: a word of a mask or many, a block of noise or many."""
+    shares = "-".join(["1"] * (chain.count("-") + 2))
+    method = mechanism(f"pyramid:chain={chain},shares={shares}{settings}")
+    grid = geodp.Grid.regular((1 << bits,))
+    draw = np.random.default_rng(bits)
+    key = np.unique(draw.integers(0, 1 << bits, 300, dtype=np.uint64))
+    table = geodp.CountTable.from_keys(grid, key, draw.integers(1, 4000, key.size))
+    use, secret = spent(method, grid, "1"), NoiseKey(SECRET)
+    cells, counts, _ = refine(table, method, use, secret)
+    every = refine_dense(table, method, use, secret)
     assert (np.flatnonzero(every) == cells.astype(np.int64)).all()
     assert (every[every > 0] == counts).all()
 

@@ -23,6 +23,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.central.partitioned import Roots, Subtrees
+from geodp.mechanisms.trees.walk import Records
 from geodp.release.cluster import publish
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
@@ -263,7 +264,7 @@ def test_what_tasks_pass_on_shows_nothing_of_itself(cluster, tmp_path):
     assert repr(tasks.Job(split(town(), tmp_path, 2), None)) == "Job(Partitions(2 files))"
     roots = Roots.of_counts(town().key, town().count)
     assert repr(roots) == "Roots(noisy)"
-    assert repr(Subtrees(roots, (town().key, town().count), [])) == "Subtrees(noisy)"
+    assert repr(Subtrees(roots, (town().key, town().count), Records([], 0))) == "Subtrees(noisy)"
     with pytest.raises(TypeError, match="Could not serialize"):
         cluster(2).submit(repr, kept()).result()
 

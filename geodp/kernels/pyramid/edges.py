@@ -1,0 +1,164 @@
+"""Which children of the pyramid's nodes are part of the public domain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels.jit import inline, kernel
+
+NOTHING, SOME, ALL = range(3)
+"""What of a node's keys are cells."""
+
+
+class Edges(NamedTuple):
+    """A domain: a box of indices, cut down by ranges of keys and by a list of indices.
+
+    Attributes
+    ----------
+    digit : int64[3, d]
+        Of every digit of a key ``RADIX, AXIS, WEIGHT``: it adds ``weight`` times itself to the
+        index of its axis.
+    level : int64[h + 1, 2 + a]
+        Of every level ``DIGITS, CHILD``: digits of its nodes, those that follow are their cells';
+        where its children start in ``delta``. Then the indices that a node spans on every axis.
+    limit : int64[2, a]
+        First index of the box on every axis, and one past the last; a = 0: all keys are cells.
+    delta : int64[., a]
+        What each child adds to the indices of its node.
+    ranges : uint64[r, 2]
+        Sorted, disjoint ranges [start, stop) of keys; r = 0: all.
+    number : int64[c]
+        Sorted indices of axis 0 that are cells; c = 0: all.
+    """
+
+    digit: NDArray[np.int64]
+    level: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    delta: NDArray[np.int64]
+    ranges: NDArray[np.uint64]
+    number: NDArray[np.int64]
+
+
+RADIX, AXIS, WEIGHT = range(3)
+DIGITS, CHILD = range(2)
+LOW, HIGH = range(2)
+"""Rows and columns of :class:`Edges`."""
+
+
+@inline
+def _before(number: NDArray[np.int64], bound: int) -> int:
+    """How many of sorted numbers are below a bound."""
+    low, high = 0, number.size
+    while low < high:
+        middle = (low + high) // 2
+        if number[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inline
+def _range_after(ranges: NDArray[np.uint64], key: np.uint64) -> int:
+    """Index of the first range that ends above a key."""
+    low, high = 0, ranges.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if ranges[middle, 1] > key:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inline
+def _locate(edges: Edges, level: int, prefix: int, at: NDArray[np.int64]) -> None:
+    """Write the indices of the first cell of a node: ``at`` is int64[a]."""
+    at[:] = 0
+    for d in range(edges.level[level, DIGITS] - 1, -1, -1):
+        above = prefix // edges.digit[RADIX, d]
+        own = prefix - above * edges.digit[RADIX, d]
+        at[edges.digit[AXIS, d]] += own * edges.digit[WEIGHT, d]
+        prefix = above
+
+
+@inline
+def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int:
+    """Return what the box and the list hold of a child of the node at some indices."""
+    found, step = ALL, edges.level[level, CHILD] + child
+    for a in range(at.size):
+        first = at[a] + edges.delta[step, a]
+        after = first + edges.level[level, 2 + a]
+        if first >= edges.limit[HIGH, a] or after <= edges.limit[LOW, a]:
+            return NOTHING
+        if first < edges.limit[LOW, a] or after > edges.limit[HIGH, a]:
+            found = SOME
+    if edges.number.size:
+        first = at[0] + edges.delta[step, 0]
+        after = first + edges.level[level, 2]
+        cells = _before(edges.number, after) - _before(edges.number, first)
+        if cells < after - first:
+            found = min(found, SOME) if cells else NOTHING
+    return found
+
+
+@kernel
+def cut(
+    edges: Edges,
+    level: int,
+    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
+    shape: tuple[int, int],
+    stride: int,
+    variance: NDArray[np.float64],
+    part: NDArray[np.uint8],
+) -> int:
+    """Give children that hold no cell the variance 0, and tell of which all keys are cells.
+
+    Parameters
+    ----------
+    edges : Edges
+    level : int
+        Of the children.
+    nodes : int64[n], int64[n]
+        Prefixes of a block's nodes, and 1 where all keys are cells: so are their children's.
+    shape : int, int
+        Children of a node, and width of a row.
+    stride : int
+        Keys of a child.
+    variance : float64[.], changed
+    part : uint8[.], written
+        ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes.
+
+    Returns
+    -------
+    int
+        How many children hold no cell.
+    """
+    fanout, width = shape
+    prefix, whole = nodes
+    without, at, many = 0, np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
+    for f in range(prefix.size):
+        if whole[f]:
+            continue
+        _locate(edges, level - 1, prefix[f], at)
+        first = np.uint64(prefix[f]) * np.uint64(fanout) * np.uint64(stride)
+        r = _range_after(edges.ranges, first)
+        for j in range(fanout):
+            found, after = _part_of(edges, level, j, at), first + np.uint64(stride)
+            if many:
+                while r < many and edges.ranges[r, 1] <= first:
+                    r += 1
+                if r == many or edges.ranges[r, 0] >= after:
+                    found = NOTHING
+                elif edges.ranges[r, 0] > first or edges.ranges[r, 1] < after:
+                    found = min(found, SOME)
+            i = j * width + f
+            part[i] = found
+            if found == NOTHING:
+                variance[i] = 0.0
+                without += 1
+            first = after
+    return without

@@ -1,0 +1,72 @@
+"""``geodp publish --prior``: files and releases, who vouches, and what is refused."""
+
+import json
+import os
+
+import pytest
+
+from tests.command import geodp
+
+
+@pytest.fixture
+def call(tmp_path):
+    for year, more in ((2015, 0), (2020, 3)):
+        rows = "".join(
+            f"{x},{y},{(x * y) % 7 * 30 + (more if x > 4 else 0)}\n"
+            for x in range(16)
+            for y in range(16)
+        )
+        (tmp_path / f"{year}.csv").write_text(f"x,y,n{year}\n{rows}")
+    return [
+        *["publish", tmp_path / "2020.csv", "--grid", "regular:16x16", "--value", "n2020"],
+        *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1"],
+        *["--output", tmp_path / "out"],
+    ]
+
+
+def card(folder):
+    return json.loads((folder / "public" / "release.json").read_text())
+
+
+def test_a_file_and_a_release_as_prior(call, tmp_path):
+    prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
+    done = geodp(*call, *prior)
+    assert done.returncode == 2
+    assert "--prior-source is needed here" in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = geodp(*call, *prior, "--prior-source", "census of 2015")
+    assert done.returncode == 0, done.stderr
+    assert card(tmp_path / "out")["prior"]["source"] == "census of 2015"
+    assert geodp("verify", tmp_path / "out").returncode == 0
+    os.rename(tmp_path / "out", tmp_path / "first")
+    done = geodp(*call, "--prior", tmp_path / "first", "--prior-source", "our first release")
+    assert done.returncode == 0, done.stderr
+    assert card(tmp_path / "out")["prior"]["source"] == "our first release"
+
+
+def test_the_input_is_no_prior_by_path_or_inode(call, tmp_path):
+    os.link(tmp_path / "2020.csv", tmp_path / "linked.csv")
+    for path in ("2020.csv", "linked.csv"):
+        done = geodp(*call, "--prior", tmp_path / path, "--prior-source", "vouched for")
+        assert done.returncode == 2
+        assert "The prior is one of the inputs" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [("1,1,-3", "negative"), ("1,1,2.5", "whole"), ("99,1,2", "outside"), (None, "no such file")],
+)
+def test_what_is_no_prior_is_refused_in_a_sentence(call, tmp_path, row, words):
+    path = tmp_path / "prior.csv"
+    if row is not None:
+        path.write_text(f"x,y,n2020\n{row}\n")
+    done = geodp(*call, "--prior", path, "--prior-source", "made up")
+    assert done.returncode == 5
+    assert words in done.stderr, done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_options_of_a_prior_need_a_prior(call):
+    for option in ("--prior-source", "--prior-value"):
+        assert f"{option} goes with --prior only" in geodp(*call, option, "x").stderr

@@ -1,0 +1,41 @@
+"""What of a node is part of the domain, against every key of it."""
+
+from math import prod
+
+import numpy as np
+import pytest
+
+from geodp.grid.tree import edges_of, overlaps
+from geodp.kernels.pyramid.edges import ALL, NOTHING, SOME, cut
+from tests.grids import FORMS
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if FORMS[name].size < 1 << 20])
+def test_nodes_of_every_level(name):
+    grid = FORMS[name]
+    radices = grid.order.radices
+    ends = [*range(0, len(radices), 3), len(radices)]
+    strides = tuple(prod(radices[end:]) for end in ends)
+    edges = edges_of(grid, strides)
+    keys = grid.contains_keys(np.arange(strides[0], dtype=np.uint64))
+    if keys.all():
+        assert edges.limit.size == 0
+        return
+    above = np.zeros(1, np.int64)
+    for level in range(1, len(ends)):
+        stride, fanout = strides[level], strides[level - 1] // strides[level]
+        held = keys.reshape(-1, stride).sum(axis=1)
+        expected = np.select([held == 0, held == stride], [NOTHING, ALL], SOME)
+        parent = keys.reshape(-1, strides[level - 1]).all(axis=1)[above]
+        width = above.size + 2
+        variance, part = np.full(fanout * width, 5.0), np.full(fanout * width, 9, np.uint8)
+        cut(edges, level, (above, parent.astype(np.int64)), (fanout, width), stride, variance, part)
+        children = above[:, None] * fanout + np.arange(fanout)
+        found = part.reshape(fanout, width).T[: above.size]
+        assert (found[~parent] == expected[children[~parent]]).all()
+        assert (found[parent] == 9).all()
+        open_ = variance.reshape(fanout, width).T[: above.size] > 0
+        assert (open_ == (expected[children] != NOTHING)).all()
+        nodes = children.reshape(-1).astype(np.uint64)
+        assert (open_.reshape(-1) == overlaps(grid, nodes, stride)).all()
+        above = np.flatnonzero(held)

@@ -1,0 +1,130 @@
+"""Releases with a prior: who vouches, what is charged, what the card says, and what is refused."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.mechanisms.trees import informed
+from geodp.table.prior import Prior
+from tests.keys import keep
+from tests.ledgers import small_ledger
+
+GRID = geodp.Grid.regular((32, 32))
+SOURCE = "census of 2015, published by nobody"
+
+
+def people(year):
+    draw = np.random.default_rng(1)
+    town = np.exp(draw.normal(3, 1.5, GRID.shape)) * (draw.random(GRID.shape) < 0.5)
+    return geodp.CountTable.from_dense(np.random.default_rng(year).poisson(town), GRID)
+
+
+BEFORE, NOW = people(2015), people(2020)
+GIVEN = {"prior": BEFORE, "prior_source": SOURCE}
+
+
+def publish(**given):
+    return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **given)
+
+
+@pytest.fixture
+def key(tmp_path):
+    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
+
+
+def test_a_release_with_a_prior_is_a_replay_of_the_one_without(tmp_path, key):
+    """The same is measured with the same noise, so that it costs nothing more."""
+    ledger = small_ledger(tmp_path)
+    held = {"key": key, "ledger": ledger, "dataset": "census", "measurements": True}
+    plain, told = publish(**held), publish(**held, **GIVEN)
+    assert told.charge.replay
+    assert len(ledger.charges("census")) == 1
+    for one, other in zip(plain.measurements.levels, told.measurements.levels, strict=True):
+        shared = np.isin(one.node, other.node), np.isin(other.node, one.node)
+        assert (one.value[shared[0]] == other.value[shared[1]]).all()
+    assert told.table.count.tobytes() != plain.table.count.tobytes()
+    again = publish(**held, **GIVEN)
+    assert again.card() == told.card()
+    assert again.table.count.tobytes() == told.table.count.tobytes()
+
+
+def test_the_card_has_source_digest_and_what_was_learned(tmp_path):
+    release = publish(**GIVEN)
+    card = release.card()
+    assert card.prior.source == SOURCE
+    assert card.prior.sha256 == Prior.of(GRID, BEFORE, SOURCE).sha256
+    assert card.prior.levels[-1].in_use == 1
+    assert "attenuated" in card.prior.meaning
+    assert card.prior.attenuation
+    release.write(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
+    schema = Path(geodp.__file__).parent / "table" / "release-2.schema.json"
+    jsonschema.validate(written, json.loads(schema.read_text()))
+    assert written["prior"]["source"] == SOURCE
+    assert "prior" not in publish().card().to_json()
+
+
+def test_an_earlier_release_can_be_the_prior():
+    before = geodp.publish(BEFORE, epsilon=1)
+    release = publish(prior=before, prior_source="our release of 2015")
+    assert release.prior.levels[-1].in_use == 1
+
+
+def test_a_prior_of_its_own_source():
+    prior = Prior.of(GRID, BEFORE, SOURCE)
+    assert publish(prior=prior).prior.source == SOURCE
+    with pytest.raises(UsageError, match="has its own source"):
+        publish(prior=prior, prior_source="another")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"prior": BEFORE}, "source"),
+        ({"prior_source": SOURCE}, "goes with a prior only"),
+        ({"prior": NOW, "prior_source": SOURCE}, "the table itself"),
+        ({"prior": "census", "prior_source": SOURCE}, "is a CountTable"),
+        ({**GIVEN, "method": "topdown"}, "takes no prior"),
+        (
+            {
+                "prior": Prior.of(
+                    geodp.Grid.regular((16, 64)),
+                    geodp.CountTable.from_keys(geodp.Grid.regular((16, 64)), [1], [1]),
+                    SOURCE,
+                )
+            },
+            "another grid",
+        ),
+    ],
+)
+def test_refused_before_any_charge(tmp_path, given, words):
+    ledger = small_ledger(tmp_path)
+    with pytest.raises(UsageError, match=words) as caught:
+        geodp.publish(NOW, epsilon="1/2", ledger=ledger, dataset="census", **given)
+    assert "\n" not in str(caught.value)
+    assert not ledger.charges("census")
+
+
+def test_simulated_errors_are_refused():
+    with pytest.raises(UsageError, match="not simulated"):
+        publish(**GIVEN).estimate((0, 0, 4, 4), method="simulation")
+
+
+def test_public_totals_and_measurements_go_with_it():
+    release = publish(**GIVEN, measurements=True)
+    assert release.measurements is not None
+    assert release.table.total == release.table.count.sum()
+
+
+def test_a_fault_after_the_charge_keeps_nothing_that_was_learned(monkeypatch):
+    def fail(*_):
+        raise RuntimeError
+
+    monkeypatch.setattr(informed, "refine", fail)
+    with pytest.raises(RuntimeError):
+        publish(**GIVEN)
