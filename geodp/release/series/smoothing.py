@@ -148,17 +148,19 @@ class Smoother:
     def run(self) -> list[ReleasedTable]:
         """Return the smoothed snapshots."""
         times = range(len(self.tables))
-        drawn, before, seen = self.sweep(times, ())
+        drawn, before, seen = self.sweep(times)
         if self.smoothing.mode == "forward":
             return drawn
-        _, after, again = self.sweep(times[::-1], ())
-        pooled = _pool(seen, again)
-        return [self.draw(t, _join([before[t], after[t]]), pooled)[0] for t in times]
+        _, after, again = self.sweep(times[::-1])
+        known = self.learn(_pool(seen, again))
+        return [self.draw(t, _join([before[t], after[t]]), known)[0] for t in times]
 
     def sweep(
-        self, times: Sequence[int], seen: tuple[Residuals, ...]
+        self, times: Sequence[int]
     ) -> tuple[list[ReleasedTable], list[Shares | None], tuple[Residuals, ...]]:
         """Go through the snapshots in one direction.
+
+        What is learned is learned anew whenever twice as many snapshots have been seen.
 
         Returns
         -------
@@ -169,18 +171,30 @@ class Smoother:
         chains: dict[tuple[int, int], Shares] = {}
         drawn: dict[int, ReleasedTable] = {}
         priors: dict[int, Shares | None] = {}
+        seen: tuple[Residuals, ...] = ()
+        known: informed.Known | None = None
+        met = 0
         for t in times:
             places = [(step, t % step) for step in steps]
             priors[t] = _join([chains.get(place) for place in places])
-            drawn[t], found = self.draw(t, priors[t], seen)
-            seen = _pool(seen, found)
+            drawn[t], found = self.draw(t, priors[t], known)
+            if found:
+                seen, met = _pool(seen, found), met + 1
+                if met.bit_count() == 1:
+                    known = self.learn(seen)
             own = Shares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
             for place in places:
                 chains[place] = _follow(chains.get(place), own)
         return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
 
+    def learn(self, seen: tuple[Residuals, ...]) -> informed.Known | None:
+        """Return how far predictions of every level can be trusted; None: nothing was seen."""
+        steps = self.method.descent(self.tables[0].grid, self.event)
+        found = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
+        return found or None
+
     def draw(
-        self, t: int, prior: Shares | None, seen: tuple[Residuals, ...]
+        self, t: int, prior: Shares | None, known: informed.Known | None
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
         """Return a snapshot with a prior, and the residuals of its predictions by level."""
         progress.begin(f"Releasing snapshot {t + 1}")
@@ -188,8 +202,8 @@ class Smoother:
         if prior is None or not prior.key.size:
             return self.method.release(table, self.event, key), ()
         steps = self.method.descent(table.grid, self.event)
-        known = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
-        cells, counts, learned = informed.refine(table, steps, key, known, seen=seen)
+        weighed = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
+        cells, counts, learned = informed.refine(table, steps, key, weighed, known=known)
         released = ReleasedTable(table.grid, cells, counts, self.event)
         return released, tuple(one.residuals for one in learned)
 

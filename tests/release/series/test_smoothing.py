@@ -94,7 +94,7 @@ def test_tables_are_read_by_the_two_mechanisms_alone(monkeypatch):
         number = tables.index(table)
         return ReleasedTable(GRID, held[number], np.full(200, number + 1), event)
 
-    def refine(table, steps, key, prior, *, seen):
+    def refine(table, steps, key, prior, *, known):
         found = release(None, table, None, key)
         return found.key, found.count, ()
 
