@@ -90,9 +90,13 @@ def _europe(tile: str) -> Callable[[Path], geodp.CountTable]:
     return read
 
 
-def _hiroshima(file: str, value: str) -> Callable[[Path], geodp.CountTable]:
+HIROSHIMA, WIDE = (132.0, 34.0, 134.0, 35.3333333333), (132.0, 34.0, 135.2, 36.1333333333)
+
+
+def _hiroshima(
+    file: str, value: str, bounds: tuple[float, float, float, float] = HIROSHIMA
+) -> Callable[[Path], geodp.CountTable]:
     def read(folder: Path) -> geodp.CountTable:
-        bounds = (132.0, 34.0, 134.0, 35.3333333333)
         path = folder / "estat-hiroshima-500m" / file
         return geodp.read_mesh(path, grid="jis:half", value=value, bounds=bounds)
 
@@ -180,6 +184,14 @@ SOURCES = {
     "hiroshima-2020": Source(
         "Hiroshima, census 2020, 500 m",
         _hiroshima("tblT001101H34_2020.csv.gz", "T001101001"),
+    ),
+    "hiroshima-2015-wide": Source(
+        "Hiroshima, census 2015, 500 m, 512 x 512 cells",
+        _hiroshima("tblT000847H34_2015.csv.gz", "T000847001", WIDE),
+    ),
+    "hiroshima-2020-wide": Source(
+        "Hiroshima, census 2020, 500 m, 512 x 512 cells",
+        _hiroshima("tblT001101H34_2020.csv.gz", "T001101001", WIDE),
     ),
     "samoa-100m": Source("Samoa, population raster, 100 m", _samoa),
     "flow": Source("Tokyo, people staying, one month, 1 km", _flow(False)),

@@ -28,10 +28,11 @@ from geodp.release.prior import agree_on_prior
 from geodp.release.release import Release
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
-from geodp.table.prior import Prior, restore_stated
+from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
+from geodp.table.stated_prior import restore_stated
 from geodp.table.totals import WholeTable
 
 
@@ -110,8 +111,7 @@ def publish(
     prior : CountTable, Release or Prior, optional
         Where people are likely to be, by a public table on the same grid or on one of larger
         squares, or by an earlier release: another year's census, 0 and 1 of inhabited cells. The
-        same is measured, under the same guarantee; estimates go by the prior as far as the noisy
-        counts themselves tell that it can be trusted (docs/informed.md).
+        same is measured; how far it can be trusted is learned from that (docs/informed.md).
     prior_source : str, optional
         Where it comes from, in words. With it you vouch that the prior was not made from the
         records that are released; the card quotes it. A Prior has its own.

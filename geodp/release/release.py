@@ -32,10 +32,9 @@ from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
 from geodp.table.card import Card
 from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
-from geodp.table.prior import keep_stated
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedPrior
+from geodp.table.stated_prior import StatedPrior, keep_stated
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from geodp.table.stated import (
     StatedError,
     StatedGuarantee,
     StatedMechanism,
-    StatedPrior,
 )
+from geodp.table.stated_prior import StatedPrior
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
 """What ``schema`` says in the card of a release that this version writes and reads."""

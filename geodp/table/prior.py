@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +16,13 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
 from geodp.table.counts import Cells, exact_sum
-from geodp.table.plain import read_plain, write_plain
-from geodp.table.stated import StatedPrior
+from geodp.table.stated_prior import StatedPrior
 
 FLOOR_OF_CELL = 2.0**-12
 """People that every cell has at most beyond what the prior says, so that none is impossible."""
 
 FLOOR_OF_ALL = 2.0**-10
 """Part of the prior's people that these are at most together."""
-
-KEPT = "prior"
-"""Name of the array that keeps what was learned."""
 
 MEANING = (
     "children of a node are expected to be as many as the prior's shares say; how far such shares "
@@ -122,41 +116,35 @@ class Prior:
         """Return what a card says of it before anything is drawn."""
         return StatedPrior(self.source, self.sha256, self.finest, self.floor, MEANING)
 
-    def weigh_children(
-        self, prefix: NDArray[np.uint64], stride: int, fanout: int
+    def predict_children(
+        self, prefix: NDArray[np.uint64], total: NDArray[np.int64], stride: int, fanout: int
     ) -> NDArray[np.float64] | None:
-        """Return what the prior has at the children of nodes: float64[n * fanout], above 0.
+        """Return what nodes have, shared out among their children as the prior's counts are.
 
         None where nodes are no larger than the prior's cells, so that it says nothing.
 
         Parameters
         ----------
         prefix : uint64[n]
-            Child j covers ``stride`` keys from ``(prefix * fanout + j) * stride`` on.
+            Strictly increasing: child j covers ``stride`` keys from
+            ``(prefix * fanout + j) * stride`` on.
+        total : int64[n]
+            What they have.
+
+        Returns
+        -------
+        float64[n * fanout] or None
+            Above 0 where the node has anybody.
         """
         least = max(stride, self.finest)
         if least >= stride * fanout:
             return None
         parts, each = stride * fanout // least, least // stride
-        held = np.zeros(prefix.size * parts, np.int64)
+        held, found = np.zeros(prefix.size * parts, np.int64), np.empty(prefix.size * fanout)
         known = self.key, self.cumulative
         kernels.count_children(prefix, np.uint64(least), parts, *known, held)
-        people = np.asarray(held + self.floor * least, np.float64)
-        return people if each == 1 else np.repeat(people / each, each)
-
-
-def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
-    """Return what was learned of a prior as an array by name, to be kept until it is written."""
-    if prior is None:
-        return {}
-    return {KEPT: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
-
-
-def restore_stated(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
-    """Return what :func:`keep_stated` kept."""
-    if KEPT not in arrays:
-        return None
-    return read_plain(StatedPrior, json.loads(arrays[KEPT].tobytes()), KEPT)
+        kernels.share_out(held, total, (parts, each), self.floor * least, found)
+        return found
 
 
 def _finest(fine: Grid, coarse: Grid) -> int:

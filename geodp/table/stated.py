@@ -314,65 +314,6 @@ class StatedLabels:
 
 
 @dataclass(frozen=True)
-class StatedPriorLevel:
-    """How far a prior was trusted on a level, as the noisy counts themselves told.
-
-    Attributes
-    ----------
-    keys : int
-        Of a node.
-    nodes : int
-        That were measured.
-    in_use : float
-        Part of them whose estimates the prior had a say in.
-    reliability : float
-        Part of an estimate's variance that the prior took away, on average: 0 to 1.
-    """
-
-    keys: Size
-    nodes: Count
-    in_use: Amount
-    reliability: Amount
-
-
-@dataclass(frozen=True)
-class StatedSlope:
-    """Which part of a change of so many counts against the prior a cell shows, on average."""
-
-    change: Amount
-    slope: float
-
-
-@dataclass(frozen=True)
-class StatedPrior:
-    """A prior that a release was made with.
-
-    Attributes
-    ----------
-    source : str
-        In the operator's words, who vouches that it was not made from the released table.
-    sha256 : str
-        Of its cells.
-    finest : int
-        Keys that one of its cells covers.
-    floor : float
-        People that every key has beyond what it says.
-    meaning : str
-    levels : tuple of StatedPriorLevel
-        Below the root; empty before anything is drawn.
-    attenuation : tuple of StatedSlope
-    """
-
-    source: str
-    sha256: Digest
-    finest: Size
-    floor: Amount
-    meaning: str
-    levels: tuple[StatedPriorLevel, ...] = ()
-    attenuation: tuple[StatedSlope, ...] = ()
-
-
-@dataclass(frozen=True)
 class StatedError:
     """What is known of the error without any data, in counts.
 

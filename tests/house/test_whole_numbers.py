@@ -29,6 +29,8 @@ from geodp.kernels import (
     rectangles,
     topdown,
 )
+from geodp.kernels.learned import families as predicted
+from geodp.kernels.learned import residuals
 from geodp.kernels.pyramid import edges, families, passes, rows, shares
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
@@ -43,6 +45,7 @@ DRAWING = {
     "measure.py",  # add_noise
     "walk.py",  # to the roots' whole counts; of others a kernel, which adds counts
     "dense.py",  # whole counts of all nodes
+    "informed.py",  # into a kernel, which adds counts
     "refinement.py",  # into a kernel, and a Python integer
     "filter.py",  # to the table's counts
     "shrinkage.py",  # of made-up counts
@@ -81,13 +84,34 @@ NOISY = {
     shares.settle: "noisy counts, released totals, uniform numbers",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
+    predicted.share_out: "released totals and a public prior",
+    predicted.add_closed: "noisy counts and their variances",
+    predicted.combine: "noisy counts and their variances",
+    **dict.fromkeys(
+        (
+            residuals.size_class,
+            residuals._locate,
+            residuals.gather,
+            residuals.fit_weights,
+            residuals._below,
+            residuals.medians,
+            residuals.shrink,
+        ),
+        "noisy counts and what was predicted of them from released totals and a prior",
+    ),
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
 
-RAW = (rows.add_counts, topdown._add_details, haar.forward_dense, coo.coalesce)
+RAW = (
+    predicted.count_children,
+    rows.add_counts,
+    topdown._add_details,
+    haar.forward_dense,
+    coo.coalesce,
+)
 """Kernels that true counts are given to."""
 
 LOCAL = (oracles.answer, oracles.project, projective.respond, hashing.mark, hashing.turn)
@@ -165,6 +189,7 @@ def compiled():
     table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)
     for method in ("pyramid", "topdown"):
         geodp.publish(table, method=method, epsilon=1)
+    geodp.publish(table, epsilon=1, prior=geodp.publish(table, epsilon=1), prior_source="made up")
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
     made = Noise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
     refinement.refine_dense(table, made)

@@ -16,12 +16,21 @@ from geodp.privacy.noise.node import NodeNoise
 from tests.reference.pyramid import shared
 
 
-def weigh(people, floor, finest, first, stride):
-    """What a prior has at a node; ``people`` by key, each at the first key of a prior's cell."""
-    if stride >= finest:
-        return float(sum(people[first : first + stride])) + floor * stride
-    held = float(people[first // finest * finest]) + floor * finest
-    return held / (finest // stride)
+def predict(people, prior, first, stride, fanout, total):
+    """What a node from key ``first`` on has, shared out as the prior is; None: it says nothing.
+
+    ``people`` by key, each at the first key of a prior's cell.
+    """
+    least = max(stride, prior.finest)
+    if least >= stride * fanout:
+        return None
+    starts = range(first, first + stride * fanout, least)
+    held = [float(sum(people[a : a + least])) + prior.floor * least for a in starts]
+    whole = 0.0
+    for one in held:
+        whole += one
+    each = least // stride
+    return [total / whole * (one / each) for one in held for _ in range(each)]
 
 
 class Tree:
@@ -50,17 +59,8 @@ class Tree:
 
     def predict(self, i, n, total):
         """The children of node n of level i - 1, or None where the prior says nothing."""
-        stride = self.descent.strides[i]
-        if self.prior.finest >= stride * self.fanouts[i]:
-            return None
-        held = [
-            weigh(self.people, self.prior.floor, self.prior.finest, c * stride, stride)
-            for c in self.children(i, n)
-        ]
-        whole = 0.0
-        for one in held:
-            whole += one
-        return [total / whole * one for one in held]
+        stride, f = self.descent.strides[i], self.fanouts[i]
+        return predict(self.people, self.prior, n * f * stride, stride, f, total)
 
     def learn(self, i, x):
         """Reliability of level i, where the nodes above have x."""

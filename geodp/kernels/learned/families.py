@@ -66,6 +66,39 @@ def count_children(
 
 
 @kernel
+def share_out(
+    held: NDArray[np.int64],
+    total: NDArray[np.int64],
+    shape: tuple[int, int],
+    floor: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Share out what nodes have among their children, as a prior's counts are.
+
+    Parameters
+    ----------
+    held : int64[n * parts]
+        The prior's counts of parts of the nodes.
+    total : int64[n]
+    shape : int, int
+        Parts of a node, and how many children each has, whose shares are even.
+    floor : float
+        What each part has beside, above 0.
+    out : float64[n * parts * children], written
+    """
+    parts, each = shape
+    for n in range(total.size):
+        whole, first = 0.0, n * parts
+        for i in range(first, first + parts):
+            whole += held[i] + floor
+        unit = total[n] / whole
+        for i in range(first, first + parts):
+            own = unit * ((held[i] + floor) / each)
+            for j in range(i * each, (i + 1) * each):
+                out[j] = own
+
+
+@kernel
 def add_closed(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],

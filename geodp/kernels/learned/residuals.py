@@ -39,23 +39,34 @@ FAR = 64.0
 _LARGEST = 2.0**61
 
 
+_FRACTION = 52
+_ONE = 1023
+_PLACES = _FRACTION - 5
+"""Of a float64: bits of its fraction, exponent of 1, and the fraction's bits within a bin."""
+
+_ROOT = 0x6A09E667F3BCD
+"""Fraction of the square root of 2, rounded up."""
+
+
 @inline
-def size_class(predicted: float, sd: float) -> int:
-    """``1 + floor(2 log2(predicted / sd)) + 14`` between 1 and 41, exactly; 0 of nothing."""
-    if not predicted > 0:
+def size_class(size: float) -> int:
+    """``1 + floor(2 log2(size)) + 14`` between 1 and 41, exactly; 0 of nothing.
+
+    ``size``: of a prediction, in standard deviations of the noise.
+    """
+    if not size > 0:
         return 0
-    mantissa, exponent = math.frexp(predicted / sd)
-    half = 2 * exponent - (2 if mantissa < 0.7071067811865476 else 1)
+    bits = np.float64(size).view(np.int64)
+    half = int(2 * ((bits >> _FRACTION) - _ONE) + (bits & ((1 << _FRACTION) - 1) >= _ROOT))
     return min(max(half + 15, 1), CLASSES - 1)
 
 
 @inline
 def _locate(size: float) -> tuple[int, float]:
     """Bin of a size below ``2**OCTAVES - 1``, and how far inside of it that is, in [0, 1)."""
-    mantissa, exponent = math.frexp(1.0 + size)
-    at = (2 * mantissa - 1) * STEPS
-    whole = int(at)
-    return (exponent - 1) * STEPS + whole, at - whole
+    bits = np.float64(1.0 + size).view(np.int64)
+    inside = float(bits & ((1 << _PLACES) - 1)) * 2.0**-_PLACES
+    return int((bits >> _PLACES) - _ONE * STEPS), inside
 
 
 @kernel
@@ -81,18 +92,18 @@ def gather(
         Of ``predicted`` and of ``even``: sizes of residuals in steps of ``sd / FINE``, as a sum of
         upper parts and one of the lower ``LOW_BITS`` digits.
     """
-    most, low = 2.0**OCTAVES - 1, (1 << LOW_BITS) - 1
+    most, low, unit = 2.0**OCTAVES - 1, (1 << LOW_BITS) - 1, 1 / sd
     for n in range(measured.size):
         i = np.uint64(n)
-        residual = (measured[i] - predicted[i]) / sd
+        residual = (measured[i] - predicted[i]) * unit
         size = abs(residual)
         place = _locate(size)[0] if size < most else SIDE - 1
         place = SIDE + place if residual >= 0 else SIDE - 1 - place
-        bins[size_class(predicted[i], sd), place] += 1
+        bins[size_class(predicted[i] * unit), place] += 1
         steps = np.int64(min(size * FINE, _LARGEST))
         sums[0, 0] += steps >> LOW_BITS
         sums[0, 1] += steps & low
-        steps = np.int64(min(abs((measured[i] - even[i]) / sd) * FINE, _LARGEST))
+        steps = np.int64(min(abs(measured[i] - even[i]) * unit * FINE, _LARGEST))
         sums[1, 0] += steps >> LOW_BITS
         sums[1, 1] += steps & low
 
@@ -224,15 +235,15 @@ def shrink(
         Estimates, not below 0, and factors of the variance.
     """
     keep, factor = tables
-    most = 2.0**OCTAVES - 1
+    most, unit = 2.0**OCTAVES - 1, 1 / sd
     for n in range(measured.size):
         i = np.uint64(n)
-        residual = (measured[i] - predicted[i]) / sd
+        residual = (measured[i] - predicted[i]) * unit
         size = abs(residual)
         if not size < most:
             out[0][i], out[1][i] = max(measured[i], 0.0), 1.0
             continue
-        r, (place, inside) = row[size_class(predicted[i], sd)], _locate(size)
+        r, (place, inside) = row[size_class(predicted[i] * unit)], _locate(size)
         at, step = (SIDE + place, 1) if residual >= 0 else (SIDE - place, -1)
         kept = keep[r, at] + inside * (keep[r, at + step] - keep[r, at])
         out[0][i] = max(predicted[i] + kept * sd, 0.0)

@@ -29,14 +29,14 @@ from geodp.mechanisms.trees import (
     shrinkage,
     walk,
 )
-from geodp.mechanisms.trees.levels import Chain, preset, steps_of, weights_of
+from geodp.mechanisms.trees.levels import Chain, preset, steps_of, trust_below, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedPrior
+from geodp.table.stated_prior import StatedPrior
 
 SMALL = 1 << 10
 """On fewer keys a heavy total costs the blocks below it more than it gives them."""
@@ -60,8 +60,9 @@ class Pyramid(Mechanism):
         polygons, rectangles; official on a grid in the order of areas; with Gaussian noise flat.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
-        shares; ``"official"``: the published areas of the grid's code system, or an office's
-        regions, shares as for R.
+        shares; ``"informed"``: those of R, less for the cells and more for what is above them, for
+        who trusts a prior; ``"official"``: the published areas of the grid's code system, or an
+        office's regions, shares as for R.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -107,8 +108,8 @@ class Pyramid(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        if self.setting not in ("auto", "R", "fine", "flat", "official"):
-            raise UsageError("pyramid:setting is auto, R, fine, flat or official.")
+        if self.setting not in ("auto", "R", "fine", "flat", "informed", "official"):
+            raise UsageError("pyramid:setting is auto, R, fine, flat, informed or official.")
         if self.passes not in (1, 2):
             raise UsageError("pyramid:passes is 1 or 2.")
         if self.prune < 0:
@@ -280,6 +281,8 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> Chain:
     if not weights:
         root = 1 if prod(fanouts) < SMALL else 2
         weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
+        if method.setting == "informed" and len(weights) > 2:
+            weights = trust_below(weights)
     return Chain(fanouts, tuple(weight / sum(weights) for weight in weights))
 
 

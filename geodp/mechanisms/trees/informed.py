@@ -34,7 +34,7 @@ from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
-from geodp.table.stated import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.table.stated_prior import StatedPrior, StatedPriorLevel, StatedSlope
 
 CHILDREN = 1 << 16
 """Most nodes that are measured together: they stay in the cache."""
@@ -87,6 +87,8 @@ class Layer:
         Places of the children that are open.
     closed : float64[2, n]
         Sums of the other children's counts and of their variances.
+    predicted : float64[n * fanout]
+        What the prior makes of the totals, until children are open.
     """
 
     above: NDArray[np.uint64]
@@ -98,6 +100,7 @@ class Layer:
     uniform: Reals
     opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     closed: Reals = field(default_factory=lambda: np.empty((2, 0)))
+    predicted: Reals = field(default_factory=lambda: np.empty(0))
 
     @property
     def members(self) -> NDArray[np.int64]:
@@ -200,15 +203,8 @@ class Informed:
 
     def _predict(self, layer: Layer, nodes: slice, total: NDArray[np.int64]) -> Reals | None:
         """Return what nodes have, shared out as the prior is: float64[n * fanout]."""
-        fanout = layer.fanout
-        people = self.prior.weigh_children(layer.above[nodes], layer.stride, fanout)
-        if people is None:
-            return None
-        each = people.reshape(-1, fanout)
-        whole = each[:, 0].copy()
-        for j in range(1, fanout):
-            whole += each[:, j]
-        return np.asarray((total / whole)[:, None] * each).reshape(-1)
+        prefix, shape = layer.above[nodes], (layer.stride, layer.fanout)
+        return self.prior.predict_children(prefix, total[nodes], *shape)
 
     def _learn(self, i: int, layer: Layer) -> Learned:
         """Learn how far the prior can be trusted on a level."""
@@ -216,9 +212,10 @@ class Informed:
 
         def work(block: tuple[slice, slice]) -> Residuals | None:
             nodes, children = block
-            predicted = self._predict(layer, nodes, layer.total[nodes])
+            predicted = self._predict(layer, nodes, layer.total)
             if predicted is None:
                 return None
+            layer.predicted[children] = predicted
             measured, f = layer.z[children], layer.fanout
             if layer.inside is None:
                 even = np.repeat(layer.total[nodes] / f, f)
@@ -228,6 +225,7 @@ class Informed:
             even = np.repeat(layer.total[nodes] / cells, f)
             return Residuals.of(measured[inside], predicted[inside], even[inside], sd)
 
+        layer.predicted = np.empty(layer.z.size)
         residuals = Residuals.none()
         for found in self._each(layer, work):
             if found is not None:
@@ -249,8 +247,7 @@ class Informed:
             z = measured = layer.z[children]
             variance = measurement = layer.variances(own, children)
             if tables is not None:
-                predicted = self._predict(layer, nodes, layer.total[nodes])
-                assert predicted is not None  # of what says nothing nothing is learned
+                predicted = layer.predicted[children]
                 z, variance = _bring_nearer(tables, z, predicted, variance)
             members = np.full(layer.above[nodes].size, layer.fanout)
             known = members, layer.total[nodes], layer.uniform[nodes], least
@@ -261,6 +258,7 @@ class Informed:
         self._each(layer, work)
         layer.opened = np.flatnonzero(out)
         layer.z, layer.inside = layer.z[layer.opened], None
+        layer.predicted = np.empty(0)
         return out[layer.opened]
 
     def _improve(self, layers: list[Layer]) -> list[Reals]:
@@ -304,8 +302,8 @@ class Informed:
 
         def work(block: tuple[slice, slice]) -> None:
             nodes, children = block
-            predicted = self._predict(layer, nodes, total[nodes])
-            assert predicted is not None
+            predicted = self._predict(layer, nodes, total)
+            assert predicted is not None  # of what says nothing nothing is learned
             some = slice(*np.searchsorted(layer.opened, [children.start, children.stop]))
             found[some] = predicted[layer.opened[some] - children.start]
 

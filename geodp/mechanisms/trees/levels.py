@@ -63,7 +63,9 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
     if setting == "auto" and radices and all(radix == 2 for radix in radices):
         return plan_of(len(radices))
     setting = "R" if setting == "auto" else setting
-    bottom, size = {"R": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[setting]
+    bottom, size = {"R": ([], 4), "informed": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[
+        setting
+    ]
     if any(radix != 2 for radix in radices):
         steps = _group(radices, 1 << size)
         bottom = steps[-3:] if setting == "fine" else []
@@ -73,7 +75,7 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
             bottom = bottom[1:]
         rest = len(radices) - sum(bottom)
         top = [rest % size] * bool(rest % size) + [size] * (rest // size)
-    if setting == "R":
+    if setting in ("R", "informed"):
         return top, []
     if setting == "flat":
         return top, [Fraction(1)] * (len(top) + 1)
@@ -81,6 +83,20 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
     upper = [Fraction(2), *[Fraction(3)] * len(top)]
     lower = [Fraction(115), Fraction(110), Fraction(425)][3 - len(bottom) :]
     return top + bottom, [350 * w / sum(upper) for w in upper] + lower
+
+
+def trust_below(weights: list[Fraction]) -> list[Fraction]:
+    """Return weights for who trusts a prior, which knows cells better than areas that have grown.
+
+    The cells have half as much, and what lies above their parents a quarter more.
+
+    Examples
+    --------
+    >>> [str(w) for w in trust_below([Fraction(w) for w in (2, 2, 4, 4, 4, 4)])]
+    ['2', '5/2', '5', '5', '4', '2']
+    """
+    root, *upper = weights[:-2]
+    return [root, *(w * Fraction(5, 4) for w in upper), weights[-2], weights[-1] / 2]
 
 
 def _group(radices: tuple[int, ...], most: int) -> list[int]:

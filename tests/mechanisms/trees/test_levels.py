@@ -119,7 +119,19 @@ def test_r_gives_a_level_the_bits_that_it_splits(bits, root):
     assert chain.shares == tuple(F(w, root + bits) for w in (root, *steps))
 
 
-@pytest.mark.parametrize("setting", ["auto", "R", "flat", "fine"])
+def test_who_trusts_a_prior_spends_less_on_the_cells():
+    for bits, weights in (
+        (18, (2, F(5, 2), 5, 5, 4, 2)),
+        (8, (1, 4, 2)),
+        (4, (1, 4)),
+        (0, (1,)),
+    ):
+        chain = Pyramid(setting="informed").levels(line(bits))
+        assert chain.fanouts == Pyramid(setting="R").levels(line(bits)).fanouts
+        assert chain.shares == tuple(F(w) / sum(weights) for w in weights)
+
+
+@pytest.mark.parametrize("setting", ["auto", "R", "flat", "fine", "informed"])
 def test_gaussian_noise_is_flat_by_default_only(setting):
     grid = line(8)
     named = "flat" if setting == "auto" else setting

@@ -1,0 +1,296 @@
+"""The pyramid with a prior beside the one without: the same measurements, on pairs of censuses."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.inputs import public
+from bench.measure.errors import by_area, mean_and_error
+from bench.tables import fill, markdown, table
+from geodp.errors import UsageError
+from geodp.grid.region import Region
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
+from geodp.table.prior import Prior
+
+TITLE = """\
+The pyramid with a prior over the same release without one (R's shares), ratios of mean absolute
+errors of blocks of 2^0, 2^2 ... cells; below 1 the prior helps.
+  kept                    part of the changes of so many people against the prior that cells show"""
+
+SAVED = Path(__file__).parents[1] / "results" / "informed.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "informed.md"
+METHOD = Pyramid(setting="R")
+PAIRS = {
+    "Hiroshima 2015 → 2020": ("hiroshima-2015-wide", "hiroshima-2020-wide"),
+    "Europe 7/5 2011 → 2018": ("europe-2011-7-5", "europe-2018-7-5"),
+    "Europe 9/8 2011 → 2018": ("europe-2011-9-8", "europe-2018-9-8"),
+}
+SIDES, SQUARES = (1, 2, 4, 8, 16), 60
+"""Cells on a side of squares, and how many squares are asked for."""
+
+CHANGED = 200
+"""People by which a cell has changed little or much."""
+
+Reals = NDArray[np.float64]
+Rows = list[dict[str, Any]]
+Made = Callable[[geodp.CountTable, geodp.CountTable, str], Prior]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        default=list(PARTS),
+        metavar="A,B",
+        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
+    )
+    parser.add_argument("--trials", type=int, default=20, help="pairs of releases of each row")
+
+
+def measure(
+    data: Path | None = None, parts: list[str] | None = None, trials: int = 20
+) -> dict[str, Any]:
+    """Rows of every part; what is not asked for is what was kept."""
+    chosen = parts or list(PARTS)
+    if unknown := [part for part in chosen if part not in PARTS]:
+        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
+    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    found = {part: list(PARTS[part](data, trials)) for part in chosen}
+    return {part: found.get(part, kept.get(part, [])) for part in PARTS}
+
+
+def show(result: dict[str, Any]) -> str:
+    """All tables that have rows."""
+    shown = {part: lines(part, result[part]) for part in PARTS if result[part]}
+    return "\n\n".join(f"{part}\n{table(rows)}" for part, rows in shown.items())
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's tables from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part in PARTS:
+        if result[part]:
+            fill(DOCUMENT, marks(part), markdown(lines(part, result[part])))
+    return result
+
+
+def marks(part: str) -> tuple[str, str]:
+    """Return what a table of the document stands between."""
+    return f"<!-- bench:informed:{part} -->", f"<!-- /bench:informed:{part} -->"
+
+
+def lines(part: str, rows: Rows) -> Rows:
+    """Return the lines of a part's table."""
+    found = []
+    for row in rows:
+        line: dict[str, Any] = {"": row["title"], "epsilon": row["epsilon"]}
+        if part == "coverage":
+            line["squares"] = row["place"]
+            sides = zip(SIDES, row["held"], strict=True)
+            found.append(line | {f"{side} x {side}": f"{held:.1%}" for side, held in sides})
+            continue
+        for name in ("prior", "setting"):
+            if name in row:
+                line[name] = row[name]
+        for i in range(0, len(row["ratio"]), 2):
+            line[f"2^{i}"] = f"{row['ratio'][i]:.2f}"
+        if part == "pairs":
+            line["kept, below 200"] = f"{row['kept'][0]:.2f}"
+            line["above"] = f"{row['kept'][1]:.2f}"
+        found.append(line)
+    return found
+
+
+def compare(
+    before: geodp.CountTable,
+    now: geodp.CountTable,
+    epsilon: str,
+    trials: int,
+    made: Made,
+    method: Pyramid = METHOD,
+) -> dict[str, Any]:
+    """Errors with a prior and without, of the same noisy counts: by size of block.
+
+    Returns
+    -------
+    dict
+        ``mae`` without and with, ``ratio`` and its standard error; ``kept``, the slopes of released
+        against true changes of less than 200 people and of more.
+    """
+    prior = made(before, now, epsilon)
+    event = Measurement.of(method.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
+    truth, expected = now.to_vector().astype(np.float64), before.to_vector().astype(np.float64)
+    change = truth - expected * truth.sum() / max(expected.sum(), 1)
+    errors: tuple[list[Reals], list[Reals]] = [], []
+    kept = []
+    for trial in range(trials):
+        key = secret_of(f"{epsilon} {trial}")
+        plain = method.release(now, event, key).to_vector() - truth
+        informed = method.release_informed(now, event, key, prior)[0].to_vector() - truth
+        for held, error in zip(errors, (plain, informed), strict=True):
+            held.append(by_area(error.astype(np.float64)))
+        little = np.abs(change) < CHANGED
+        kept.append([slope(change, informed, little), slope(change, informed, ~little)])
+    plain_mae, informed_mae = (np.mean(one, axis=0) for one in errors)
+    _, spread = mean_and_error(np.subtract(errors[1], errors[0]))
+    return {
+        "mae": [plain_mae.tolist(), informed_mae.tolist()],
+        "ratio": (informed_mae / plain_mae).tolist(),
+        "ratio_se": (np.array(spread) / plain_mae).tolist(),
+        "kept": np.mean(kept, axis=0).tolist(),
+    }
+
+
+def slope(change: Reals, error: Reals, some: NDArray[np.bool_]) -> float:
+    """Return the slope of released changes against true ones, of some cells."""
+    true = change[some]
+    return 1 + float((error[some] * true).sum() / max((true**2).sum(), 1))
+
+
+def secret_of(words: str) -> geodp.NoiseKey:
+    """Return a key that everybody may know."""
+    return geodp.NoiseKey(hashlib.sha256(f"bench informed {words}".encode()).digest())
+
+
+def exact(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+    """Return the earlier census as it is."""
+    return Prior.of(now.grid, before, "an earlier census")
+
+
+def pairs(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each pair and epsilon."""
+    for title, (before, now) in PAIRS.items():
+        tables = public.load(before, folder), public.load(now, folder)
+        for epsilon in ("0.1", "1"):
+            found = compare(*tables, epsilon, trials, exact)
+            yield {"title": title, "epsilon": epsilon, "trials": trials, **found}
+
+
+def settings(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each pair and setting: errors with a prior over those of R without one."""
+    for title, (before, now) in PAIRS.items():
+        tables, least = (public.load(before, folder), public.load(now, folder)), np.empty(0)
+        for method in (METHOD, Pyramid(), Pyramid(setting="informed")):
+            found = compare(*tables, "0.1", max(2, trials // 4), exact, method)
+            plain, informed = np.array(found["mae"])
+            least = least if least.size else plain
+            ratio = (informed / least).tolist()
+            yield {"title": title, "epsilon": "0.1", "setting": method.spec, "ratio": ratio}
+
+
+def squares(cells: int) -> Made:
+    """Return what makes a prior that knows squares of so many cells only."""
+
+    def made(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+        place, at = np.unique(before.key // np.uint64(cells), return_inverse=True)
+        count = np.zeros(place.size, np.int64)
+        np.add.at(count, at, before.count)
+        return Prior(now.grid, place * np.uint64(cells), count, cells, "an earlier census")
+
+    return made
+
+
+def inhabited(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+    """Return 1 where anybody lived."""
+    return Prior(now.grid, before.key, np.ones_like(before.count), 1, "inhabited or not")
+
+
+def own_release(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+    """Return a release of the earlier census under the same budget."""
+    event = Measurement.of(METHOD.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
+    found = METHOD.release(before, event, secret_of("an earlier release"))
+    return Prior.of(now.grid, found, "our own release of that year")
+
+
+def moved(how: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Made:
+    """Return what makes a wrong prior: people of the earlier census elsewhere."""
+
+    def made(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+        vector = how(before.to_vector())
+        key = np.flatnonzero(vector).astype(np.uint64)
+        cells = geodp.CountTable.from_keys(now.grid, key, vector[vector > 0])
+        return Prior.of(now.grid, cells, "wrong")
+
+    return made
+
+
+def _shuffled(vector: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.random.default_rng(20150901).permutation(vector)
+
+
+PRIORS: dict[str, Made] = {
+    "exact": exact,
+    "squares of 2 x 2": squares(4),
+    "squares of 4 x 4": squares(16),
+    "inhabited or not": inhabited,
+    "own release, same epsilon": own_release,
+    "uniform": moved(np.ones_like),
+    "mirrored": moved(lambda vector: vector[::-1].copy()),
+    "shuffled": moved(_shuffled),
+}
+
+
+def priors(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each pair and kind of prior, with a quarter of the trials."""
+    for title, (before, now) in PAIRS.items():
+        tables = public.load(before, folder), public.load(now, folder)
+        for name, made in PRIORS.items():
+            found = compare(*tables, "0.1", max(2, trials // 4), made)
+            yield {"title": title, "epsilon": "0.1", "prior": name, **found}
+
+
+def coverage(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often 95 % intervals of squares hold the true count, by where the squares are."""
+    for title, (before, now) in PAIRS.items():
+        tables = public.load(before, folder), public.load(now, folder)
+        for epsilon in ("0.1", "1"):
+            event = Measurement.of(
+                METHOD.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed"
+            )
+            truth, held = tables[1].to_dense(), np.zeros((2, len(SIDES)))
+            for trial in range(max(2, trials // 5)):
+                made = exact(*tables, epsilon)
+                key = secret_of(f"coverage {epsilon} {trial}")
+                found = METHOD.release_informed(tables[1], event, key, made)[0]
+                held += _held(geodp.Release(found), truth)
+            rows = held / max(2, trials // 5)
+            for place, row in zip(("anywhere", "occupied"), rows.tolist(), strict=True):
+                yield {"title": title, "epsilon": epsilon, "place": place, "held": row}
+
+
+def _held(release: geodp.Release, truth: NDArray[np.int64]) -> Reals:
+    """Return the part of squares whose interval holds their count: float64[2, sides]."""
+    draw, occupied = np.random.default_rng(1), np.argwhere(truth > 0)
+    found = np.zeros((2, len(SIDES)))
+    for s, side in enumerate(SIDES):
+        anywhere = draw.integers(0, truth.shape[0] - side, (SQUARES, 2))
+        near = occupied[draw.integers(0, len(occupied), SQUARES)]
+        for p, corners in enumerate((anywhere, np.minimum(near, truth.shape[0] - side))):
+            for row, col in corners.tolist():
+                cells = [one.ravel() for one in np.mgrid[row : row + side, col : col + side]]
+                one = release.estimate(Region.of_map(release.grid, *cells))
+                true = truth[row : row + side, col : col + side].sum()
+                found[p, s] += one.low <= true <= one.high
+    return found / SQUARES
+
+
+PARTS: dict[str, Callable[[Path | None, int], Iterator[dict[str, Any]]]] = {
+    "pairs": pairs,
+    "priors": priors,
+    "settings": settings,
+    "coverage": coverage,
+}
+"""What is measured, each a table of the document."""
