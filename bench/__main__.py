@@ -24,6 +24,7 @@ BENCHMARKS = {
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",
+    "series": "a series under one budget beside independent releases of its snapshots",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
 """Modules of :mod:`bench.suites`. Each has ``TITLE``, ``measure(...)``, whose keywords are its

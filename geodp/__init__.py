@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey as NoiseKey
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
+    from geodp.release.series.publish import publish_series as publish_series
+    from geodp.release.series.series import Series as Series
     from geodp.table.counts import CountTable as CountTable
     from geodp.table.released import ReleasedTable as ReleasedTable
 
@@ -43,9 +45,11 @@ _HOME = {
     "Plan": "geodp.analysis.plan.plan",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.released",
+    "Series": "geodp.release.series.series",
     "evaluate": "geodp.analysis.evaluate.evaluate",
     "plan": "geodp.analysis.plan.plan",
     "publish": "geodp.release.publish",
+    "publish_series": "geodp.release.series.publish",
     "read_mesh": "geodp.io.read.mesh",
     "read_points": "geodp.io.read.points",
     "read_raster": "geodp.io.read.raster",

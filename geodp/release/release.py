@@ -59,6 +59,8 @@ class Release(InMemory):
         That the table meets exactly.
     prior : StatedPrior, optional
         That the table was made with.
+    postprocessing : tuple of str
+        What was done to the table beside what its method does, a sentence each.
     """
 
     table: ReleasedTable
@@ -69,6 +71,7 @@ class Release(InMemory):
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
+    postprocessing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -303,8 +306,7 @@ class Release(InMemory):
     def errors(self, tops: Tops | None = None) -> Errors | None:
         """Return what files say of the errors of cells; None where these depend on the data.
 
-        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, where the table is a part of a
-        release.
+        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, of a part of a release.
         """
         error, intervals = self.cell_errors(), self.intervals(tops)
         return None if error is None else Errors(error, intervals)
@@ -326,15 +328,13 @@ class Release(InMemory):
 
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
-        ``expected_error.blocks`` and ``.holds`` are None, ``.meaning`` says so, and the files have
-        no standard errors. ``expected_error.isolated_cell`` and ``isolated_block``
-        are None for methods without one, ``attributes`` also where there are none.
+        ``expected_error.blocks`` and ``.holds`` are None, and the files have no standard errors.
+        ``isolated_cell``, ``isolated_block`` and ``attributes`` are None where there are none.
         """
         return card_of(self)
 
     def areas(self) -> Iterator[Areas]:
-        """Return sums of every level of official areas or regions, with errors; see
-        :mod:`geodp.accuracy.areas`."""
+        """Return sums of every level of areas, with errors; see :mod:`geodp.accuracy.areas`."""
         return areas_of(self.table, self._area_variances)
 
     def _area_variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:

@@ -1,4 +1,4 @@
-"""The JSON schemas of ``release.json``, made from the classes of the cards.
+"""The JSON schemas of ``release.json`` and ``series.json``, made from the classes of the cards.
 
 ``python -m tests.table.card_schema`` writes them into the package.
 """
@@ -15,11 +15,17 @@ import geodp
 from geodp.table.card import Card
 from geodp.table.plain import Least, Text, types_of
 from geodp.table.selected import SelectionCard
+from geodp.table.series import SeriesCard
 
 TABLE = Path(geodp.__file__).parent / "table"
 FILES = {
-    TABLE / "release-2.schema.json": (Card, "geodp-release-2", "a geodp release"),
-    TABLE / "selection-1.schema.json": (SelectionCard, "geodp-selection-1", "a geodp selection"),
+    TABLE / "release-2.schema.json": (Card, "geodp-release-2", "a geodp release: release.json"),
+    TABLE / "selection-1.schema.json": (
+        SelectionCard,
+        "geodp-selection-1",
+        "a geodp selection: release.json",
+    ),
+    TABLE / "series-1.schema.json": (SeriesCard, "geodp-series-1", "a geodp series: series.json"),
 }
 """By file: the card's class, the schema's id, and of what it is."""
 
@@ -33,7 +39,7 @@ def schema(card, identity, title):
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": identity,
-        "title": f"The card of {title}: release.json",
+        "title": f"The card of {title}",
         **root,
         "$defs": {name: names[name] for name in sorted(names)},
     }

@@ -20,6 +20,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.table.card import Card, File, drop_written
 from geodp.table.selected import SelectionCard
+from geodp.table.series import SeriesCard
 from tests.golden.releases import KEY, grids, table_of
 from tests.table.card_schema import FILES, text
 
@@ -31,7 +32,7 @@ AMOUNTS = {
 }
 
 
-RELEASES, SELECTIONS = FILES
+RELEASES, SELECTIONS, SERIES = FILES
 
 
 @cache
@@ -57,6 +58,20 @@ def hold(plain):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_the_schema_is_that_of_the_classes(file):
     assert file.read_text(encoding="utf-8") == text(file), "python -m tests.table.card_schema"
+
+
+def test_the_index_of_a_series_is_held_by_its_schema(tmp_path):
+    table = geodp.CountTable.from_dense(np.eye(8, dtype=int) * 9, Grid.regular((8, 8)))
+    terms = {"epsilon": "1/3", "delta": "1e-7", "noise": "gaussian", "person": "all"}
+    found = geodp.publish_series([table] * 2, times=["2019", "2020"], contribution=1, **terms)
+    found.write(tmp_path / "out")
+    plain = json.loads((tmp_path / "out" / "public" / "series.json").read_text())
+    validator(SERIES).validate(plain)
+    assert SeriesCard.from_json(plain).to_json() == plain
+    with pytest.raises(jsonschema.ValidationError):
+        validator(SERIES).validate({**plain, "step": "week"})
+    with pytest.raises(VerificationError, match="step"):
+        SeriesCard.from_json({**plain, "step": "week"})
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from geodp.analysis.plan.areas import Planned
     from geodp.analysis.plan.plan import Plan, PlanGiven
     from geodp.grid.grid import Grid
+    from geodp.release.series.sharing import Sharing
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
@@ -102,6 +103,17 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
     help="With --for and --dominate: releases simulated for each plan; 0: closed forms only.  "
     "[default: 4]",
 )
+@click.option(
+    "--snapshots",
+    type=click.IntRange(2),
+    help="Plan a series of so many (geodp publish-series): the budget is that of all of them, the "
+    "errors are those of one.",
+)
+@click.option(
+    "--person-in",
+    type=click.Choice(("all", "one")),
+    help="With --snapshots: in how many a person is.",
+)
 @click.option("--chain", default="", help="With these: own levels, such as 2-4-4-4-4.")
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
 @click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
@@ -126,7 +138,9 @@ def plan(**options: Any) -> None:
         from geodp.grid.coarsen import Coarsening
 
         grid = Coarsening.of(grid, options["stop_at"]).grid
-    given: PlanGiven = {**terms_of(options).given, "regions": _regions(options, grid)}
+    sharing = _share(options, grid)
+    terms = terms_of(options) if sharing is None else sharing.each
+    given: PlanGiven = {**terms.given, "regions": _regions(options, grid)}
     specs = split_specs(options["compare"])
     found: Dominance | None = None
     if wish == "dominate":
@@ -146,6 +160,8 @@ def plan(**options: Any) -> None:
         main = planned(grid, options["method"] or "pyramid", **given)
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
     document = _document(every, found, options["smallest"])
+    if sharing is not None:
+        document["series"] = list(sharing.sentences)
     if options["output"] is not None:
         write_file(options["output"], main.toml().encode(), True, options["overwrite"])
     if options["plot"] is not None:
@@ -160,6 +176,7 @@ def plan(**options: Any) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
     else:
         _show(every, found, options["smallest"])
+        click.echo("\n".join(document.get("series", ())))
 
 
 COMMANDS = (plan,)
@@ -195,6 +212,20 @@ def _check_objective(context: click.Context) -> str | None:
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
     return wishes[0] if wishes else None
+
+
+def _share(options: dict[str, Any], grid: Grid) -> Sharing | None:
+    """Return how the budget of a series is shared, if one is planned."""
+    if options["snapshots"] is None:
+        if options["person_in"] is not None:
+            raise UsageError("--person-in goes with --snapshots only.")
+        return None
+    from geodp.mechanisms import mechanism
+    from geodp.release.series.sharing import share_budget
+
+    method = mechanism(options["method"] or "pyramid")
+    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
+    return share_budget(grid, method, terms_of(options), **shared)
 
 
 def _serve(options: dict[str, Any], grid: Grid, given: PlanGiven) -> Plan:

@@ -14,11 +14,13 @@ from geodp.errors import VerificationError, printable
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def verify(release: Path, as_json: bool) -> None:
-    """Check that a written RELEASE agrees with itself; exit code 3 if not."""
+    """Check that a written RELEASE, or a series of them, agrees with itself; exit code 3 if not."""
+    from geodp.io.verify.series import find_series, verify_series
     from geodp.io.verify.verify import verify as run
     from geodp.release.release import intervals_of
 
-    checks = run(release, intervals_of)
+    series = find_series(release)
+    checks = run(release, intervals_of) if series is None else verify_series(series, intervals_of)
     if as_json:
         rows = [{"check": c.name, "ok": c.ok, "detail": c.detail} for c in checks]
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))

@@ -75,12 +75,8 @@ class StagedRelease:
         nodes : int, optional
             Of complete levels, where measurements are published.
         """
-        json_text(card.to_json())
-        named = replace(card, name=self.name)
-        for one in find_formats():
-            one.try_out(nobody, named)
-        sparse = card.mechanism.nonnegative and card.mechanism.whole
-        listed = most_listed(self.grid, cells) if sparse else self.grid.size
+        try_formats(nobody, card, self.name)
+        listed = list_cells(self.grid, card, cells)
         measured = 0 if nodes is None else nodes + VISITED * listed
         require_space(self.folder, listed + measured)
         reserve(self.folder, listed + measured)
@@ -185,6 +181,20 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
         one.check(grid, name)
     require_free(path, overwrite=overwrite)
     require_own(path)
+
+
+def try_formats(nobody: ReleasedTable, card: Card, name: str) -> None:
+    """Do all that may fail in every format and needs no counts."""
+    json_text(card.to_json())
+    named = replace(card, name=name)
+    for one in find_formats():
+        one.try_out(nobody, named)
+
+
+def list_cells(grid: Grid, card: Card, cells: int) -> int:
+    """Return about how many cells a release lists at most, of so many occupied ones."""
+    sparse = card.mechanism.nonnegative and card.mechanism.whole
+    return most_listed(grid, cells) if sparse else grid.size
 
 
 def most_listed(grid: Grid, cells: int) -> int:

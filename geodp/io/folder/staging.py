@@ -18,9 +18,13 @@ from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
 from geodp.table.selected import SELECTION_SCHEMA
+from geodp.table.series import SERIES_SCHEMA
 
 CARD = "release.json"
 """Name of the release card inside ``public``."""
+
+INDEX = "series.json"
+"""Name of the index of a series there; each of its snapshots has a card in a folder of its own."""
 
 CHECK = "check.json"
 """Name of what was read inside ``restricted``, where nothing has been published yet."""
@@ -196,13 +200,18 @@ def _remove(folder: Path) -> bool:
 
 
 def is_release(folder: Path) -> bool:
-    """Whether a folder holds a release that geodp wrote."""
-    try:
-        card = read_json(folder / "public" / CARD)
-    except (OSError, ValueError):
-        return False
-    schemas = (SCHEMA, PARTS_SCHEMA, SELECTION_SCHEMA)
-    return isinstance(card, dict) and card.get("schema") in schemas
+    """Whether a folder holds a release, or a series of them, that geodp wrote."""
+    for name, schemas in (
+        (CARD, (SCHEMA, PARTS_SCHEMA, SELECTION_SCHEMA)),
+        (INDEX, (SERIES_SCHEMA,)),
+    ):
+        try:
+            card = read_json(folder / "public" / name)
+        except (OSError, ValueError):
+            continue
+        if isinstance(card, dict) and card.get("schema") in schemas:
+            return True
+    return False
 
 
 def is_check(folder: Path) -> bool:

@@ -67,10 +67,13 @@ class Frame:
         return cls.of_place(grid.places[number], len(grid.places), LONG_SIDE)
 
     @classmethod
-    def of_place(cls, place: Lattice, places: int, side: int) -> Frame:
-        """Of one of so many maps, whose longer side together is about ``side`` pixels."""
+    def of_place(cls, place: Lattice, places: int, side: int, most: int = 0) -> Frame:
+        """Of one of so many maps, whose longer side together is about ``side`` pixels.
+
+        ``most``: blocks along a side; 0: as many as a page has.
+        """
         block = 1
-        while max(place.rows, place.cols) > block * MOST_BLOCKS:
+        while max(place.rows, place.cols) > block * (most or MOST_BLOCKS):
             block *= 2
         width, height = cell_size(place)
         high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import prod
 from typing import TypeVar
@@ -45,6 +45,7 @@ LEAST_FACTOR = 1e-4
 
 Reals = NDArray[np.float64]
 Result = TypeVar("Result")
+Known = tuple[Reliability | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +143,7 @@ class Informed:
     descent: Descent
     noise: tuple[NodeNoise, ...]
     threads: int
+    known: Known | None = None  # learned elsewhere, from tables that the like of it predicts
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
@@ -206,7 +208,6 @@ class Informed:
 
     def _learn(self, i: int, layer: Layer) -> Learned:
         """Learn how far the prior can be trusted on a level."""
-        law = self.descent.laws[i]
         sd = self.descent.variances[i] ** 0.5
 
         def work(block: tuple[slice, slice]) -> Residuals | None:
@@ -229,8 +230,9 @@ class Informed:
         for found in self._each(layer, work):
             if found is not None:
                 residuals = residuals + found
-        laplace, cells = law.identity[0] == LAPLACE, i == len(self.descent.laws) - 1
-        reliability = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+        if self.known is not None:
+            return Learned(layer.stride, layer.z.size, self.known[i - 1], residuals)
+        reliability = learn_level(self.descent, i, residuals)
         return Learned(layer.stride, layer.z.size, reliability, residuals)
 
     def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
@@ -286,7 +288,7 @@ class Informed:
             layer, variance, reliability = layers[i], variances[i], learned[i - 1]
             z, out = layer.z, np.empty(layer.z.size, np.int64)
             if reliability is not None:
-                tables = reliability.tables if i == last else reliability.tabulate(best[i])
+                tables = reliability.tables if i == last else _tabulate(reliability, best[i])
                 predicted = self._predict_opened(layer, count)
                 z, variance = _bring_nearer(tables, z, predicted, variance)
             known = layer.members, count, layer.uniform, self.descent.least[i]
@@ -309,6 +311,19 @@ class Informed:
         return found
 
 
+def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
+    """Learn from residuals how far a level's predictions can be trusted; None: not at all."""
+    law, cells = descent.laws[i], i == len(descent.laws) - 1
+    sd, laplace = descent.variances[i] ** 0.5, law.identity[0] == LAPLACE
+    return Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+
+
+@lru_cache(maxsize=32)
+def _tabulate(reliability: Reliability, variance: float) -> Tables:
+    """Return tables for better estimates, once for all tables that go by them."""
+    return reliability.tabulate(variance)
+
+
 def _bring_nearer(
     tables: Tables, z: Reals, predicted: Reals, variance: Reals
 ) -> tuple[Reals, Reals]:
@@ -318,7 +333,12 @@ def _bring_nearer(
 
 
 def refine(
-    table: Cells, descent: Descent, key: NoiseKey, prior: Prior, threads: int = 0
+    table: Cells,
+    descent: Descent,
+    key: NoiseKey,
+    prior: Prior,
+    threads: int = 0,
+    known: Known | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
     """Cells above 0 and their counts in key order, and what was learned on every level.
 
@@ -326,9 +346,12 @@ def refine(
     ----------
     threads : int
         0: one for every processor.
+    known : tuple of (Reliability or None), optional
+        Of every level below the root, learned from other tables with the same noise that priors of
+        the same kind predict. Default: learned from this table.
     """
     noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
-    return Informed(table, prior, descent, tuple(noise), threads).run()
+    return Informed(table, prior, descent, tuple(noise), threads, known).run()
 
 
 CHANGES = 1, 2, 4, 8, 16

@@ -37,7 +37,7 @@ TITLE_LINES, NAME_ROOM = 3, 560
 
 
 @dataclass
-class _Page:
+class Page:
     """A page that grows downwards: ``y`` is where it ends so far."""
 
     look: Look
@@ -47,6 +47,7 @@ class _Page:
 
     @property
     def room(self) -> float:
+        """Pixels between the edges."""
         return self.width - 2 * EDGE
 
     def write(self, text: str, size: float, colour: Colour, x: float = EDGE) -> None:
@@ -69,28 +70,28 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     places = range(len(table.grid.places))
     panels = [Panel.of(table, number, card, look.bounds, look.size) for number in places]
     wide = sum(panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
-    page = _Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
+    page = Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
     _write_head(page, table, card, panels)
     page.y += 24
     left = (page.width - wide) / 2
     for panel in panels:
-        _draw_panel(page, panel, left)
+        draw_panel(page, panel, left)
         left += panel.frame.size[0] + GAP
     page.y += max(panel.frame.size[1] for panel in panels)
-    _draw_legend(page, table, card, panels)
-    _write_foot(page, card, panels)
+    draw_legend(page, table, card, panels)
+    write_foot(page, card, panels)
     software = f"{card.software.name} {card.software.version}"
     size = math.ceil(page.width), math.ceil(page.y + 24)
     title = look.title or card.name
     return Sheet(*size, look.theme.paper, title, table.event.words, software, (*page.items,))
 
 
-def _write_head(page: _Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+def _write_head(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
     """Write title and subtitle, and in red what is no private release."""
     event, look = table.event, page.look
     words, theme = look.words, look.theme
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
-    budget = [f"{s} = {_short(n)}" for s, n in symbols.items() if n is not None]
+    budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
     spent = ", ".join(budget) + f" · {event.mechanism}"
     title = look.title or card.name
     lines = [spent]
@@ -123,7 +124,7 @@ def _write_head(page: _Page, table: ReleasedTable, card: Card, panels: list[Pane
     page.write_lines(" · ".join(grid), MEDIUM, 21)
 
 
-def _draw_panel(page: _Page, panel: Panel, left: float) -> None:
+def draw_panel(page: Page, panel: Panel, left: float) -> None:
     """Draw one map and the line around it."""
     frame, theme = panel.frame, page.look.theme
     width, height = frame.size
@@ -150,7 +151,7 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
     return number
 
 
-def _draw_legend(page: _Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+def draw_legend(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
     """Draw the classes on the left, the scale bar on the right, then what is no class."""
     frame, look = panels[0].frame, page.look
     theme, words = look.theme, look.words
@@ -185,7 +186,7 @@ def _draw_legend(page: _Page, table: ReleasedTable, card: Card, panels: list[Pan
     _draw_swatches(page, card, panels)
 
 
-def _draw_classes(page: _Page, panels: list[Panel]) -> None:
+def _draw_classes(page: Page, panels: list[Panel]) -> None:
     """Draw a box for every class, pale as far as the margin goes, and where classes begin."""
     theme, top = page.look.theme, page.y + 9
     pale = _pale_classes(panels) if page.look.fade else 0.0
@@ -222,7 +223,7 @@ def _pale_classes(panels: list[Panel]) -> float:
     return number + min(part, 1.0)
 
 
-def _draw_swatches(page: _Page, card: Card, panels: list[Panel]) -> None:
+def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
     """Draw what is no class of the legend: 0, what is pale, below 0, outside."""
     look = page.look
     theme, words = look.theme, look.words
@@ -246,7 +247,7 @@ def _draw_swatches(page: _Page, card: Card, panels: list[Panel]) -> None:
         x += width + 22
 
 
-def _write_foot(page: _Page, card: Card, panels: list[Panel]) -> None:
+def write_foot(page: Page, card: Card, panels: list[Panel]) -> None:
     """Write what protects, what a margin is, and what was asked for."""
     look, words = page.look, page.look.words
     said = words.private.format(variant=words.name(card.guarantee.variant))
@@ -261,7 +262,7 @@ def _write_foot(page: _Page, card: Card, panels: list[Panel]) -> None:
         page.write_lines(line, SMALL, 18)
 
 
-def _short(amount: Fraction) -> str:
+def shorten_amount(amount: Fraction) -> str:
     """Return a budget as the decimal that is exact or, of a long ratio, near."""
     decimal = f"{float(amount):.6g}"
     return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)

@@ -55,14 +55,17 @@ class Panel:
         card: Card,
         bounds: Bounds | None = None,
         side: int = LONG_SIDE,
+        most: int = 0,
     ) -> Panel:
         """Return the panel of a grid's place, summed over everything else.
+
+        ``most``: blocks along a side; 0: as many as a page has.
 
         Raises UsageError where the bounds hold no cell of it.
         """
         whole = table.grid.places[number]
         place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
-        frame = Frame.of_place(place, len(table.grid.places), side)
+        frame = Frame.of_place(place, len(table.grid.places), side, most)
         block, (rows, cols) = frame.block, frame.blocks
         total = np.zeros(rows * cols)
         shape = np.array([[place.rows], [place.cols]])
@@ -127,6 +130,14 @@ def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | No
         stated = error.map[number]
         own = stated.standard_error if error.blocks is not None else None
         return stated.cells, None if own is None else float(Z * own)
-    if len(grid.shape) == 2 and frame.block == 1:
-        return 1, None if error.blocks is None else float(Z * error.blocks[0].standard_error)
-    return None, None
+    if len(grid.shape) > 2 or (frame.block > 1 and not _follows_map(grid)):
+        return None, None
+    for one in error.blocks or ():
+        if one.cells == frame.block**2:
+            return one.cells, float(Z * one.standard_error)
+    return (1, None) if frame.block == 1 else (None, None)
+
+
+def _follows_map(grid: Grid) -> bool:
+    """Whether squares of the map are runs of keys."""
+    return grid.order.follows_map and not any(grid.order.offset)

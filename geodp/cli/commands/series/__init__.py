@@ -1,0 +1,317 @@
+"""``geodp publish-series``: the snapshots of a series, read, released and written together."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp import progress
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import (
+    contribution,
+    delta,
+    epsilon,
+    grid_options,
+    neighbours,
+    people,
+    records,
+    rho,
+    terms_of,
+)
+from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.running import pad_time, tell_if_kept
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit, hold_stops
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.io.folder.series import StagedSeries
+    from geodp.mechanisms import Mechanism
+    from geodp.privacy.key import NoiseKey
+    from geodp.privacy.ledger import Ledger
+    from geodp.privacy.terms import Terms
+    from geodp.release.series.publish import PreparedSeries
+    from geodp.release.series.series import Series
+    from geodp.table.periods import Periods
+
+CARRIED_OUT = {*("output", "overwrite", "resume", "memory", "scratch", "pad_time", "as_json")}
+"""Options that say how and where a run is carried out, and change nothing in a series."""
+
+
+def part_inputs(
+    context: click.Context, _parameter: click.Parameter, given: Sequence[str]
+) -> tuple[Path, ...]:
+    """Return the files of ``TIME=FILE``, and leave those of each time with the context."""
+    parted: dict[str, list[Path]] = {}
+    for text in given:
+        time, equals, path = text.partition("=")
+        if not equals or not path:
+            raise UsageError("Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.")
+        parted.setdefault(time, []).append(Path(path))
+    context.params["snapshots"] = {time: tuple(paths) for time, paths in parted.items()}
+    return tuple(path for paths in parted.values() for path in paths)
+
+
+@click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@grid_options
+@epsilon
+@rho
+@delta
+@click.option(
+    "--person-in",
+    type=click.Choice(("all", "one")),
+    required=True,
+    help="In how many snapshots one person may be: in all, which then share the budget, or in one; "
+    "you vouch for it.",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(("best", "laplace", "gaussian")),
+    default="best",
+    show_default=True,
+    help="Best: Gaussian where a person is measured 30 times or more; it needs a --delta.",
+)
+@click.option(
+    "--smooth",
+    type=click.Choice(("best", "both", "forward", "none")),
+    default="best",
+    show_default=True,
+    help="Whether snapshots before one, or before and after it, predict it; best: both, with the "
+    "pyramid. It costs nothing: the measurements are the same.",
+)
+@click.option(
+    "--cycle",
+    type=click.IntRange(2),
+    multiple=True,
+    help="Snapshots after which the like comes again, such as 24 and 168 of hours; repeatable.",
+)
+@click.option(
+    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+)
+@neighbours
+@contribution
+@click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
+@people
+@click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Charged once, before any noise.")
+@click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
+@records
+@click.option(
+    "--pad-time",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Seconds that the run shall take at least, as its duration depends on the data.",
+)
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
+@click.option("--name", default="population", show_default=True, help="Of column and files.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier series.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from the tables that it was charged for; "
+    "nothing is read, drawn or charged.",
+)
+@click.option(
+    "--allow-empty", is_flag=True, help="Publish even if no row of a snapshot meets the selection."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def publish_series(**options: Any) -> None:
+    """Release the snapshots of a series, TIME=FILE each, under one budget.
+
+    \b
+    geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
+        --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
+        --person-in all --output out
+
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23. A time may
+    have several files. Writes OUTPUT/public, with a folder for every snapshot, and
+    OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    with pad_time(options["pad_time"]):
+        with progress.show(sys.stderr):
+            said = _publish(options)
+        click.echo(said)
+
+
+COMMANDS = (publish_series,)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a run goes by, before anything is read."""
+
+    method: Mechanism
+    terms: Terms
+    key: NoiseKey | None
+    ledger: Ledger | None
+    grid: Grid
+    periods: Periods
+
+
+def _publish(options: dict[str, Any]) -> str:
+    """Publish; what is to be said of it."""
+    require_known(click.get_current_context())
+    if not options["unit"].strip() or not options["unit"].isprintable():
+        raise UsageError("--unit says in words whom the guarantee protects.")
+    complete_with_commit()
+    start = _start(options)
+    if options["resume"]:
+        return _write(options, start, None)
+    from geodp.io.folder.staging import require_uninterrupted
+    from geodp.release.publish import list_warnings
+
+    require_uninterrupted(options["output"])
+    progress.begin("Reading")
+    prepared = _prepare(options, start)
+    for words in list_warnings(prepared.outline):
+        click.echo(f"Warning: {words}", err=True)
+    for words in prepared.sharing.sentences:
+        click.echo(words, err=True)
+    return _write(options, start, prepared)
+
+
+def _start(options: dict[str, Any]) -> _Start:
+    """Open and check what a run goes by: whatever can be refused without the data is."""
+    from geodp.io.folder.staged_release import check_publication
+    from geodp.mechanisms import mechanism
+    from geodp.privacy.key import NoiseKey
+    from geodp.privacy.ledger import Ledger
+    from geodp.table.periods import Periods
+
+    periods = Periods.of(sorted(options["snapshots"]))
+    terms = terms_of(options)
+    method = mechanism(options["method"])
+    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
+    ledger = None if options["ledger"] is None else Ledger.open(options["ledger"])
+    grid = grid_of(options)
+    if refusal := method.unsupported(grid):
+        raise UsageError(refusal)
+    check_publication(grid, options["output"], **_place(options))
+    return _Start(method, terms, key, ledger, grid, periods)
+
+
+def _place(options: dict[str, Any]) -> dict[str, Any]:
+    """How the folder is made."""
+    return {"name": options["name"], "overwrite": options["overwrite"]}
+
+
+def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
+    """Read every snapshot, and settle all that can be before the charge."""
+    from dataclasses import replace
+
+    from geodp.release.series.publish import prepare_series
+
+    tables = []
+    for time in start.periods.names:
+        own = {**options, "inputs": options["snapshots"][time]}
+        tables.append(read(own, start.grid, start.key))
+    given = {name: options[name] for name in ("noise", "allow_empty")}
+    found = prepare_series(
+        tables,
+        start.periods,
+        start.method,
+        start.terms,
+        person=options["person_in"],
+        key=start.key,
+        **given,
+    )
+    charged = {name: options[name] for name in ("dataset", "records")}
+    found = found.smooth(options["smooth"], options["cycle"])
+    return replace(found, ledger=start.ledger, **charged)
+
+
+def _write(options: dict[str, Any], start: _Start, prepared: PreparedSeries | None) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.io.folder.series import stage_series
+
+    output, resume = options["output"], options["resume"]
+    with (
+        tell_if_kept(output),
+        stage_series(start.grid, output, **_place(options), resume=resume) as place,
+    ):
+        if prepared is None:
+            series, run = _resume(place, start, options)
+        else:
+            series, run = _release(place, prepared, options)
+        written = series.write_into(place, run)
+    return _say(series, written, options)
+
+
+def _release(
+    place: StagedSeries, prepared: PreparedSeries, options: dict[str, Any]
+) -> tuple[Series, dict[str, Any]]:
+    """Draw the series, kept at once where it was charged; return what the operator is told too."""
+    from geodp.io.folder.kept import Kept
+    from geodp.privacy.ledger import Charge
+
+    cells = [int(table.key.size) for table in prepared.tables]
+    run: dict[str, Any] = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": cells,
+        "people": [int(table.count.sum()) for table in prepared.tables],
+    }
+    place.try_out(prepared.outline.table, prepared.outline.card(), cells)
+    with hold_stops():
+        series = prepared.release()
+        drawn = [one.table for one in series]
+        run["released_people"] = [table.total for table in drawn]
+        charge = series[0].charge
+        if isinstance(charge, Charge):
+            facts = prepared.outline.public_facts
+            place.keep(Kept(drawn[0], charge.fingerprint, _call(options), facts, run), drawn)
+    return series, run
+
+
+def _resume(
+    place: StagedSeries, start: _Start, options: dict[str, Any]
+) -> tuple[Series, dict[str, Any]]:
+    """Return the same of an interrupted run; its charge is recognised, and nothing is drawn."""
+    from geodp.release.series.publish import restore_series
+
+    kept, drawn = place.kept(_call(options))
+    charged = start.ledger, options["dataset"], kept.fingerprint
+    found = restore_series(
+        drawn,
+        start.periods,
+        start.method,
+        start.terms,
+        kept.public_facts,
+        charged,
+        person=options["person_in"],
+        noise=options["noise"],
+        smooth=options["smooth"],
+        cycles=options["cycle"],
+    )
+    return found, dict(kept.run)
+
+
+def _call(options: dict[str, Any]) -> dict[str, str]:
+    """Return what a run is asked for, as text; not how and where it is carried out."""
+    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
+
+
+def _say(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+    """Return the last words of a run."""
+    whole = series.whole
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "snapshots": list(series.periods.names),
+            "together": whole.spends,
+            "each": series[0].event.spends,
+            "method": whole.mechanism,
+            "private": whole.is_private,
+            "sharing": list(series.sharing.sentences),
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    said = f"Published in {public}; for the operator only: {restricted}"
+    return f"{said}\n{series.card().guarantee.in_words}"

@@ -1,0 +1,1 @@
+"""What shows all snapshots of a series together: a file a format."""

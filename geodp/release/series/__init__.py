@@ -1,0 +1,1 @@
+"""Series of snapshots: many tables of one grid under one budget."""

@@ -1,0 +1,337 @@
+"""Publish tables of one grid, a snapshot each, under one budget and with one line of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict, Unpack, cast
+
+from geodp import progress
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.public.land import state_land
+from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.base import Plain
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.terms import Terms, TermsGiven
+from geodp.release.identity import encode, release_digest, release_key, spent
+from geodp.release.publish import agree, charge_event, outline, warn_of
+from geodp.release.release import Release
+from geodp.release.series.series import Series
+from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
+from geodp.release.series.smoothing import NONE, Mode, Smoother, Smoothing
+from geodp.table.contribution import agree_on_bound, require_no_sums
+from geodp.table.counts import CountTable
+from geodp.table.periods import Periods
+from geodp.table.reading import require_rows
+from geodp.table.released import ReleasedTable
+from geodp.table.totals import WholeTable
+
+LABEL = b"geodp series identity 1"
+"""Of this use of the hash, and of the list of components."""
+
+SNAPSHOT = b"geodp series snapshot 1"
+"""Of the derivation of a snapshot's key."""
+
+
+class SeriesGiven(TermsGiven, total=False):
+    """Terms of all snapshots together, and what else :func:`publish_series` takes."""
+
+    noise: Noise
+    smooth: Mode
+    cycles: Sequence[int]
+    allow_empty: bool
+    records: str | None
+
+
+class SeriesAsked(TypedDict):
+    """What else settles a series, beside terms; :func:`publish_series` says what it means."""
+
+    person: Person
+    noise: Noise
+    smooth: Mode
+    cycles: Sequence[int]
+
+
+def publish_series(
+    tables: Sequence[CountTable],
+    *,
+    times: Sequence[str],
+    person: Person,
+    method: str | Mechanism = "pyramid",
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    **given: Unpack[SeriesGiven],
+) -> Series:
+    """Release the snapshots of a series under one budget.
+
+    Parameters
+    ----------
+    tables : sequence of CountTable
+        Confidential counts on one public grid, in the order of time.
+    times : sequence of str
+        Public: years, months, days or hours as ISO 8601 writes them (``2024-05``), none missing and
+        none twice.
+    person : {"all", "one"}
+        Whether one person may be in every snapshot, which then share the budget, or is in one only,
+        and each has all of it. You vouch for it. Where a person replaces another (``neighbours``),
+        the two may be in different snapshots: each then has half.
+    method, key, ledger, dataset
+        As for :func:`geodp.publish`. A kept key makes a key for every snapshot, of all tables, all
+        parameters and the snapshot's number: the same series again is the same releases, at no
+        cost, and no two snapshots share noise, whether their tables are equal or not. The ledger
+        has one line, which is charged before any noise is drawn.
+    epsilon, rho, delta
+        Of all snapshots together, exact. With epsilon and delta, Gaussian noise where it is less.
+    noise : {"best", "laplace", "gaussian"}
+        Best: Gaussian where a person is measured 30 times or more in all snapshots and levels.
+    smooth : {"best", "both", "forward", "none"}
+        Whether snapshots before one, or before and after it, predict what is below a node
+        (:mod:`geodp.release.series.smoothing`): post-processing of the same measurements, so that
+        under a kept key another choice costs nothing. Best: both, with the pyramid.
+    cycles : sequence of int
+        Snapshots after which the like comes again, such as 24 and 168 of hours.
+    allow_empty, records, neighbours, contribution, unit, people
+        As for :func:`geodp.publish`; contribution and people are of one snapshot.
+
+    Returns
+    -------
+    Series
+        A list of releases, each as :func:`geodp.publish` makes it, with its part of the budget.
+
+    Raises
+    ------
+    UsageError
+        Before the charge: tables of different grids, times that are missing or twice, a person
+        that is not declared, a budget that does not fit the noise, and what a single release
+        refuses.
+    BudgetError
+        The ledger's cap would be exceeded; no noise was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((16, 16))
+    >>> months = [geodp.CountTable.from_dense(np.full((16, 16), n), grid) for n in (90, 100)]
+    >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], person="all", epsilon=1)
+    >>> len(series), str(series[0].event.epsilon)
+    (2, '1/2')
+    """
+    allow_empty, records = given.pop("allow_empty", False), given.pop("records", None)
+    noise, smooth = given.pop("noise", "best"), given.pop("smooth", "best")
+    cycles = given.pop("cycles", ())
+    prepared = prepare_series(
+        tables,
+        Periods.of(times),
+        mechanism(method),
+        Terms.of(**cast(TermsGiven, given)),
+        person=person,
+        noise=noise,
+        key=key,
+        allow_empty=allow_empty,
+    ).smooth(smooth, cycles)
+    warn_of(prepared.outline)
+    prepared = replace(prepared, ledger=ledger, dataset=dataset, records=records)
+    return prepared.release()
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSeries:
+    """A series of which all is settled that is public; nothing is charged and nothing drawn.
+
+    Attributes
+    ----------
+    tables : tuple of CountTable
+    periods : Periods
+    method : Mechanism
+    sharing : Sharing
+    whole, each : Measurement
+        What all snapshots spend together, and one of them.
+    outline : Release
+        A snapshot of nobody, without what tells one from another.
+    key, ledger, dataset, records
+        As for :func:`publish_series`.
+    smoothing : Smoothing
+    """
+
+    tables: tuple[CountTable, ...] = field(repr=False)
+    periods: Periods
+    method: Mechanism
+    sharing: Sharing
+    whole: Measurement
+    each: Measurement
+    outline: Release
+    key: NoiseKey | None
+    ledger: Ledger | None = None
+    dataset: str | None = None
+    records: str | None = None
+    smoothing: Smoothing = NONE
+
+    def smooth(self, mode: Mode = "best", cycles: Sequence[int] = ()) -> PreparedSeries:
+        """Return the same with what snapshots tell about each other, as it is asked for."""
+        found = Smoothing.of(mode, cycles, self.method, len(self.tables))
+        nobody = replace(self.outline, postprocessing=found.words)
+        return replace(self, smoothing=found, outline=nobody)
+
+    def release(self) -> Series:
+        """Charge once, and draw every snapshot."""
+        own, fingerprint = release_key(self.key, self.identify)
+        try:
+            named = name_series(self.whole, self.periods, self.sharing)
+            known = self.ledger, self.dataset, named, fingerprint
+            charge = charge_event(*known, records=self.records)
+            drawn = self._draw(own)
+        finally:
+            own.forget()
+        return self.complete(drawn, charge)
+
+    def identify(self) -> bytes:
+        """SHA-256 of everything that the series depends on but the key."""
+        named: tuple[Plain, ...] = (
+            ("times", self.periods.names),
+            ("person", self.sharing.person),
+            ("whole", spent(self.whole)),
+        )
+        digests = [release_digest(table, self.method, self.each) for table in self.tables]
+        return digest(LABEL, encode(named), *digests)
+
+    def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
+        """Return the series of tables that were drawn."""
+        known = self.outline, self.periods, self.sharing, self.smoothing, self.whole
+        return complete_series(*known, drawn, charge)
+
+    def _draw(self, own: NoiseKey) -> list[ReleasedTable]:
+        """Draw the snapshots, each with a key of its own."""
+        keys = tuple(own.derive(digest(SNAPSHOT, encode(t))) for t in range(len(self.tables)))
+        try:
+            if self.smoothing.mode != "none":
+                method = cast(Pyramid, self.method)
+                return Smoother(self.tables, keys, method, self.each, self.smoothing).run()
+            found = []
+            for time, table, key in zip(self.periods.names, self.tables, keys, strict=True):
+                progress.begin(f"Releasing {time}")
+                found.append(self.method.release(table, self.each, key))
+            return found
+        finally:
+            for key in keys:
+                key.forget()
+
+
+def prepare_series(
+    tables: Sequence[CountTable],
+    periods: Periods,
+    method: Mechanism,
+    terms: Terms,
+    *,
+    person: Person,
+    noise: Noise = "best",
+    key: NoiseKey | None = None,
+    allow_empty: bool = False,
+) -> PreparedSeries:
+    """Do everything of :func:`publish_series` that comes before the charge."""
+    grid = require_alike(tables, periods)
+    bounds = [agree_on_bound(table, terms.contribution) for table in tables]
+    most, enforced = max(most for most, _ in bounds), all(own for _, own in bounds)
+    bound = terms.bound(most, enforced=enforced)
+    if refusal := method.unsupported(grid):
+        raise UsageError(refusal)
+    sharing = share_budget(grid, method, bound, snapshots=len(tables), person=person, noise=noise)
+    # What is not enforced of one table is not of the series.
+    loosest = min(tables, key=lambda table: table.enforced)
+    whole = agree(loosest, method, sharing.whole, key)
+    each = agree(loosest, method, sharing.each, key)
+    facts: dict[str, None] = {}
+    for table in tables:
+        facts |= dict.fromkeys(
+            (
+                *require_rows(table.rows, table.reading, allow_empty=allow_empty),
+                *require_no_sums(grid, each, WholeTable(table)),
+            )
+        )
+    stated = (*facts, *state_land(grid))
+    nobody = outline(grid, method, each, terms.people, stated)
+    return PreparedSeries(tuple(tables), periods, method, sharing, whole, each, nobody, key)
+
+
+def require_alike(tables: Sequence[CountTable], periods: Periods) -> Grid:
+    """Return the one grid of all tables; UsageError where they have not one, or not one a time."""
+    if not all(isinstance(table, CountTable) for table in tables):
+        raise UsageError("publish_series takes CountTables; CountTable.from_dense makes one.")
+    if len(tables) != len(periods.names):
+        raise UsageError(
+            f"There are {len(tables)} tables and {len(periods.names)} times; give one of each."
+        )
+    grid: Grid = tables[0].grid
+    for table, time in zip(tables, periods.names, strict=True):
+        if table.grid != grid:
+            raise UsageError(
+                f"The snapshot of {time} has another grid than that of {periods.names[0]}; read "
+                "all of them on one public grid."
+            )
+    return grid
+
+
+def restore_series(
+    drawn: Sequence[ReleasedTable],
+    periods: Periods,
+    method: Mechanism,
+    terms: Terms,
+    public_facts: tuple[str, ...],
+    charged: tuple[Ledger | None, str | None, str],
+    **asked: Unpack[SeriesAsked],
+) -> Series:
+    """Return the series of tables that were drawn and kept, for the same call.
+
+    ``charged``: the ledger, its data set and the fingerprint under which it knows the charge.
+    """
+    each = cast(Measurement, drawn[0].event)
+    grid, bound = drawn[0].grid, terms.bound(each.contribution, enforced=each.enforced)
+    shared: dict[str, Any] = {
+        "snapshots": len(drawn),
+        "person": asked["person"],
+        "noise": asked["noise"],
+    }
+    sharing = share_budget(grid, method, bound, **shared)
+    smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
+    whole = method.event(grid, sharing.whole, each.key_origin)
+    ledger, dataset, fingerprint = charged
+    named = name_series(whole, periods, sharing)
+    charge = charge_event(ledger, dataset, named, fingerprint)
+    nobody = outline(grid, method, each, terms.people, public_facts)
+    nobody = replace(nobody, postprocessing=smoothing.words)
+    return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
+
+
+def name_series(whole: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
+    """Return what is charged for all snapshots, with the series' name in a ledger's line."""
+    first, last, number = periods.names[0], periods.names[-1], len(periods.names)
+    where = "all" if sharing.person == "all" else "one"
+    said = f"{whole.mechanism}, {number} snapshots {first} to {last}, {whole.unit} in {where}"
+    return replace(whole, mechanism=said)
+
+
+def complete_series(
+    nobody: Release,
+    periods: Periods,
+    sharing: Sharing,
+    smoothing: Smoothing,
+    whole: Measurement,
+    drawn: Sequence[ReleasedTable],
+    charge: Charge | None,
+) -> Series:
+    """Return the series of drawn tables, each a release that says of which series it is."""
+    where = "every snapshot" if sharing.person == "all" else "one snapshot only"
+    releases = []
+    for table, time in zip(drawn, periods.names, strict=True):
+        fact = (
+            f"that it is the snapshot of {time} in a series of {len(periods.names)}, from "
+            f"{periods.names[0]} to {periods.names[-1]}, of which a {whole.unit} is in {where}; "
+            f"together they spend {whole.spends}, charged once"
+        )
+        facts = (*nobody.public_facts, fact)
+        releases.append(replace(nobody, table=table, charge=charge, public_facts=facts))
+    return Series(releases, periods, sharing, smoothing, whole)

@@ -1,0 +1,234 @@
+"""What a snapshot's neighbours in time tell about it, by nothing but what was measured anyway.
+
+Every snapshot is made from its own noisy counts, and its children are predicted by the snapshots
+around it as by an earlier census (:mod:`geodp.mechanisms.trees.informed`): how far they can be
+trusted is learned from the noisy counts of all snapshots together, as residuals of one level add up
+over time. So where a map changes from one snapshot to the next, what is measured is believed.
+
+Forward, snapshot t is predicted by a prior that forgets: half of what it was, half of snapshot
+t - 1. Backward the same from the end. At last every snapshot is predicted by both priors, in
+neither of which its own noise is. Forward alone, it depends on no later one. Cycles add chains of
+their own: of every 24th hour, every 168th.
+
+All of it is post-processing: the measurements are those of the snapshots alone, under their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp import progress
+from geodp.errors import UsageError
+from geodp.mechanisms import Mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.trees import informed
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
+from geodp.table.released import ReleasedTable
+
+Mode = Literal["best", "both", "forward", "none"]
+
+MODES = ("best", "both", "forward", "none")
+
+WHOLE = 1 << 40
+"""What the counts of a prior add up to, about: shares of it are whole numbers."""
+
+SOURCE = "other snapshots of the series"
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Which snapshots predict one.
+
+    Attributes
+    ----------
+    mode : {"both", "forward", "none"}
+    cycles : tuple of int
+        Steps after which the like comes again, beside the step before.
+    """
+
+    mode: Literal["both", "forward", "none"]
+    cycles: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, mode: Mode, cycles: Iterable[int], method: Mechanism, snapshots: int) -> Self:
+        """Settle what is asked for; best is both where the method can.
+
+        Raises UsageError for another mode, a method that cannot, or cycles that are none.
+        """
+        if mode not in MODES:
+            raise UsageError(f"smooth is {', '.join(MODES[:-1])} or {MODES[-1]}.")
+        able = type(method) is Pyramid and method.passes == 2
+        if mode in ("both", "forward") and not able:
+            raise UsageError(f"{method.name} cannot be smoothed; leave it out, or use the pyramid.")
+        steps = tuple(cycles)
+        for step in steps:
+            if isinstance(step, bool) or not isinstance(step, int) or not 1 < step < snapshots:
+                raise UsageError(
+                    "A cycle is a number of snapshots, above 1 and below their number: 24 of hours."
+                )
+        if len({*steps}) < len(steps):
+            raise UsageError("A cycle is there twice; give each once.")
+        settled = mode if mode != "best" else ("both" if able else "none")
+        if settled == "none" and steps:
+            raise UsageError("Cycles go with smoothing only.")
+        return cls(settled, steps)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a card says of it."""
+        if self.mode == "none":
+            return ()
+        which = "before and after it" if self.mode == "both" else "before it"
+        cycle = "".join(f", one in {step} of them for itself" for step in self.cycles)
+        return (
+            f"Smoothing over time: children are predicted by the snapshots {which}{cycle}, and how "
+            "far these are trusted is learned from the noisy counts. Changes that are small beside "
+            "the noise come out smaller; closed forms of errors are those without smoothing.",
+        )
+
+
+NONE = Smoothing("none")
+"""Every snapshot alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Cells by key and their parts of a whole: uint64[n], int64[n] above 0."""
+
+    key: NDArray[np.uint64]
+    part: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, key: NDArray[np.uint64], count: NDArray[np.int64]) -> Self:
+        """Return counts as parts of about ``WHOLE``, exact to one of them."""
+        total = int(count.sum())
+        if not total:
+            return cls(key[:0], count[:0])
+        part = np.rint(count * (WHOLE / total)).astype(np.int64)
+        return cls(key[part > 0], part[part > 0])
+
+    def __add__(self, other: Shares) -> Shares:
+        """Return the sum of both."""
+        key, place = np.unique(np.concatenate([self.key, other.key]), return_inverse=True)
+        part = np.zeros(key.size, np.int64)
+        np.add.at(part, place, np.concatenate([self.part, other.part]))
+        return Shares(key, part)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """The snapshots, their keys, and what one spends.
+
+    Attributes
+    ----------
+    tables : tuple of CountTable
+    keys : tuple of NoiseKey
+        Of each.
+    method : Pyramid
+    event : Measurement
+        Of one.
+    smoothing : Smoothing
+    """
+
+    tables: tuple[CountTable, ...]
+    keys: tuple[NoiseKey, ...]
+    method: Pyramid
+    event: Measurement
+    smoothing: Smoothing
+
+    def run(self) -> list[ReleasedTable]:
+        """Return the smoothed snapshots."""
+        times = range(len(self.tables))
+        drawn, before, seen = self.sweep(times)
+        if self.smoothing.mode == "forward":
+            return drawn
+        _, after, again = self.sweep(times[::-1])
+        known = self.learn(_pool(seen, again))
+        return [self.draw(t, _join([before[t], after[t]]), known)[0] for t in times]
+
+    def sweep(
+        self, times: Sequence[int]
+    ) -> tuple[list[ReleasedTable], list[Shares | None], tuple[Residuals, ...]]:
+        """Go through the snapshots in one direction.
+
+        What is learned is learned anew whenever twice as many snapshots have been seen.
+
+        Returns
+        -------
+        list of ReleasedTable, list of Shares, tuple of Residuals
+            Both by snapshot: what it is, and what predicted it; the residuals of every level.
+        """
+        steps = (1, *self.smoothing.cycles)
+        chains: dict[tuple[int, int], Shares] = {}
+        drawn: dict[int, ReleasedTable] = {}
+        priors: dict[int, Shares | None] = {}
+        seen: tuple[Residuals, ...] = ()
+        known: informed.Known | None = None
+        met = 0
+        for t in times:
+            places = [(step, t % step) for step in steps]
+            priors[t] = _join([chains.get(place) for place in places])
+            drawn[t], found = self.draw(t, priors[t], known)
+            if found:
+                seen, met = _pool(seen, found), met + 1
+                if met.bit_count() == 1:
+                    known = self.learn(seen)
+            own = Shares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
+            for place in places:
+                chains[place] = _follow(chains.get(place), own)
+        return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
+
+    def learn(self, seen: tuple[Residuals, ...]) -> informed.Known | None:
+        """Return how far predictions of every level can be trusted; None: nothing was seen."""
+        steps = self.method.descent(self.tables[0].grid, self.event)
+        found = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
+        return found or None
+
+    def draw(
+        self, t: int, prior: Shares | None, known: informed.Known | None
+    ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
+        """Return a snapshot with a prior, and the residuals of its predictions by level."""
+        progress.begin(f"Releasing snapshot {t + 1}")
+        table, key = self.tables[t], self.keys[t]
+        if prior is None or not prior.key.size:
+            return self.method.release(table, self.event, key), ()
+        steps = self.method.descent(table.grid, self.event)
+        weighed = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
+        cells, counts, learned = informed.refine(table, steps, key, weighed, known=known)
+        released = ReleasedTable(table.grid, cells, counts, self.event)
+        return released, tuple(one.residuals for one in learned)
+
+
+def _follow(prior: Shares | None, own: Shares) -> Shares:
+    """Return the prior of what comes next: half of the one before, half of the snapshot."""
+    if prior is None or not prior.key.size:
+        return own
+    if not own.key.size:
+        return prior
+    return Shares.of(prior.key, prior.part) + own
+
+
+def _join(priors: Iterable[Shares | None]) -> Shares | None:
+    """Return the mean of those priors that there are."""
+    found: Shares | None = None
+    for one in priors:
+        if one is not None and one.key.size:
+            part = Shares.of(one.key, one.part)
+            found = part if found is None else found + part
+    return found
+
+
+def _pool(one: tuple[Residuals, ...], other: tuple[Residuals, ...]) -> tuple[Residuals, ...]:
+    """Return residuals of both, level by level."""
+    if not one or not other:
+        return one or other
+    return tuple(a + b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,125 @@
+"""Times of the snapshots of a series: years, months, days or hours, none missing and none twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError, printable
+
+Step = Literal["year", "month", "day", "hour"]
+
+_FORMS: dict[Step, tuple[str, str, str]] = {
+    "year": (r"\d{4}", "Y", "2024"),
+    "month": (r"\d{4}-\d{2}", "M", "2024-05"),
+    "day": (r"\d{4}-\d{2}-\d{2}", "D", "2024-05-31"),
+    "hour": (r"\d{4}-\d{2}-\d{2}T\d{2}", "h", "2024-05-31T23"),
+}
+"""How a time is written, NumPy's unit of it, and an example."""
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Times of one step, each as far from the one before as all others are.
+
+    Attributes
+    ----------
+    names : tuple of str
+        As ISO 8601 writes them: ``2024``, ``2024-05``, ``2024-05-31`` or ``2024-05-31T23``; two at
+        least.
+    step : {"year", "month", "day", "hour"}
+        How long a snapshot lasts.
+    """
+
+    names: tuple[str, ...]
+    step: Step
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Self:
+        """Check times, in their order.
+
+        Raises
+        ------
+        UsageError
+            Fewer than two; a time that is none or of another step than the first; one that is there
+            twice, before an earlier one or after a gap. Times are public, so the message names it.
+
+        Examples
+        --------
+        >>> Periods.of(["2024-12", "2025-01"]).step
+        'month'
+        """
+        given = tuple(names)
+        if len(given) < 2:
+            raise UsageError("A series has two snapshots at least; publish releases a single one.")
+        step = _step_of(given)
+        found = _read(given, step)
+        gaps = np.diff(found).astype(np.int64)
+        if len({*given}) < len(given):
+            twice = next(name for name in given if given.count(name) > 1)
+            raise UsageError(f"Two snapshots have the time {twice}; a series has every time once.")
+        if int(gaps.min()) < 0:
+            late = given[int(np.argmax(gaps < 0)) + 1]
+            raise UsageError(f"The snapshots are not in the order of time: {late} comes too late.")
+        if (wide := gaps != gaps.min()).any():
+            missing = found[int(np.argmax(wide))] + gaps.min()
+            raise UsageError(
+                f"The snapshot of {missing} is missing; a series has one for every {step}, or for "
+                "every second, every fifth and so on."
+            )
+        return cls(given, step)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Hours from the beginning of the first period to that of each: int64[times]."""
+        return self._hours(0)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Return the same to the end of each."""
+        return self._hours(1)
+
+    @property
+    def origin(self) -> str:
+        """The beginning of the first period, as CF writes it."""
+        first = _read(self.names[:1], self.step).astype("datetime64[s]")[0]
+        return str(first).replace("T", " ")
+
+    def _hours(self, later: int) -> NDArray[np.int64]:
+        """Hours from the first beginning to that of each, or of so many periods later."""
+        found = _read(self.names, self.step)
+        hours = np.append(found[:1], found + later).astype("datetime64[h]").astype(np.int64)
+        since: NDArray[np.int64] = hours[1:] - hours[0]
+        return since
+
+
+def _step_of(names: tuple[str, ...]) -> Step:
+    """Return how long all of the periods last."""
+    for step, (form, _, _) in _FORMS.items():
+        if not re.fullmatch(form, names[0], re.ASCII):
+            continue
+        for name in names:
+            if not re.fullmatch(form, name, re.ASCII):
+                raise UsageError(f"The times are {step}s, as the first is, and {_quote(name)} not.")
+        return step
+    examples = ", ".join(example for _, _, example in _FORMS.values())
+    raise UsageError(f"{_quote(names[0])} is no time of a snapshot, which is written {examples}.")
+
+
+def _read(names: tuple[str, ...], step: Step) -> NDArray[np.datetime64]:
+    found = []
+    for name in names:
+        try:
+            found.append(np.datetime64(name, cast(Literal["h"], _FORMS[step][1])))
+        except ValueError:
+            raise UsageError(f"{_quote(name)} is no {step} of the calendar.") from None
+    return np.array(found)
+
+
+def _quote(name: str) -> str:
+    return printable(name[:40])

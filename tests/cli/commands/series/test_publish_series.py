@@ -1,0 +1,163 @@
+"""``geodp publish-series``: read, charged once, written whole; resumed and replayed at no cost."""
+
+import json
+import os
+import re
+
+import pytest
+
+from geodp.cli.commands.plan import plan
+from geodp.cli.commands.series import publish_series
+from geodp.io.write.series import netcdf
+from geodp.privacy.ledger import Ledger
+from tests.command import Runner, geodp
+
+RUNNER = Runner(publish_series)
+MONTHS = ("2024-01", "2024-02", "2024-03")
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    for number, month in enumerate(MONTHS):
+        rows = "".join(f"{x},{y},{20 + x + number}\n" for x in range(8) for y in range(8))
+        (tmp_path / f"{month}.csv").write_text(f"x,y,n\n{rows}")
+    return [f"{month}={tmp_path / month}.csv" for month in MONTHS]
+
+
+@pytest.fixture
+def call(inputs, tmp_path):
+    return [
+        *[*inputs, "--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y"],
+        *[
+            "--anchor",
+            "index",
+            "--epsilon",
+            "1",
+            "--person-in",
+            "all",
+            "--output",
+            tmp_path / "out",
+        ],
+    ]
+
+
+@pytest.fixture
+def charged(call, tmp_path):
+    file = tmp_path / "office.ledger"
+    made = geodp("budget", "init", "--ledger", file, "--dataset", "stays", "--epsilon", "2")
+    assert made.returncode == 0, made.stderr
+    return [*call, "--ledger", file, "--dataset", "stays"]
+
+
+def charges(tmp_path):
+    return Ledger.open(tmp_path / "office.ledger").charges("stays")
+
+
+def test_a_series_is_published_and_verified(call, tmp_path):
+    done = geodp("publish-series", *call)
+    assert done.returncode == 0, done.stderr
+    assert "measured 3 x 3 = 9 times: Laplace noise, as that is below 30." in done.stderr
+    assert "Gaussian noise: standard errors" in done.stderr
+    assert "of these releases together is at most exp(1)" in done.stdout
+    assert geodp("verify", tmp_path / "out").returncode == 0
+    assert geodp("verify", tmp_path / "out" / "public" / "2024-02").returncode == 0
+    run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+    assert run["people"] == [64 * 23 + 32, 64 * 24 + 32, 64 * 25 + 32]
+
+
+def test_the_document_names_what_was_spent(call):
+    found = RUNNER.document_of(*call)
+    assert found["snapshots"] == list(MONTHS)
+    assert (found["together"], found["each"]) == ("epsilon = 1", "epsilon = 1/3")
+    assert len(found["sharing"]) == 3
+
+
+def test_files_of_one_time_are_one_snapshot_in_any_order(call, inputs, tmp_path):
+    given = [*reversed(inputs), *call[3:]]
+    split = (tmp_path / "2024-01.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "2024-01.csv").write_text("".join(split[:30]))
+    (tmp_path / "rest.csv").write_text("".join([split[0], *split[30:]]))
+    done = geodp("publish-series", f"2024-01={tmp_path / 'rest.csv'}", *given)
+    assert done.returncode == 0, done.stderr
+    run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+    assert run["people"][0] == 64 * 23 + 32
+    assert len(run["inputs"]) == 4
+
+
+def test_a_kept_key_replays_at_no_cost(charged, tmp_path):
+    geodp("key", tmp_path / "key")
+    kept = [*charged, "--key-file", tmp_path / "key"]
+    assert geodp("publish-series", *kept).returncode == 0
+    before = (tmp_path / "out" / "public" / "population.nc").read_bytes()
+    assert geodp("publish-series", *kept, "--overwrite").returncode == 0
+    assert (tmp_path / "out" / "public" / "population.nc").read_bytes() == before
+    assert [str(one.loss) for one in charges(tmp_path)] == ["epsilon 1"]
+
+
+def test_over_the_cap_nothing_is_written(charged, tmp_path):
+    for name in ("one", "two", "three"):
+        done = geodp("publish-series", *charged, "--output", tmp_path / name)
+        assert done.returncode == (4 if name == "three" else 0)
+    assert not (tmp_path / "three").exists()
+    assert len(charges(tmp_path)) == 2
+
+
+def test_an_interrupted_run_is_resumed_from_what_was_charged(charged, tmp_path, monkeypatch):
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(netcdf, "write", fail)
+        done = geodp("publish-series", *charged)
+    assert done.returncode == 1
+    assert "--resume completes" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert len(charges(tmp_path)) == 1
+    waits = geodp("publish-series", *charged)
+    assert waits.returncode == 2
+    assert "repeat its command with --resume" in waits.stderr
+    other = geodp("publish-series", *charged, "--resume", "--person-in", "one")
+    assert "The interrupted run had other --person-in" in other.stderr
+    done = geodp("publish-series", *charged, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert len(charges(tmp_path)) == 1
+    assert geodp("verify", tmp_path / "out").returncode == 0
+    public = tmp_path / "out" / "public"
+    index = json.loads((public / "series.json").read_text())
+    assert index["budget"]["head"] == charges(tmp_path)[0].hash
+    cards = [json.loads((public / m / "release.json").read_text()) for m in MONTHS]
+    for month, card in zip(MONTHS, cards, strict=True):
+        assert f"snapshot of {month} in a series of 3" in card["guarantee"]["not_protected"][-1]
+    assert sorted(os.listdir(tmp_path / "out" / "restricted")) == [
+        *("README.txt", "SHA256SUMS", "run.json")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda call: ["january.csv", *call[1:]], "written TIME=FILE"),
+        (lambda call: call[2:], "two snapshots at least"),
+        (lambda call: [*call[:2], "2024-05=x.csv", *call[2:]], "2024-04 is missing"),
+        (lambda call: ["may=x.csv", *call], "may is no|and may not"),
+        (lambda call: [*call, "--unit", "person-month"], "is in one snapshot"),
+        (lambda call: [*call, "--noise", "gaussian"], "needs a delta"),
+    ],
+)
+def test_wrong_calls_are_refused_in_a_sentence_and_cost_nothing(charged, change, said, tmp_path):
+    assert re.search(said, RUNNER.error_of(*change(charged)))
+    assert charges(tmp_path) == ()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_plan_says_which_noise_is_less():
+    shared = ["--grid", "regular:64x64", "--epsilon", "0.1", "--delta", "1e-10"]
+    found = Runner(plan).document_of(*shared, "--snapshots", 36, "--person-in", "all")
+    assert "36 x 4 = 144 times: Gaussian noise, as that is 30 or more." in found["series"][0]
+    shown = geodp("plan", *shared, "--snapshots", 36, "--person-in", "one")
+    assert "1 x 4 = 4 times: Laplace noise" in shown.stdout
+    assert (
+        "--person-in goes with --snapshots only"
+        in geodp("plan", *shared, "--person-in", "one").stderr
+    )
+    assert "Say in how many snapshots" in geodp("plan", *shared, "--snapshots", 3).stderr
