@@ -100,7 +100,7 @@ class Cache:
         """
         own = Path(__file__)
         try:
-            digest = digest_of(list(own.parent.glob("*.py")))
+            digest = digest_of(list(own.parent.rglob("*.py")))
         except OSError:
             return cls("", None, "The sources of the compiled functions are not there to be read.")
         given = numba.config.CACHE_DIR

@@ -222,6 +222,23 @@ class Method(ABC, Generic[E]):
         return replace(self, **found)
 
 
+@dataclass(frozen=True, eq=False)
+class First:
+    """The release that another one begins with, and which its other measurements refine.
+
+    Attributes
+    ----------
+    table : CountTable
+    method : Mechanism
+    event : Measurement
+        Of it alone.
+    """
+
+    table: CountTable
+    method: Mechanism
+    event: Measurement
+
+
 @dataclass(frozen=True)
 class Mechanism(Method[Measurement]):
     """A published method of central privacy.
@@ -243,6 +260,20 @@ class Mechanism(Method[Measurement]):
     @abstractmethod
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Run the method; ``event.scale`` is the noise's scale for its sensitivity."""
+
+    def first(self, table: CountTable, event: Measurement) -> First | None:
+        """Return the release that this one begins with, if it does with one.
+
+        Its key is derived from what it is itself made of, so that it is the same, bit for bit,
+        where nothing else is released. Then :meth:`release_over` draws the rest.
+        """
+        return None
+
+    def release_over(
+        self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
+    ) -> ReleasedTable:
+        """Draw the rest of a release of which :meth:`first` is drawn; as :meth:`release`."""
+        raise NotImplementedError
 
     @abstractmethod
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:

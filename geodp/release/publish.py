@@ -223,13 +223,28 @@ class Prepared:
             charge = charge_event(
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
-            drawn = self.method.release(self.table, self.spent, own)
+            drawn = self._draw(own)
             if self.totals is not None:
                 drawn = self.totals.fit(drawn)
             found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
             return replace(self.outline, table=drawn, charge=charge, measurements=found)
         finally:
             own.forget()
+
+
+    def _draw(self, key: NoiseKey) -> ReleasedTable:
+        """Draw the table; what it begins with, with a key of its own."""
+        first = self.method.first(self.table, self.spent)
+        if first is None:
+            return self.method.release(self.table, self.spent, key)
+        own, _ = release_key(
+            self.key, lambda: release_digest(first.table, first.method, first.event)
+        )
+        try:
+            drawn = first.method.release(first.table, first.event, own)
+        finally:
+            own.forget()
+        return self.method.release_over(drawn, self.table, self.spent, key)
 
 
 def restore_beside(

@@ -26,8 +26,12 @@ FLOORS = {
     "mechanisms/base": "accuracy table grid privacy kernels",
     "mechanisms/measure": "mechanisms/base accuracy table grid privacy kernels",
     "mechanisms/trees": "mechanisms/measure mechanisms/base accuracy table grid privacy kernels",
+    "mechanisms/parts": (
+        "mechanisms/learned mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
+    ),
     "mechanisms/central": (
-        "mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
+        "mechanisms/parts mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid "
+        "privacy kernels"
     ),
     "mechanisms/local": "privacy kernels",
     **dict.fromkeys(
