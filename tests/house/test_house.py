@@ -25,13 +25,16 @@ FLOORS = {
     "accuracy": "table grid privacy kernels",
     "mechanisms/base": "accuracy table grid privacy kernels",
     "mechanisms/measure": "mechanisms/base accuracy table grid privacy kernels",
-    "mechanisms/trees": "mechanisms/measure mechanisms/base accuracy table grid privacy kernels",
+    "mechanisms/learned": "kernels",
+    "mechanisms/trees": (
+        "mechanisms/learned mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
+    ),
     "mechanisms/parts": (
         "mechanisms/learned mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
     ),
     "mechanisms/central": (
-        "mechanisms/parts mechanisms/trees mechanisms/measure mechanisms/base accuracy table grid "
-        "privacy kernels"
+        "mechanisms/parts mechanisms/trees mechanisms/learned mechanisms/measure mechanisms/base "
+        "accuracy table grid privacy kernels"
     ),
     "mechanisms/local": "privacy kernels",
     **dict.fromkeys(
@@ -255,6 +258,7 @@ def test_the_house_is_built_by_its_plan():
         ("io/write/csv", "from geodp.io.verify.readback import card_of"),
         ("mechanisms/trees/levels", "from geodp.mechanisms.central.pyramid import Pyramid"),
         ("mechanisms/base", "from geodp.mechanisms.trees import levels"),
+        ("mechanisms/learned/mixture", "from geodp.table.counts import CountTable"),
         ("mechanisms/central/hay", "from geodp import release"),
         ("release/publish", "from geodp.analysis.plan.plan import plan"),
         ("analysis/explain/card", "from geodp.io.verify.card import read_card"),

@@ -1,0 +1,1 @@
+"""How far predictions of counts can be trusted, learned from noisy counts alone."""

@@ -1,0 +1,212 @@
+"""How far a level's predictions can be trusted, as a mixture of widths, and the tables of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels.learned import residuals as kernels
+from geodp.mechanisms.learned import densities
+from geodp.mechanisms.learned.densities import SCALE, WIDTHS, Reals
+from geodp.mechanisms.learned.residuals import Residuals
+
+GUARD, GUARD_OF_CELLS = (97, 100), (80, 100)
+"""Predictions whose residuals add up to more of those of even ones are left alone."""
+
+ROUNDS = 60
+"""Of expectation and maximisation."""
+
+WIDEST = 6
+"""Widths that get pseudo-counts, ``BROAD`` together: a residual that nobody saw is believed."""
+
+BROAD = 2.0
+
+STEP = 2.0**-20
+"""Tables are whole multiples of it, so that processors agree that do not in the last digits."""
+
+HALVINGS = 34
+"""Of the bisection that finds a median, from ``2**12`` standard deviations down."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """What is learned of a level's predictions: it is asked for tables.
+
+    Attributes
+    ----------
+    laplace : bool
+        Whether the noise is Laplace noise.
+    sd : float
+        Its standard deviation.
+    row : int64[42]
+        Group of each size class.
+    weight : float64[g, 18 or 19]
+        Of the changes' widths, 0 and ``2**-4 ... 2**12`` standard deviations of the noise; on the
+        cells' level at last that of cells which are empty now.
+    middle : float64[g]
+        Middle prediction of each group, in standard deviations of the noise.
+    """
+
+    laplace: bool
+    sd: float
+    row: NDArray[np.int64]
+    weight: Reals
+    middle: Reals
+
+    @property
+    def cells(self) -> bool:
+        """Whether the level is that of the cells."""
+        return bool(self.weight.shape[1] > WIDTHS.size)
+
+    @classmethod
+    def learn(
+        cls, residuals: Residuals, *, sd: float, laplace: bool, cells: bool
+    ) -> Reliability | None:
+        """Fit the mixtures of all groups of size classes; None: the predictions explain too little.
+
+        Parameters
+        ----------
+        residuals : Residuals
+        sd : float
+            Standard deviation of the noise.
+        laplace : bool
+        cells : bool
+            Whether it is the level of cells, many of which may be empty now whatever is predicted.
+        """
+        if not residuals.explain(GUARD_OF_CELLS if cells else GUARD):
+            return None
+        row, bins = residuals.group()
+        middle, known = _middles(residuals, row), _likelihood(laplace)
+        more = np.zeros(WIDTHS.size + cells)
+        more[WIDTHS.size - WIDEST : WIDTHS.size] = BROAD / WIDEST
+        weight = np.empty((middle.size, more.size))
+        for g, count in enumerate(bins):
+            seen = np.flatnonzero(count)
+            density = known[seen]
+            if cells:
+                density = np.hstack(
+                    [density, _empty(densities.middles()[seen], laplace, middle[g])]
+                )
+            scaled = np.exp(density - density.max(axis=1, keepdims=True))
+            weight[g] = kernels.fit_weights(count[seen].astype(np.float64), scaled, more, ROUNDS)
+        return cls(laplace, sd, row, weight, middle)
+
+    def tabulate(self, variance: float | None = None) -> Tables:
+        """Return tables for estimates of the level.
+
+        Parameters
+        ----------
+        variance : float, optional
+            Of normal errors that the estimates have; without it they are the measurements
+            themselves.
+        """
+        laplace = self.laplace and variance is None
+        own = 1.0 if variance is None else variance / self.sd**2
+        value = densities.knots()
+        density = densities.log_density(value, laplace, own)
+        mean = densities.posterior_mean(value, laplace, own)
+        kept = WIDTHS**2 / (WIDTHS**2 + own)
+        keep, factor = np.empty((2, self.middle.size, value.size))
+        for g, weight in enumerate(self.weight):
+            logs = density
+            if self.cells:
+                logs = np.hstack([density, _empty(value, laplace, self.middle[g], own)])
+            with np.errstate(divide="ignore"):
+                logs = logs + np.log(weight)
+            share = np.exp(logs - logs.max(axis=1, keepdims=True))
+            share = share / _add_up(share)[:, None]
+            factor[g] = _add_up(share[:, : WIDTHS.size] * kept)
+            if self.cells:
+                keep[g] = _median(value, share, mean, np.sqrt(kept * own), self.middle[g])
+            else:
+                keep[g] = _add_up(share * mean)
+        return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What is kept of a residual, by the prediction's size class: exact multiples of 2**-20.
+
+    Attributes
+    ----------
+    sd : float
+        Unit of the residuals.
+    row : int64[42]
+        Of the tables, for each size class.
+    keep, factor : float64[g, 705]
+        What is kept of residuals of the sizes :func:`geodp.mechanisms.learned.densities.knots`,
+        and which part of an estimate's variance is left.
+    """
+
+    sd: float
+    row: NDArray[np.int64]
+    keep: Reals
+    factor: Reals
+
+    def apply(self, measured: Reals, predicted: Reals) -> tuple[Reals, Reals]:
+        """Return estimates, not below 0, and the parts of their variances that are left.
+
+        Beyond ``2**11`` standard deviations what is measured is believed.
+
+        Parameters
+        ----------
+        measured, predicted : float64[n]
+
+        Returns
+        -------
+        float64[n], float64[n]
+        """
+        out = np.empty(measured.size), np.empty(measured.size)
+        tables = self.keep, self.factor
+        kernels.shrink(measured, predicted, self.sd, self.row, tables, out)
+        return out
+
+
+@lru_cache(maxsize=2)
+def _likelihood(laplace: bool) -> Reals:
+    return densities.log_density(densities.middles(), laplace)
+
+
+def _middles(residuals: Residuals, row: NDArray[np.int64]) -> Reals:
+    """Mean over a group's members of the middles of their size classes."""
+    size = 2.0 ** ((np.arange(row.size) - 14.5) / 2)
+    size[0] = 0.0
+    held, count = np.zeros((2, int(row.max()) + 1))
+    members = residuals.bins.sum(axis=1)
+    np.add.at(held, row, members * size)
+    np.add.at(count, row, members)
+    return np.asarray(held / np.maximum(count, 1))
+
+
+def _empty(value: Reals, laplace: bool, middle: float, variance: float = 1.0) -> Reals:
+    """Logarithms of densities of residuals of cells that are empty now: float64[n, 1]."""
+    noise = value + middle
+    if laplace:
+        return np.asarray(-np.abs(noise) / SCALE - np.log(2 * SCALE))[:, None]
+    return np.asarray(-0.5 * noise**2 / variance - 0.5 * np.log(2 * np.pi * variance))[:, None]
+
+
+def _median(value: Reals, share: Reals, mean: Reals, sd: Reals, middle: float) -> Reals:
+    """Medians of changes: a mixture of normal ones, of none, and of cells that are empty now."""
+    from scipy.special import ndtr
+
+    none, empty = share[:, 0], share[:, WIDTHS.size]
+    share, mean, sd = share[:, 1 : WIDTHS.size], mean[:, 1:], sd[1:]
+    low, high = np.minimum(value, -middle) - 1, np.maximum(value, 0.0) + 1
+    for _ in range(HALVINGS):  # the least change that at least half are not above
+        change = (low + high) / 2
+        upto = _add_up(share * ndtr((change[:, None] - mean) / sd))
+        upto += np.where(change >= 0, none, 0.0) + np.where(change >= -middle, empty, 0.0)
+        low, high = np.where(upto < 0.5, change, low), np.where(upto < 0.5, high, change)
+    return high
+
+
+def _add_up(parts: Reals) -> Reals:
+    """Return sums of rows, one part after the other, in the same order on every machine."""
+    found = parts[:, 0].copy()
+    for column in range(1, parts.shape[1]):
+        found += parts[:, column]
+    return found
