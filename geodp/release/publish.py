@@ -231,7 +231,6 @@ class Prepared:
         finally:
             own.forget()
 
-
     def _draw(self, key: NoiseKey) -> ReleasedTable:
         """Draw the table; what it begins with, with a key of its own."""
         first = self.method.first(self.table, self.spent)

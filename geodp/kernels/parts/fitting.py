@@ -159,6 +159,43 @@ def _raise(
                 column[j] -= more
 
 
+@inline
+def _repeat(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], total: float
+) -> NDArray[np.float64]:
+    """Return a table whose rows all have the shares of its columns."""
+    u = np.empty((rows.size, columns.size))
+    for i in range(rows.size):
+        for j in range(columns.size):
+            u[i, j] = float(rows[i]) * (float(columns[j]) / total)
+    return u
+
+
+@inline
+def _count_digits(total: np.int64) -> int:
+    """Return how many digits a fraction has, where a count may be as large as ``total``."""
+    digits = DIGITS
+    while digits > 0 and total >> (LARGEST - digits):
+        digits -= 1
+    return digits
+
+
+@inline
+def _make_exact(
+    u: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64], digits: int
+) -> NDArray[np.int64]:
+    """Return a table as whole multiples of ``2**-digits`` that meet both margins exactly."""
+    table, unit = np.empty(u.shape, np.int64), float(np.int64(1) << digits)
+    for i in range(u.shape[0]):
+        for j in range(u.shape[1]):
+            table[i, j] = np.int64(u[i, j] * unit)
+    left = rows << digits, columns << digits
+    missing = _lower(table, left)
+    if missing > 0:
+        _raise(table, left, missing)
+    return table
+
+
 @kernel
 def share_parts(
     wanted: NDArray[np.float64],
@@ -192,49 +229,33 @@ def share_parts(
         Rows and columns add up to ``rows`` and ``columns``.
     """
     parts = columns.shape[1]
-    column = np.empty(parts, np.int64)
+    column, place = np.empty(parts, np.int64), np.empty(parts, np.int64)
     stop = 0
     for node in range(members.size):
         start, stop = stop, stop + members[node]
-        table, goal = out[start:stop], columns[node]
         if stop - start == 1:
-            table[0] = goal
+            out[start] = columns[node]
             continue
-        some = 0  # parts with nobody are left out
-        total = np.int64(0)
+        some, total = 0, np.int64(0)
         for j in range(parts):
-            total += goal[j]
-            if goal[j] > 0:
-                column[some] = goal[j]
+            if columns[node, j] > 0:
+                column[some], place[some] = columns[node, j], j
+                total += column[some]
                 some += 1
-        digits, size = DIGITS, total
-        while size >> (LARGEST - digits) and digits > 0:
-            digits -= 1
-        u = np.empty((stop - start, some))
-        at = 0
-        for j in range(parts):
-            if goal[j] > 0:
-                for i in range(start, stop):
-                    if wanted.shape[0]:
-                        u[i - start, at] = wanted[i, j]
-                    else:
-                        u[i - start, at] = float(rows[i]) * (float(goal[j]) / float(total))
-                at += 1
+        own, held = rows[start:stop], column[:some]
         if wanted.shape[0]:
-            _fit(u, rows[start:stop], column[:some])
-            _take_excess(u, column[:some])
-        whole = np.empty(u.shape, np.int64)
-        unit = float(np.int64(1) << digits)
-        for i in range(u.shape[0]):
+            u = np.empty((own.size, some))
+            for i in range(own.size):
+                for j in range(some):
+                    u[i, j] = wanted[start + i, place[j]]
+            _fit(u, own, held)
+            _take_excess(u, held)
+        else:
+            u = _repeat(own, held, float(total))
+        digits = _count_digits(total)
+        table = _make_exact(u, own, held, digits)
+        round_table(table, digits, seed[node])
+        out[start:stop] = 0
+        for i in range(own.size):
             for j in range(some):
-                whole[i, j] = np.int64(u[i, j] * unit)
-        left = rows[start:stop] << digits, column[:some] << digits
-        missing = _lower(whole, left)
-        if missing > 0:
-            _raise(whole, left, missing)
-        round_table(whole, digits, seed[node])
-        at = 0
-        for j in range(parts):
-            for i in range(stop - start):
-                table[i, j] = whole[i, at] >> digits if goal[j] > 0 else 0
-            at += goal[j] > 0
+                out[start + i, place[j]] = table[i, j] >> digits

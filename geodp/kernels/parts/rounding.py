@@ -29,7 +29,7 @@ def _toss(seed: np.uint64, step: np.uint64) -> bool:
     z = seed + (step + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))) >> np.uint64(63) == np.uint64(1)
+    return bool((z ^ (z >> np.uint64(31))) >> np.uint64(63))
 
 
 @inline
@@ -78,7 +78,7 @@ def round_table(table: NDArray[np.int64], digits: int, seed: np.uint64) -> None:
         word[:] = 0
         size = np.int64(1) << digit
         for start in range(rows):
-            i, up = start, size
+            i, up = np.int64(start), size
             if row[i] and _toss(seed, np.uint64(digit * rows + start)):
                 up = -size
             while row[i]:  # at the first row at last the walk is closed

@@ -132,13 +132,12 @@ class Parts(Mechanism):
 
     def event_of_map(self, joint: Joint, event: Measurement) -> Measurement:
         """Return what the map spends: the same as if it were published by itself."""
-        share = self.share_of_map(joint)
+        share, mechanism = self.share_of_map(joint), Pyramid().spec
         if event.rho is not None:
-            budget = {"rho": event.rho * share, "epsilon": None, "delta": None}
-        else:
-            assert event.epsilon is not None
-            budget = {"epsilon": event.epsilon * share}
-        return replace(event, mechanism=Pyramid().spec, **budget)
+            rho = event.rho * share
+            return replace(event, mechanism=mechanism, rho=rho, epsilon=None, delta=None)
+        assert event.epsilon is not None
+        return replace(event, mechanism=mechanism, epsilon=event.epsilon * share)
 
     def schedule(self, joint: Joint) -> Schedule:
         """Return the levels at which parts can be measured, and the share of each step."""
@@ -170,13 +169,12 @@ class Parts(Mechanism):
         """Share out the released map among the parts: O(parts * m+ * levels)."""
         joint = _joint(table.grid)
         truth = Truth(*joint.split(table.key), table.count)
-        shared = Shared(first.key, np.zeros(first.key.size, np.int64), first.count)
+        count = np.asarray(first.count, np.int64)
+        shared = Shared(first.key, np.zeros(first.key.size, np.int64), count)
         for step in steps_of(joint):
             chain = Chain(joint.map, self.schedule(joint), event, key, step)
             shared = chain.run(truth, shared)
-        return ReleasedTable(
-            table.grid, joint.join(shared.cell, shared.part), shared.count, event
-        )
+        return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
 
 
 @lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class Truth:
         return Truth(self.cell[some], part[some] - group * step.parts, self.count[some])
 
     def tally(self, node: NDArray[np.uint64], stride: int, parts: int) -> NDArray[np.int64]:
-        """Sums of nodes in key order, by part, as integers: int64[n, parts]."""
+        """Add up nodes in key order, by part, as integers: int64[n, parts]."""
         sums = np.zeros((node.size, parts), np.int64)
         kernels.tally(node, np.uint64(stride), self.cell, self.part, self.count, sums)
         return sums
@@ -248,23 +249,34 @@ class Group:
     ) -> NDArray[np.float64]:
         """Return what open nodes of a level should have: between prediction and measurement."""
         nodes, level = levels[i], measured[i]
-        at, parents = level.at(nodes.prefix), levels[i - 1]
-        up = np.searchsorted(parents.prefix, nodes.prefix // np.uint64(self.schedule.fanouts[i - 1]))
-        share = nodes.count / parents.count[up]
-        members = np.bincount(up, minlength=parents.prefix.size)
-        predicted = (above[up] * share[:, None]).reshape(-1)
-        even = (above / members[:, None])[up].reshape(-1)
-        sd, laplace = float(np.sqrt(variance_of(level.law))), self.chain.event.rho is None
-        residuals = Residuals.of(level.y[at].reshape(-1), predicted, even, sd)
-        cells = self.schedule.strides[i] == 1
-        learned = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
-        z = level.z[at]
+        z, law = level.z[level.at(nodes.prefix)], level.law
+        parent, members = self.find_parents(levels, i)
+        share = nodes.count / levels[i - 1].count[parent]
+        predicted = above[parent] * share[:, None]
+        even = (above / members[:, None])[parent]
+        y = level.y[level.at(nodes.prefix)]
+        sd = sqrt(variance_of(law))
+        residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
+        learned = Reliability.learn(
+            residuals,
+            sd=sd,
+            laplace=self.chain.event.rho is None,
+            cells=self.schedule.strides[i] == 1,
+        )
         if learned is None:
             return np.maximum(z, 0.0)
         least = float(level.variance.min())
-        own = None if least == variance_of(level.law) else least
-        found, _ = learned.tabulate(own).apply(z.reshape(-1), predicted)
+        tables = learned.tabulate(least if least < variance_of(law) else None)
+        found, _ = tables.apply(z.reshape(-1), predicted.reshape(-1))
         return found.reshape(z.shape)
+
+    def find_parents(
+        self, levels: list[Nodes], i: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the place above of every node of level i, and how many nodes each above has."""
+        above = levels[i].prefix // np.uint64(self.schedule.fanouts[i - 1])
+        parent = np.searchsorted(levels[i - 1].prefix, above)
+        return parent, np.bincount(parent, minlength=levels[i - 1].prefix.size)
 
     def share(
         self,
@@ -274,45 +286,43 @@ class Group:
         wanted: NDArray[np.float64] | None,
     ) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
         """Share out the parts of open nodes among their open children of level i, run by run."""
-        nodes, parents = levels[i], levels[i - 1]
-        ends = np.searchsorted(
-            nodes.prefix // np.uint64(self.schedule.fanouts[i - 1]), parents.prefix, "right"
-        )
-        starts = np.concatenate([[0], ends[:-1]])
-        seed = self.seed(i, parents.prefix)
-        parts = -(-nodes.prefix.size * self.parts // ENTRIES)
-        runs = parallel.partition(ends - starts, parts)
+        nodes, seed = levels[i], self.seed(i, levels[i - 1].prefix)
+        _, members = self.find_parents(levels, i)
+        ends = np.cumsum(members)
+        runs = parallel.partition(members, -(-nodes.prefix.size * self.parts // ENTRIES))
 
         def work(run: slice) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-            first, stop = starts[run.start], ends[run.stop - 1]
-            out = np.empty((stop - first, self.parts), np.int64)
-            goal = np.empty((0, self.parts)) if wanted is None else wanted[first:stop]
-            rows, members = nodes.count[first:stop], ends[run] - starts[run]
-            kernels.share_parts(goal, rows, members, above[run], seed[run], out)
-            return nodes.prefix[first:stop], out
+            own = slice(ends[run.start] - members[run.start], ends[run.stop - 1])
+            out = np.empty((own.stop - own.start, self.parts), np.int64)
+            goal = np.empty((0, self.parts)) if wanted is None else wanted[own]
+            goals = above[run], seed[run]
+            kernels.share_parts(goal, nodes.count[own], members[run], *goals, out)
+            return nodes.prefix[own], out
 
         return parallel.map_items(work, runs, 0)
 
     def seed(self, i: int, node: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Random numbers of nodes, for what is rounded below them on level i: uint64[n]."""
         stream = self.chain.step.rounding + i
-        return blocks(self.chain.key, stream, self.number_vectors(node))[0]
+        words = blocks(self.chain.key, stream, self.number_vectors(node))
+        return np.asarray(words[0], np.uint64)
 
 
 def project(z: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Return the nearest numbers, none below 0, that add up to a total above 0: float64[n]."""
     order = np.sort(z)[::-1]
     shift = (np.cumsum(order) - total) / np.arange(1, z.size + 1)
-    return np.maximum(z - shift[np.flatnonzero(order > shift)[-1]], 0.0)
+    last = np.flatnonzero(order > shift)[-1]
+    return np.asarray(np.maximum(z - shift[last], 0.0), np.float64)
 
 
 def _sparse(found: list[tuple[NDArray[np.uint64], NDArray[np.int64]]]) -> Found:
     """Cells, parts and counts above 0 of tables of cells times parts."""
-    size = sum(np.count_nonzero(table) for _, table in found)
-    some = np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size, np.int64)
-    at = 0
-    for cell, table in found:
-        stop = at + np.count_nonzero(table)
-        kernels.list_some(table, cell, tuple(array[at:stop] for array in some))
-        at = stop
-    return some
+    sizes = [int(np.count_nonzero(table)) for _, table in found]
+    cells = np.empty(sum(sizes), np.uint64)
+    parts, counts = np.empty(cells.size, np.int64), np.empty(cells.size, np.int64)
+    stop = 0
+    for (cell, table), size in zip(found, sizes, strict=True):
+        own = slice(stop, stop := stop + size)
+        kernels.list_some(table, cell, (cells[own], parts[own], counts[own]))
+    return cells, parts, counts
