@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land, warn_of_sea
-from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms import Mechanism, default_method, mechanism
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Measurement, Spent
@@ -43,7 +43,7 @@ class Given(TermsGiven, total=False):
 def publish(
     table: CountTable,
     *,
-    method: str | Mechanism = "pyramid",
+    method: str | Mechanism | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
@@ -57,10 +57,10 @@ def publish(
     ----------
     table : CountTable
         Confidential counts on a public domain.
-    method : str or Mechanism
+    method : str or Mechanism, optional
         A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
         own, whose releases under a kept key are told apart by its name, version, settings and
-        queries.
+        queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     allow_empty : bool
         Publish a table that counts nothing, too. Otherwise it is refused before anything is
         charged, and the card states that at least one row was counted as a public fact.
@@ -141,7 +141,7 @@ def publish(
     beside = given.pop("measurements", False), given.pop("totals", None)
     prepared = prepare(
         table,
-        mechanism(method),
+        mechanism(default_method(table.grid) if method is None else method),
         Terms.of(**cast(TermsGiven, given)),
         allow_empty=allow_empty,
         key=key,

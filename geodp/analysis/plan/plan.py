@@ -21,7 +21,7 @@ from geodp.errors import UsageError
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
-from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms import Mechanism, default_method, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms, TermsGiven, split
@@ -316,7 +316,9 @@ class PlanGiven(TermsGiven, total=False):
     regions: Mapping[str, Any] | None
 
 
-def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGiven]) -> Plan:
+def plan(
+    grid: Grid, method: str | Mechanism | None = None, **given: Unpack[PlanGiven]
+) -> Plan:
     """Plan a release before any data is read.
 
     Parameters
@@ -346,7 +348,7 @@ def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGi
     >>> found.smallest(5000, 1.3).cells
     1
     """
-    return Request.of(grid, given).plan(method)
+    return Request.of(grid, given).plan(default_method(grid) if method is None else method)
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,7 @@ def plan(**options: Any) -> None:
         wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
     else:
-        main = planned(grid, options["method"] or "pyramid", **given)
+        main = planned(grid, options["method"], **given)
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
     document = _document(every, found, options["smallest"])
     if options["output"] is not None:

@@ -34,7 +34,7 @@ class Parts(Mechanism):
 
     The totals of all cells are released first, as pyramid releases them, with a part of the
     budget of their own. Then the parts (combinations of labels) of coarse areas are measured,
-    down to the last level where a part expects five noise scales. From the root down, the parts
+    down to the last level where a part expects two noise scales. From the root down, the parts
     of an area are shared out among the areas inside it: what is measured there, made as small as
     its noise asks for against the shares of the area above, is fitted to the released counts of
     the areas and to the parts above, and rounded so that both sums stay. Below the last measured

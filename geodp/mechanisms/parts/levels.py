@@ -20,8 +20,8 @@ from geodp.privacy.noise.law import Law
 WEIGHTS = (1, 2, 4)
 """Of the measured levels from the top down; the last one is that of all that follow."""
 
-SIGNAL = 5
-"""Noise scales that a part is to expect in a node of a level that is measured."""
+SIGNAL = 2
+"""Noise scales that a part is to expect in a node of a level that is measured: fewer are no gain."""
 
 
 MOST_OF_A_STEP = 1 << 6
