@@ -30,6 +30,8 @@ from geodp.kernels import (
     rectangles,
     topdown,
 )
+from geodp.kernels.learned import residuals
+from geodp.kernels.parts import fitting
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -44,6 +46,7 @@ DRAWING = {
     "descent.py",  # into the kernel that adds counts
     "dense.py",  # whole counts of all nodes
     "refinement.py",  # into a kernel, and a Python integer
+    "chain.py",  # to whole counts of parts
     "filter.py",  # to the table's counts
     "shrinkage.py",  # of made-up counts
     "made_up.py",  # the same
@@ -59,13 +62,29 @@ NOISY = {
     pyramid.combine: "noisy counts and their variances",
     pyramid.could_be_above_zero: "noisy counts and a released total",
     pyramid.share: "noisy counts, released totals, uniform numbers",
+    residuals.gather: "noisy counts, and what is predicted of them",
+    residuals.size_class: "a prediction",
+    residuals._locate: "a residual of a noisy count",
+    residuals.fit_weights: "numbers of residuals of noisy counts",
+    residuals.shrink: "noisy counts, and what is predicted of them",
+    **dict.fromkeys(
+        (
+            fitting.share_parts,
+            fitting._fit,
+            fitting._take_excess,
+            fitting._repeat,
+            fitting._make_exact,
+            fitting._raise,
+        ),
+        "noisy counts of parts, and released totals",
+    ),
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
 
-RAW = (pyramid.measure, topdown._add_details, haar.forward_dense, coo.coalesce)
+RAW = (pyramid.measure, topdown._add_details, haar.forward_dense, coo.coalesce, fitting.tally)
 """Kernels that true counts are given to."""
 
 LOCAL = (oracles.answer, oracles.project, projective.respond, hashing.mark, hashing.turn)
@@ -143,6 +162,10 @@ def compiled():
     table = geodp.CountTable.from_dense(np.arange(16).reshape(4, 4), grid)
     for method in ("pyramid", "topdown"):
         geodp.publish(table, method=method, epsilon=1)
+    sexes = grid.with_attribute("sex", ["f", "m"])
+    geodp.publish(
+        geodp.CountTable.from_dense(np.ones(sexes.shape, int), sexes), epsilon=1, contribution=1
+    )
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
     made = Noise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
     refinement.refine_dense(table, made)

@@ -316,9 +316,7 @@ class PlanGiven(TermsGiven, total=False):
     regions: Mapping[str, Any] | None
 
 
-def plan(
-    grid: Grid, method: str | Mechanism | None = None, **given: Unpack[PlanGiven]
-) -> Plan:
+def plan(grid: Grid, method: str | Mechanism | None = None, **given: Unpack[PlanGiven]) -> Plan:
     """Plan a release before any data is read.
 
     Parameters

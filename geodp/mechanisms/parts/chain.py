@@ -140,7 +140,8 @@ class Chain:
         for group in range(self.step.groups):
             some = shared.part == group
             own = Group(self, group, truth.of_group(group, self.step))
-            found.append(own.run(shared.cell[some], shared.count[some]))
+            cell, part, count = own.run(shared.cell[some], shared.count[some])
+            found.append((cell, part + group * self.step.parts, count))
         cell, part, count = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         if self.step.groups > 1:
             order = np.lexsort((part, cell))

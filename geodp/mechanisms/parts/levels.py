@@ -21,7 +21,7 @@ WEIGHTS = (1, 2, 4)
 """Of the measured levels from the top down; the last one is that of all that follow."""
 
 SIGNAL = 2
-"""Noise scales that a part is to expect in a node of a level that is measured: fewer are no gain."""
+"""Noise scales that a part is to expect in a node of a level that is measured."""
 
 
 MOST_OF_A_STEP = 1 << 6
@@ -75,17 +75,22 @@ def steps_of(joint: Joint) -> tuple[Step, ...]:
     """Return the steps in which a grid's parts are shared out; none of one part.
 
     More parts than fit into one step are groups of neighbouring ones first: those that differ in
-    the last attributes only, where these have enough labels and not too many, otherwise runs.
+    the last attributes only, where these have enough labels and not too many, otherwise runs that
+    hold some labels of the next attribute whole.
     """
     if joint.parts == 1:
         return ()
     if joint.parts <= MOST_OF_A_STEP:
         return (Step(0, 1, joint.parts, joint.parts, 1),)
-    inside = -(-joint.parts // MOST_OF_A_STEP)
+    fewest, unit = -(-joint.parts // MOST_OF_A_STEP), 1
+    inside = 0
     for whole in accumulate(reversed(joint.labels), lambda a, b: a * b):
-        if inside <= whole <= MOST_OF_A_STEP:
+        if fewest <= whole <= MOST_OF_A_STEP:
             inside = whole
             break
+        unit = whole if whole < fewest else unit
+    inside = inside or -(-fewest // unit) * unit
+    inside = inside if inside <= MOST_OF_A_STEP else fewest
     groups = -(-joint.parts // inside)
     last = joint.parts - (groups - 1) * inside
     return Step(0, 1, groups, groups, inside), Step(1, groups, inside, last, 1)
