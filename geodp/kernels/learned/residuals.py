@@ -27,6 +27,15 @@ FINE = 256.0
 LOW_BITS = 31
 """Binary digits of the lower part of such a sum."""
 
+SLIGHT = 1e-9
+"""Parts of a mixture that are less likely do not move a median."""
+
+NEAR = 2.0**-20
+"""How near a median is found."""
+
+FAR = 64.0
+"""Residuals beyond are of wide changes, whose medians are as good as their means."""
+
 _LARGEST = 2.0**61
 
 
@@ -131,6 +140,63 @@ def fit_weights(
         for k in range(parts):
             weight[k] = found[k] / total
     return weight
+
+
+@inline
+def _below(
+    change: float,
+    middle: float,
+    own: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    sd: NDArray[np.float64],
+) -> float:
+    """Probability that a change is not above one; ``own`` as in :func:`medians`."""
+    widths = sd.size
+    found = own[0] if change >= 0 else 0.0
+    if change >= -middle:
+        found += own[widths]
+    for k in range(1, widths):
+        if own[k] > SLIGHT:
+            found += own[k] * 0.5 * math.erfc((mean[k] - change) / sd[k] * 0.7071067811865476)
+    return found
+
+
+@kernel
+def medians(
+    value: NDArray[np.float64],
+    share: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    sd: NDArray[np.float64],
+    middle: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Medians of changes: a mixture of none, of normal ones, and of cells that are empty now.
+
+    Parameters
+    ----------
+    value : float64[n]
+        Residuals: the medians lie between them, 0 and ``-middle``.
+    share : float64[n, k + 1]
+        Probabilities: of no change, of the widths' changes, of cells that are empty now.
+    mean : float64[n, k]
+        Of the changes by width; the first is not looked at.
+    sd : float64[k]
+    middle : float
+        What cells that are empty now have lost.
+    out : float64[n], changed
+        Means; afterwards medians within ``2**-20``, but where residuals are large.
+    """
+    for n in range(value.size):
+        if abs(value[n]) > FAR:
+            continue
+        low, high = min(value[n], -middle) - 1.0, max(value[n], 0.0) + 1.0
+        while high - low > NEAR:
+            change = (low + high) / 2
+            if _below(change, middle, share[n], mean[n], sd) < 0.5:
+                low = change
+            else:
+                high = change
+        out[n] = high
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from geodp.mechanisms.learned import densities
 from geodp.mechanisms.learned.densities import SCALE, WIDTHS, Reals
 from geodp.mechanisms.learned.residuals import Residuals
 
-GUARD, GUARD_OF_CELLS = (97, 100), (80, 100)
+GUARD = 97, 100
 """Predictions whose residuals add up to more of those of even ones are left alone."""
 
 ROUNDS = 60
@@ -26,9 +26,6 @@ BROAD = 2.0
 
 STEP = 2.0**-20
 """Tables are whole multiples of it, so that processors agree that do not in the last digits."""
-
-HALVINGS = 34
-"""Of the bisection that finds a median, from ``2**12`` standard deviations down."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ class Reliability:
         cells : bool
             Whether it is the level of cells, many of which may be empty now whatever is predicted.
         """
-        if not residuals.explain(GUARD_OF_CELLS if cells else GUARD):
+        if not residuals.explain(GUARD):
             return None
         row, bins = residuals.group()
         middle, known = _middles(residuals, row), _likelihood(laplace)
@@ -94,35 +91,32 @@ class Reliability:
             weight[g] = kernels.fit_weights(count[seen].astype(np.float64), scaled, more, ROUNDS)
         return cls(laplace, sd, row, weight, middle)
 
-    def tabulate(self, variance: float | None = None) -> Tables:
-        """Return tables for estimates of the level.
+    @cached_property
+    def tables(self) -> Tables:
+        """Return tables for the measurements themselves."""
+        return self._tabulate(self.laplace, 1.0)
 
-        Parameters
-        ----------
-        variance : float, optional
-            Of normal errors that the estimates have; without it they are the measurements
-            themselves.
-        """
-        laplace = self.laplace and variance is None
-        own = 1.0 if variance is None else variance / self.sd**2
-        value = densities.knots()
-        density = densities.log_density(value, laplace, own)
-        mean = densities.posterior_mean(value, laplace, own)
+    def tabulate(self, variance: float) -> Tables:
+        """Return tables for better estimates, with normal errors of some variance."""
+        return self._tabulate(False, variance / self.sd**2)
+
+    def _tabulate(self, laplace: bool, own: float) -> Tables:
+        """Return tables for Laplace errors of variance 1 or normal ones, in units of ``sd``."""
+        value, (density, mean) = densities.knots(), _of_knots(laplace, own)
         kept = WIDTHS**2 / (WIDTHS**2 + own)
         keep, factor = np.empty((2, self.middle.size, value.size))
         for g, weight in enumerate(self.weight):
             logs = density
             if self.cells:
                 logs = np.hstack([density, _empty(value, laplace, self.middle[g], own)])
-            with np.errstate(divide="ignore"):
-                logs = logs + np.log(weight)
-            share = np.exp(logs - logs.max(axis=1, keepdims=True))
-            share = share / _add_up(share)[:, None]
+            share = np.exp(logs - logs.max(axis=1, keepdims=True)) * weight
+            share /= _add_up(share)[:, None]
             factor[g] = _add_up(share[:, : WIDTHS.size] * kept)
+            keep[g] = _add_up(share[:, : WIDTHS.size] * mean)
             if self.cells:
-                keep[g] = _median(value, share, mean, np.sqrt(kept * own), self.middle[g])
-            else:
-                keep[g] = _add_up(share * mean)
+                wide, middle = np.sqrt(kept * own), self.middle[g]
+                keep[g] -= share[:, WIDTHS.size] * middle
+                kernels.medians(value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
 
 
@@ -170,6 +164,14 @@ def _likelihood(laplace: bool) -> Reals:
     return densities.log_density(densities.middles(), laplace)
 
 
+@lru_cache(maxsize=16)
+def _of_knots(laplace: bool, variance: float) -> tuple[Reals, Reals]:
+    """Return logarithms of densities, and means of changes, at the knots."""
+    value = densities.knots()
+    known = value, laplace, variance
+    return densities.log_density(*known), densities.posterior_mean(*known)
+
+
 def _middles(residuals: Residuals, row: NDArray[np.int64]) -> Reals:
     """Mean over a group's members of the middles of their size classes."""
     size = 2.0 ** ((np.arange(row.size) - 14.5) / 2)
@@ -187,21 +189,6 @@ def _empty(value: Reals, laplace: bool, middle: float, variance: float = 1.0) ->
     if laplace:
         return np.asarray(-np.abs(noise) / SCALE - np.log(2 * SCALE))[:, None]
     return np.asarray(-0.5 * noise**2 / variance - 0.5 * np.log(2 * np.pi * variance))[:, None]
-
-
-def _median(value: Reals, share: Reals, mean: Reals, sd: Reals, middle: float) -> Reals:
-    """Medians of changes: a mixture of normal ones, of none, and of cells that are empty now."""
-    from scipy.special import ndtr
-
-    none, empty = share[:, 0], share[:, WIDTHS.size]
-    share, mean, sd = share[:, 1 : WIDTHS.size], mean[:, 1:], sd[1:]
-    low, high = np.minimum(value, -middle) - 1, np.maximum(value, 0.0) + 1
-    for _ in range(HALVINGS):  # the least change that at least half are not above
-        change = (low + high) / 2
-        upto = _add_up(share * ndtr((change[:, None] - mean) / sd))
-        upto += np.where(change >= 0, none, 0.0) + np.where(change >= -middle, empty, 0.0)
-        low, high = np.where(upto < 0.5, change, low), np.where(upto < 0.5, high, change)
-    return high
 
 
 def _add_up(parts: Reals) -> Reals:

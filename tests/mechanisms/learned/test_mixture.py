@@ -45,7 +45,7 @@ def test_known_mixtures_are_found(laplace):
 def test_estimates_are_nearer_than_either(laplace, cells):
     true, predicted, measured = some_level(laplace, empty=0.1)
     found = learn(measured, predicted, laplace, cells)
-    estimate, factor = found.tabulate().apply(measured, predicted)
+    estimate, factor = found.tables.apply(measured, predicted)
     wrong = np.abs(estimate - true).mean()
     assert wrong < 0.75 * np.abs(np.maximum(measured, 0) - true).mean()
     assert wrong < 0.75 * np.abs(predicted - true).mean()
@@ -60,7 +60,7 @@ def test_cells_that_are_empty_now_are_found():
     true = np.where(rng.random(n) < 0.4, 0.0, predicted)
     found = learn(true + draw(True, n, rng), predicted, True, cells=True)
     assert found.weight[0, -1] == pytest.approx(0.4, abs=0.05)
-    estimate, _ = found.tabulate().apply(np.array([0.0, 60.0]), np.array([60.0, 60.0]))
+    estimate, _ = found.tables.apply(np.array([0.0, 60.0]), np.array([60.0, 60.0]))
     np.testing.assert_allclose(estimate, [0.0, 60.0], atol=0.5 * SD)
 
 
@@ -81,7 +81,7 @@ def test_a_residual_of_a_million_is_believed():
         if found is None:  # nobody and nothing to explain: by hand
             zero = Residuals.of(draw(True, n, rng), predicted, np.full(n, 1e6), SD)
             found = Reliability.learn(zero, sd=SD, laplace=True, cells=cells)
-        tables = found.tabulate()
+        tables = found.tables
         for far in (1e4, 2e4, 1e6, 1e12):
             estimate, factor = tables.apply(np.array([far]), np.array([0.02]))
             assert estimate[0] == pytest.approx(far, rel=0.01)
@@ -99,7 +99,7 @@ def test_predictions_that_explain_nothing_are_left_alone():
 
 def test_tables_are_whole_multiples_and_repeat():
     _, predicted, measured = some_level(False, 5000)
-    first, again = (learn(measured, predicted, False, cells=True).tabulate() for _ in range(2))
+    first, again = (learn(measured, predicted, False, cells=True).tables for _ in range(2))
     for name in ("keep", "factor"):
         table = getattr(first, name)
         assert table.tobytes() == getattr(again, name).tobytes()
@@ -116,6 +116,6 @@ def test_between_knots_tables_are_straight():
 
 
 def test_estimates_are_not_below_zero():
-    tables = learn(*some_level(True)[2:0:-1], True).tabulate()
+    tables = learn(*some_level(True)[2:0:-1], True).tables
     estimate, _ = tables.apply(np.array([-500.0, -1e7]), np.array([3.0, 3.0]))
     assert (estimate >= 0).all()
