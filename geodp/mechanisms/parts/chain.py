@@ -267,7 +267,7 @@ class Group:
         if learned is None:
             return np.maximum(z, 0.0)
         least = float(level.variance.min())
-        tables = learned.tabulate(least if least < variance_of(law) else None)
+        tables = learned.tabulate(least) if least < variance_of(law) else learned.tables
         found, _ = tables.apply(z.reshape(-1), predicted.reshape(-1))
         return found.reshape(z.shape)
 
