@@ -174,6 +174,25 @@ class Method(ABC, Generic[E]):
         bias."""
         return None
 
+    def list_signals(
+        self, grid: Grid, event: E, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Return which parts carry a signal at which areas; None: the method measures no parts.
+
+        Parameters
+        ----------
+        people : float, optional
+            A public guess of the sum of all counts.
+
+        Returns
+        -------
+        list of dict, or None
+            ``parts`` (how many are told apart), ``cells`` of an area of the map, ``noise`` of a
+            part's count there, ``least`` people of a part that carry a signal, ``expected`` people
+            of a part by the guess, and whether that is enough (``signal``); None without a guess.
+        """
+        return None
+
     def clamp_losses(self, grid: Grid, event: E) -> list[tuple[float, float]] | None:
         """Return what the clamp takes from the occupied among a node's children, the others empty.
 

@@ -221,6 +221,11 @@ class Plan:
         """Where a release would not have the errors that it states: a sentence each."""
         return warnings_of(self.method, self.grid, self.event, self.people)
 
+    @cached_property
+    def parts(self) -> tuple[dict[str, Any], ...]:
+        """Which parts of counts carry a signal at which areas, the largest first."""
+        return tuple(self.method.list_signals(self.grid, self.event, self.people) or ())
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be known to read the numbers: a sentence each."""
@@ -284,6 +289,7 @@ class Plan:
             "blocks": [block.to_dict() for block in self.blocks],
             "areas": [area.to_dict() for area in self.areas],
             "regions": [region.to_dict() for region in self.regions],
+            "parts": list(self.parts),
             "floor": self.floor,
             "output_cells": self.output_cells,
             "seconds": self.seconds,

@@ -279,6 +279,7 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
     ):
         columns = ["area"] * (title != "Blocks") + ["cells", "standard error", "95 % margin"]
         _table(title, columns, [_cells(row, named="area" in columns) for row in rows])
+    _show_parts(main)
     ratios = {} if found is None else found.ratios
     if len(every.plans) > 1 or ratios:
         names = [one.name for one in every.plans]
@@ -307,6 +308,23 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
     for name, why in every.refused.items():
         click.echo(f"not planned: {name}: {why}")
     click.echo("\n".join([*main.reasons, *main.notes]))
+
+
+def _show_parts(main: Plan) -> None:
+    """Show which parts carry a signal at which areas."""
+    rows = [
+        [
+            f"{row['parts']:,}",
+            _size(row["cells"]),
+            _text(row["noise"]),
+            _text(row["least"]),
+            _text(row["expected"]),
+            {None: "", True: "yes", False: "no"}[row["signal"]],
+        ]
+        for row in main.parts
+    ]
+    columns = ["parts", "cells", "noise", "a signal from", "people of a part", "signal"]
+    _table("Parts by area", columns, rows)
 
 
 def _cells(row: Planned, *, named: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from geodp.grid.joint import Joint, split_grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, First, Mechanism, Query
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Chain, Shared, Truth
-from geodp.mechanisms.parts.levels import Schedule, steps_of
+from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.table.counts import CountTable, coalesce
@@ -144,6 +144,30 @@ class Parts(Mechanism):
         official = joint.map.official_steps() is not None
         levels = Pyramid(setting="official" if official else "R").levels(joint.map)
         return Schedule.of(levels, (1 - self.share) / max(len(steps_of(joint)), 1))
+
+    def list_signals(
+        self, grid: Grid, event: Measurement, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Return a row for every level of each step, the root's first."""
+        joint, found = _joint(grid), []
+        schedule, cells = self.schedule(joint), joint.map.size
+        for step in steps_of(joint):
+            apart = min(step.groups * step.parts, joint.parts)
+            for i, stride in enumerate(schedule.strides):
+                area = min(stride, cells)
+                noise = event.width(schedule.shares(i + 1)[-1])
+                expected = None if people is None else people * area / cells / apart
+                found.append(
+                    {
+                        "parts": apart,
+                        "cells": area,
+                        "noise": noise,
+                        "least": SIGNAL * noise,
+                        "expected": expected,
+                        "signal": None if expected is None else expected >= SIGNAL * noise,
+                    }
+                )
+        return found or None
 
     def first(self, table: CountTable, event: Measurement) -> First:
         """Return the map of totals, which is the release that one of it alone would be."""
