@@ -431,3 +431,20 @@ def test_regions_are_those_of_a_release():
     assert [row.name for row in found.regions] == ["half", "10 km"]
     assert found.regions[1].cells == Region.of(KANTO, "523960").cells == 400
     assert found.to_dict()["regions"][1]["standard_error"] <= error_of(found.areas, "jis:5km")
+
+
+def test_a_plan_of_parts_says_which_carry_a_signal_at_which_areas():
+    """A part is told apart from noise in areas of 16 cells of Kanto, and not in single cells."""
+    grid = Grid.regular((512, 512)).with_attribute("sex", ["f", "m"])
+    grid = grid.with_attribute("age", list("abcdefgh"))
+    found = plan(grid, epsilon=0.1, people=46.4e6)
+    assert [row["cells"] for row in found.parts] == [1 << 18, 1 << 16, 1 << 12, 1 << 8, 1 << 4, 1]
+    assert [row["signal"] for row in found.parts] == [True] * 5 + [False]
+    assert found.to_dict()["parts"] == list(found.parts)
+    levels = [1, 2, 4, 4, 4, 4]
+    for i, row in enumerate(found.parts):
+        assert row["noise"] == 20 * sum(levels[: i + 1]) / levels[i]
+        assert row["expected"] == pytest.approx(46.4e6 * row["cells"] / (1 << 22))
+    assert all(row["signal"] is None for row in plan(grid, epsilon=0.1).parts)
+    assert plan(grid, "pyramid", epsilon=0.1).parts == ()
+    assert plan(GRID, epsilon=0.1).parts == ()
