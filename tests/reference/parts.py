@@ -89,7 +89,7 @@ def shared(wanted, rows, columns, seed):
         u = [[float(row) * (float(column) / float(total)) for column in held] for row in rows]
     else:
         u = fitted([[line[j] for j in some] for line in wanted], rows, held)
-    digits = 12
+    digits = 10
     while digits and total >> (61 - digits):
         digits -= 1
     table = rounded(exact(u, rows, held, digits), digits, seed)

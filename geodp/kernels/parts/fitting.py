@@ -14,7 +14,7 @@ ROUNDS = 12
 FLOOR = 1e-6
 """Of a child's people, in every part before it is fitted, so that every table can be."""
 
-DIGITS = 12
+DIGITS = 10
 """Binary digits of the fractions that are rounded; fewer where counts are too large for them."""
 
 LARGEST = 61

@@ -172,8 +172,7 @@ class Parts(Mechanism):
     def first(self, table: CountTable, event: Measurement) -> First:
         """Return the map of totals, which is the release that one of it alone would be."""
         joint = _joint(table.grid)
-        cell, _ = joint.split(table.key)
-        key, count = coalesce(cell, table.count)
+        key, count = coalesce(table.key // np.uint64(joint.width), table.count)
         own = CountTable.of_cells(joint.map, key, count, bound=table.bound)
         return First(own, Pyramid(), self.event_of_map(joint, event))
 

@@ -49,6 +49,8 @@ class Truth:
 
     def of_group(self, group: int, step: Step) -> Truth:
         """Return the parts of a step in one of its groups, by their number in it."""
+        if step.groups == step.inside == 1:
+            return self
         part = self.part // step.inside
         some = part // step.parts == group
         return Truth(self.cell[some], part[some] - group * step.parts, self.count[some])

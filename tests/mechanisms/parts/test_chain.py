@@ -72,6 +72,19 @@ def test_what_is_shared_out_depends_on_the_true_counts_through_the_measurements_
             assert level.node.size == (1, 16, 16 * levels[1].prefix.size)[i]
 
 
+def test_one_person_changes_one_entry_of_each_level():
+    """By 1, and the shares of these levels are the schedule's: the sensitivity."""
+    table, truth = people(np.random.default_rng(8))
+    more = truth.count.copy()
+    more[5] += 1
+    other = Truth(truth.cell, truth.part, more)
+    totals = released(table)
+    levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
+    one, two = (Group(chain(), 0, own).measure(levels, 3) for own in (truth, other))
+    for a, b in zip(one, two, strict=True):
+        assert sorted(abs(a.y - b.y).reshape(-1))[-2:] == [0, 1]
+
+
 def test_true_counts_of_2_to_the_59_get_their_noise_as_whole_numbers():
     """As float64 these two would be the same number, and 1 person would not show."""
     shown = {}
