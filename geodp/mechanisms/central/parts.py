@@ -199,6 +199,15 @@ class Parts(Mechanism):
             shared = chain.run(truth, shared)
         return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
 
+    def visited(self, released: ReleasedTable) -> int:
+        """Nodes of the map's tree with somebody in them, each with all of its parts."""
+        joint = _joint(released.grid)
+        cell, nodes = released.key // np.uint64(joint.width), 0
+        for stride in self.schedule(joint).strides:
+            own = cell // np.uint64(stride)
+            nodes += int((own[1:] != own[:-1]).sum()) + min(own.size, 1)
+        return nodes * joint.parts
+
 
 @lru_cache(maxsize=8)
 def _joint(grid: Grid) -> Joint:

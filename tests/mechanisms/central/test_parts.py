@@ -174,6 +174,13 @@ def test_without_attributes_it_is_the_pyramid(people, key):
     assert np.array_equal(one.count, two.count)
 
 
+def test_visited_are_the_nodes_with_somebody_times_the_parts(people):
+    found = published(people).table
+    cell = split_grid(GRID).split(found.key)[0]
+    nodes = sum(np.unique(cell // np.uint64(1 << bits)).size for bits in (10, 8, 4, 0))
+    assert Parts().visited(found) == 6 * nodes
+
+
 def test_threads_do_not_show(people, monkeypatch):
     from geodp.mechanisms.parts import chain
 
