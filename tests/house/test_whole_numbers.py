@@ -66,6 +66,8 @@ NOISY = {
     residuals.size_class: "a prediction",
     residuals._locate: "a residual of a noisy count",
     residuals.fit_weights: "numbers of residuals of noisy counts",
+    residuals._below: "a mixture of what is learned",
+    residuals.medians: "a mixture of what is learned",
     residuals.shrink: "noisy counts, and what is predicted of them",
     **dict.fromkeys(
         (
