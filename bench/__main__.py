@@ -17,6 +17,7 @@ BENCHMARKS = {
     "peers": "geodp and other libraries on one input in one run",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
     "informed": "the pyramid with a prior beside the one without, on pairs of censuses",
+    "attributes": "people by sex and age: each part's error and bias, and the time beside the map",
     "auto": "plans for the pyramid's default on public statistics, and its table in the code",
     "speed": "speed and memory in one run, beside NumPy and others, and how they grow",
     "local": "reports of devices beside other libraries, in time, memory and error",

@@ -63,6 +63,32 @@ def _kanto(folder: Path) -> geodp.CountTable:
     return geodp.read_mesh(_census(folder), grid="jis:half", value=TOTAL, bounds=KANTO)
 
 
+AGES = {
+    "0-14": (5, 6),
+    "15-17": (8, 9),
+    "18-19": (14, 15),
+    "20-64": (17, 18),
+    "65-74": (20, 21),
+    "75-84": (23, 24),
+    "85-94": (26, 27),
+    "95+": (29, 30),
+}
+"""Columns of men and of women; from the second on of everybody that old or older."""
+
+
+def _kanto_parts(folder: Path) -> geodp.CountTable:
+    """Men and women by age; cells whose ages are suppressed have nobody."""
+    grid = geodp.Grid.mesh("jis:half", bounds=KANTO)
+    grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("age", list(AGES))
+    columns = [f"T0011410{AGES[age][sex]:02d}" for sex in (0, 1) for age in AGES]
+    read = geodp.read_mesh(
+        _census(folder), grid=grid, value=columns, suppressed="zero", outside="crop"
+    )
+    people = read.to_dense()
+    people[..., 1:-1] -= people[..., 2:]
+    return geodp.CountTable.from_dense(people.clip(0), grid)
+
+
 def _japan(folder: Path) -> geodp.CountTable:
     return geodp.read_mesh(_census(folder), grid="jis:half", value=TOTAL)
 
@@ -172,6 +198,7 @@ def _trips(folder: Path) -> geodp.CountTable:
 
 SOURCES = {
     "kanto": Source("Kanto window, census 2020, 500 m", _kanto),
+    "kanto-parts": Source("Kanto window, census 2020, by sex and eight ages, 500 m", _kanto_parts),
     "germany-1km": Source("Germany, census 2011, 1 km", _germany),
     "europe-2011-7-5": Source("Europe 2011, tile 7/5 (FR, BE, W-DE), 1 km", _europe("2011/7/5")),
     "europe-2018-7-5": Source("Europe 2018, tile 7/5 (FR, BE, W-DE), 1 km", _europe("2018/7/5")),

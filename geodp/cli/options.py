@@ -61,7 +61,8 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--attributes",
         help="Where attributes are split: below the cells, above all areas, interleaved with the "
-        "bits of places (morton), or under a level of areas, by its name.  [default: below]",
+        "bits of places (morton), or under a level of areas, by its name; the method parts takes "
+        "them below.  [default: below]",
     ),
     click.option(
         "--crs", help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612)."

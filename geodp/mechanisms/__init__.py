@@ -15,12 +15,22 @@ from types import ModuleType
 from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
+from geodp.grid.grid import Grid
 from geodp.mechanisms import central, local
 from geodp.mechanisms.base import Mechanism, Method
 from geodp.mechanisms.local.tree import Protocol
 from geodp.privacy.event import Guarantee
 
-__all__ = ["METHODS", "PROTOCOLS", "Mechanism", "Protocol", "find_method", "mechanism", "protocol"]
+__all__ = [
+    "METHODS",
+    "PROTOCOLS",
+    "Mechanism",
+    "Protocol",
+    "default_method",
+    "find_method",
+    "mechanism",
+    "protocol",
+]
 
 
 def _find(package: ModuleType, table: str) -> list[Any]:
@@ -77,6 +87,18 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     if name not in METHODS:
         raise UsageError(f"method must be one of: {', '.join(METHODS)}.")
     return METHODS[name].with_settings(settings)
+
+
+def default_method(grid: Grid) -> str:
+    """Return the name of the method that a grid is released with unless somebody names one.
+
+    Examples
+    --------
+    >>> grid = Grid.regular((8, 8))
+    >>> default_method(grid), default_method(grid.with_attribute("sex", ["f", "m"]))
+    ('pyramid', 'parts')
+    """
+    return "parts" if grid.attributes and not METHODS["parts"].unsupported(grid) else "pyramid"
 
 
 def protocol(chosen: str) -> Protocol:

@@ -176,6 +176,25 @@ class Method(ABC, Generic[E]):
         bias."""
         return None
 
+    def list_signals(
+        self, grid: Grid, event: E, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Return which parts carry a signal at which areas; None: the method measures no parts.
+
+        Parameters
+        ----------
+        people : float, optional
+            A public guess of the sum of all counts.
+
+        Returns
+        -------
+        list of dict, or None
+            ``parts`` (how many are told apart), ``cells`` of an area of the map, ``noise`` of a
+            part's count there, ``least`` people of a part that carry a signal, ``expected`` people
+            of a part by the guess, and whether that is enough (``signal``); None without a guess.
+        """
+        return None
+
     def clamp_losses(self, grid: Grid, event: E) -> list[tuple[float, float]] | None:
         """Return what the clamp takes from the occupied among a node's children, the others empty.
 
@@ -224,6 +243,23 @@ class Method(ABC, Generic[E]):
         return replace(self, **found)
 
 
+@dataclass(frozen=True, eq=False)
+class First:
+    """The release that another one begins with, and which its other measurements refine.
+
+    Attributes
+    ----------
+    table : CountTable
+    method : Mechanism
+    event : Measurement
+        Of it alone.
+    """
+
+    table: CountTable
+    method: Mechanism
+    event: Measurement
+
+
 @dataclass(frozen=True)
 class Mechanism(Method[Measurement]):
     """A published method of central privacy.
@@ -257,6 +293,20 @@ class Mechanism(Method[Measurement]):
         What is measured is what :meth:`release` measures, and with the same key the same: the
         prior is public, and all that it changes is post-processing.
         """
+        raise NotImplementedError
+
+    def first(self, table: CountTable, event: Measurement) -> First | None:
+        """Return the release that this one begins with, if it does with one.
+
+        Its key is derived from what it is itself made of, so that it is the same, bit for bit,
+        where nothing else is released. Then :meth:`release_over` draws the rest.
+        """
+        return None
+
+    def release_over(
+        self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
+    ) -> ReleasedTable:
+        """Draw the rest of a release of which :meth:`first` is drawn; as :meth:`release`."""
         raise NotImplementedError
 
     @abstractmethod

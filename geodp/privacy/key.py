@@ -40,6 +40,10 @@ class Stream(enum.IntEnum):
     """And the numbers that follow: levels of trees that devices report about."""
     PYRAMID = 1 << 12
     """And the numbers that follow: its levels."""
+    PARTS = 1 << 13
+    """And the numbers that follow: levels of the parts of counts, in one step or two."""
+    PARTS_ROUNDING = 1 << 14
+    """And the numbers that follow: the rounding of these levels."""
     STAGE = 1 << 16
     """And the numbers that follow: the stages of methods that measure lists."""
     SELECT = 1 << 24

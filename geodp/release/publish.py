@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.grid import Grid
-from geodp.io.read.public.land import state_land, warn_of_sea
-from geodp.mechanisms import Mechanism, mechanism
-from geodp.mechanisms.base import Method
-from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import Measurement, Spent
+from geodp.io.read.public.land import state_land
+from geodp.mechanisms import Mechanism, default_method, mechanism
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
@@ -24,6 +19,7 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.measurements import Asked, ask_measurements
+from geodp.release.outline import outline, warn_of
 from geodp.release.prior import agree_on_prior
 from geodp.release.release import Release
 from geodp.table.contribution import agree_on_bound, require_no_sums
@@ -32,7 +28,7 @@ from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated_prior import restore_stated
+from geodp.table.stated_prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
 
 
@@ -48,7 +44,7 @@ class Given(TermsGiven, total=False):
 def publish(
     table: CountTable,
     *,
-    method: str | Mechanism = "pyramid",
+    method: str | Mechanism | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
@@ -62,10 +58,10 @@ def publish(
     ----------
     table : CountTable
         Confidential counts on a public domain.
-    method : str or Mechanism
+    method : str or Mechanism, optional
         A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
         own, whose releases under a kept key are told apart by its name, version, settings and
-        queries.
+        queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     allow_empty : bool
         Publish a table that counts nothing, too. Otherwise it is refused before anything is
         charged, and the card states that at least one row was counted as a public fact.
@@ -154,7 +150,7 @@ def publish(
     told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))
     prepared = prepare(
         table,
-        mechanism(method),
+        mechanism(default_method(table.grid) if method is None else method),
         Terms.of(**cast(TermsGiven, given)),
         allow_empty=allow_empty,
         key=key,
@@ -247,11 +243,7 @@ class Prepared:
             charge = charge_event(
                 self.ledger, self.dataset, self.spent, fingerprint, records=self.records
             )
-            told, made = None, (self.table, self.spent, own)
-            if self.prior is None:
-                drawn = self.method.release(*made)
-            else:
-                drawn, told = self.method.release_informed(*made, self.prior)
+            drawn, told = self._draw(own)
             if self.totals is not None:
                 drawn = self.totals.fit(drawn)
             found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
@@ -259,6 +251,22 @@ class Prepared:
             return replace(outline, table=drawn, charge=charge)
         finally:
             own.forget()
+
+    def _draw(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
+        """Draw the table, what it begins with by a key of its own; and state what a prior told."""
+        if self.prior is not None:
+            return self.method.release_informed(self.table, self.spent, key, self.prior)
+        first = self.method.first(self.table, self.spent)
+        if first is None:
+            return self.method.release(self.table, self.spent, key), None
+        own, _ = release_key(
+            self.key, lambda: release_digest(first.table, first.method, first.event)
+        )
+        try:
+            drawn = first.method.release(first.table, first.event, own)
+        finally:
+            own.forget()
+        return self.method.release_over(drawn, self.table, self.spent, key), None
 
 
 def restore_beside(
@@ -299,39 +307,6 @@ def prepare(
     )
     nobody = outline(table.grid, method, spent, terms.people, facts)
     return Prepared(table, method, spent, nobody, key, ledger, dataset, records)
-
-
-def outline(
-    grid: Grid,
-    method: Method[Any],
-    spent: Spent,
-    people: float | None,
-    public_facts: tuple[str, ...] = (),
-) -> Release:
-    """Work out the card and the closed forms of the release of nobody, once.
-
-    They are public, so what is wrong with them shows before anything is charged.
-    """
-    none = np.empty(0, np.int64)
-    table = ReleasedTable(grid, none.astype(np.uint64), none, spent)
-    found = Release(table, None, people, public_facts, method)
-    found.card()
-    found.errors()
-    for _ in found.areas():
-        pass
-    return found
-
-
-def list_warnings(release: Release) -> tuple[str, ...]:
-    """Return what must be known of a release before it is published; a sentence each."""
-    about = warnings_of(release.method, release.grid, release.event, release.people)
-    return (*about, *warn_of_sea(release.grid))
-
-
-def warn_of(nobody: Release) -> None:
-    """Warn of that, on behalf of who publishes."""
-    for words in list_warnings(nobody):
-        warnings.warn(words, UserWarning, stacklevel=3)
 
 
 def agree(

@@ -29,9 +29,12 @@ FLOORS = {
     "mechanisms/trees": (
         "mechanisms/learned mechanisms/measure mechanisms/base accuracy table grid privacy kernels"
     ),
+    "mechanisms/parts": (
+        "mechanisms/learned mechanisms/trees mechanisms/base accuracy table grid privacy kernels"
+    ),
     "mechanisms/central": (
-        "mechanisms/trees mechanisms/learned mechanisms/measure mechanisms/base accuracy table "
-        "grid privacy kernels"
+        "mechanisms/parts mechanisms/trees mechanisms/learned mechanisms/measure mechanisms/base "
+        "accuracy table grid privacy kernels"
     ),
     "mechanisms/local": "privacy kernels",
     **dict.fromkeys(

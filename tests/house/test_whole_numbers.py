@@ -31,6 +31,7 @@ from geodp.kernels import (
 )
 from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import residuals
+from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import edges, families, passes, rows, shares
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
@@ -47,6 +48,7 @@ DRAWING = {
     "dense.py",  # whole counts of all nodes
     "informed.py",  # into a kernel, which adds counts
     "refinement.py",  # into a kernel, and a Python integer
+    "chain.py",  # to whole counts of parts
     "filter.py",  # to the table's counts
     "shrinkage.py",  # of made-up counts
     "made_up.py",  # the same
@@ -99,6 +101,17 @@ NOISY = {
         ),
         "noisy counts and what was predicted of them from released totals and a prior",
     ),
+    **dict.fromkeys(
+        (
+            fitting.share_parts,
+            fitting._fit,
+            fitting._take_excess,
+            fitting._repeat,
+            fitting._make_exact,
+            fitting._raise,
+        ),
+        "noisy counts of parts, and released totals",
+    ),
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",
@@ -111,6 +124,7 @@ RAW = (
     topdown._add_details,
     haar.forward_dense,
     coo.coalesce,
+    fitting.tally,
 )
 """Kernels that true counts are given to."""
 
@@ -190,6 +204,10 @@ def compiled():
     for method in ("pyramid", "topdown"):
         geodp.publish(table, method=method, epsilon=1)
     geodp.publish(table, epsilon=1, prior=geodp.publish(table, epsilon=1), prior_source="made up")
+    sexes = grid.with_attribute("sex", ["f", "m"])
+    geodp.publish(
+        geodp.CountTable.from_dense(np.ones(sexes.shape, int), sexes), epsilon=1, contribution=1
+    )
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
     made = Noise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
     refinement.refine_dense(table, made)

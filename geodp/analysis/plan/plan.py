@@ -21,7 +21,7 @@ from geodp.errors import UsageError
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
-from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms import Mechanism, default_method, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms, TermsGiven, split
@@ -221,6 +221,11 @@ class Plan:
         """Where a release would not have the errors that it states: a sentence each."""
         return warnings_of(self.method, self.grid, self.event, self.people)
 
+    @cached_property
+    def parts(self) -> tuple[dict[str, Any], ...]:
+        """Which parts of counts carry a signal at which areas, the largest first."""
+        return tuple(self.method.list_signals(self.grid, self.event, self.people) or ())
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be known to read the numbers: a sentence each."""
@@ -284,6 +289,7 @@ class Plan:
             "blocks": [block.to_dict() for block in self.blocks],
             "areas": [area.to_dict() for area in self.areas],
             "regions": [region.to_dict() for region in self.regions],
+            "parts": list(self.parts),
             "floor": self.floor,
             "output_cells": self.output_cells,
             "seconds": self.seconds,
@@ -316,7 +322,7 @@ class PlanGiven(TermsGiven, total=False):
     regions: Mapping[str, Any] | None
 
 
-def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGiven]) -> Plan:
+def plan(grid: Grid, method: str | Mechanism | None = None, **given: Unpack[PlanGiven]) -> Plan:
     """Plan a release before any data is read.
 
     Parameters
@@ -346,7 +352,7 @@ def plan(grid: Grid, method: str | Mechanism = "pyramid", **given: Unpack[PlanGi
     >>> found.smallest(5000, 1.3).cells
     1
     """
-    return Request.of(grid, given).plan(method)
+    return Request.of(grid, given).plan(default_method(grid) if method is None else method)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,11 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @epsilon
 @rho
 @delta
-@click.option("--method", help="See: geodp methods. NAME:SETTING=VALUE.  [default: pyramid]")
+@click.option(
+    "--method",
+    help="See: geodp methods. NAME:SETTING=VALUE.  [default: parts on a grid with attributes below "
+    "its cells, otherwise pyramid]",
+)
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
@@ -157,7 +161,7 @@ def plan(**options: Any) -> None:
         wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
     else:
-        main = planned(grid, options["method"] or "pyramid", **given)
+        main = planned(grid, options["method"], **given)
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
     document = _document(every, found, options["smallest"])
     if sharing is not None:
@@ -310,6 +314,7 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
     ):
         columns = ["area"] * (title != "Blocks") + ["cells", "standard error", "95 % margin"]
         _table(title, columns, [_cells(row, named="area" in columns) for row in rows])
+    _show_parts(main)
     ratios = {} if found is None else found.ratios
     if len(every.plans) > 1 or ratios:
         names = [one.name for one in every.plans]
@@ -338,6 +343,23 @@ def _show(every: Comparison, found: Dominance | None, smallest: tuple[float, flo
     for name, why in every.refused.items():
         click.echo(f"not planned: {name}: {why}")
     click.echo("\n".join([*main.reasons, *main.notes]))
+
+
+def _show_parts(main: Plan) -> None:
+    """Show which parts carry a signal at which areas."""
+    rows = [
+        [
+            f"{row['parts']:,}",
+            _size(row["cells"]),
+            _text(row["noise"]),
+            _text(row["least"]),
+            _text(row["expected"]),
+            {None: "", True: "yes", False: "no"}[row["signal"]],
+        ]
+        for row in main.parts
+    ]
+    columns = ["parts", "cells", "noise", "a signal from", "people of a part", "signal"]
+    _table("Parts by area", columns, rows)
 
 
 def _cells(row: Planned, *, named: bool) -> list[str]:

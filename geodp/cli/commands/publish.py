@@ -62,7 +62,9 @@ CARRIED_OUT = {
 @rho
 @delta
 @click.option(
-    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+    "--method",
+    help="See: geodp methods. NAME:SETTING=VALUE.  [default: parts on a grid with attributes below "
+    "its cells, otherwise pyramid]",
 )
 @neighbours
 @contribution
@@ -225,13 +227,12 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import watch_compiling
-    from geodp.mechanisms import mechanism
+    from geodp.mechanisms import default_method, mechanism
     from geodp.privacy.key import NoiseKey
 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
     terms = None if options["check"] else terms_of(options)
-    method = mechanism(options["method"])
     key = None
     if options["key_file"] is not None:
         key = NoiseKey.from_file(options["key_file"])
@@ -243,6 +244,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
+    method = mechanism(options["method"] or default_method(released))
     public = read_public_totals(options, released), read_prior(options, released)
     start = _Start(method, terms, key, ledger, grid, coarser, *public)
     if plan is not None:
@@ -373,7 +375,7 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
 
 def _warnings(release: Release) -> list[str]:
     """Return what must be known of it before it is published."""
-    from geodp.release.publish import list_warnings
+    from geodp.release.outline import list_warnings
 
     return [*list_warnings(release)]
 

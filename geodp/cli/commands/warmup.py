@@ -36,8 +36,8 @@ def warmup(as_json: bool) -> None:
     geodp compiles its inner loops for this machine when they are first called, and keeps the
     result on disk, until geodp, Numba or the processor change. Without this command the first
     release after an installation does it, and takes the longer. It rehearses with a few made-up
-    counts in a temporary folder: no data are read, no budget is spent. Methods other than pyramid
-    and topdown compile the little that they need beyond when they are first used.
+    counts in a temporary folder: no data are read, no budget is spent. Methods other than
+    pyramid, parts and topdown compile the little that they need beyond when they are first used.
     """
     from geodp.kernels.jit import CACHE, cache_folder, count_compiled, watch_compiling
 
@@ -81,7 +81,7 @@ def _rehearsals() -> Iterator[Callable[[Path], None]]:
     masked = narrow.with_mask(mask_of_blocks(narrow, inside, "made up"))
     areas = Grid.mesh("inspire:1km", bounds=(4e6, 3e6, 4.02e6, 3.02e6)).with_official_order()
     for grid in (narrow.with_attribute("sex", ["f", "m"]), masked, areas):
-        for method in ("pyramid", "topdown"):
+        for method in ("pyramid", "topdown", *["parts"] * bool(grid.attributes)):
             for noise in ("epsilon", "rho"):
                 yield partial(_rehearse, grid, method, noise)
     yield _tie

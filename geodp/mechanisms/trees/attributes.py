@@ -69,8 +69,8 @@ MEANING = (
 )
 
 CURE = (
-    "Put attributes above all areas (--attributes above, with_attribute_order; not with a mask), "
-    "or choose larger cells, a larger epsilon or fewer labels."
+    "Take the method parts, the default with attributes below the cells: it has no such bias. Or "
+    "choose larger cells, a larger epsilon or fewer labels."
 )
 
 Rows = list[dict[str, Any]]

@@ -27,7 +27,8 @@ from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.run import Options, Progress, Run
 from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
-from geodp.release.publish import agree, outline, warn_of
+from geodp.release.outline import outline, warn_of
+from geodp.release.publish import agree
 from geodp.release.release import Release
 from geodp.table.card import Card, File
 from geodp.table.released import ReleasedTable
@@ -53,8 +54,8 @@ class RunGiven(TermsGiven, total=False):
 def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> Release:
     """Release partitions and bring the released table to this process.
 
-    With a kept key it is the release of :func:`geodp.publish` for the table of all partitions,
-    bit for bit, whatever the partitions, the workers and ``parts`` are.
+    With a kept key it is the release of :func:`geodp.publish` by the same method for the table of
+    all partitions, bit for bit, whatever the partitions, the workers and ``parts`` are.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
         Of a cluster whose workers see the same files under the same paths and run as this user.
     partitions : Partitions
     method : str or Mechanism
-        ``"pyramid"`` (the default) or ``"topdown"``, with settings.
+        ``"pyramid"`` (the default, on grids with attributes too) or ``"topdown"``, with settings.
     epsilon, rho, delta, neighbours, contribution, unit, people
         As for :func:`geodp.publish`.
     allow_empty, key, ledger, dataset, records

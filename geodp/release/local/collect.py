@@ -24,7 +24,7 @@ from geodp.mechanisms.local.tree import Reports, TreeState, draw_uniforms, resto
 from geodp.privacy.noise.coins import Coins
 from geodp.privacy.reports import LocalReports
 from geodp.release.local.round import Round
-from geodp.release.publish import outline
+from geodp.release.outline import outline
 from geodp.release.release import Release
 from geodp.table.released import ReleasedTable
 

@@ -14,7 +14,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.io.folder.stopping import commits
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.local.round import Round
-from geodp.release.publish import outline
+from geodp.release.outline import outline
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
 

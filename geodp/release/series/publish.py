@@ -18,7 +18,8 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import encode, release_digest, release_key, spent
-from geodp.release.publish import agree, charge_event, outline, warn_of
+from geodp.release.outline import outline, warn_of
+from geodp.release.publish import agree, charge_event
 from geodp.release.release import Release
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget

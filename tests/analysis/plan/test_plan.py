@@ -112,11 +112,11 @@ def test_official_areas_have_the_mechanism_s_own_error():
     for name in ("jis:primary", "jis:secondary"):
         assert error_of(official.areas, name) < error_of(summed.areas, name) / 3
     sexes = KANTO.with_attribute("sex", ["female", "male"])
-    names = [area.name for area in plan(sexes.with_official_order(), epsilon=0.1).areas]
+    names = [area.name for area in plan(sexes.with_official_order(), "pyramid", epsilon=0.1).areas]
     assert names[-2:] == ["jis:half", "jis:half by sex"]
     names = [area.name for area in plan(sexes.with_official_order("above"), epsilon=0.1).areas]
     assert names[:2] == ["everywhere by sex", "jis:primary by sex"]
-    areas = plan(sexes, epsilon=0.1).areas
+    areas = plan(sexes, "pyramid", epsilon=0.1).areas
     assert [area.cells for area in areas] == [51200, 800, 200, 8, 2]
 
 
@@ -431,3 +431,20 @@ def test_regions_are_those_of_a_release():
     assert [row.name for row in found.regions] == ["half", "10 km"]
     assert found.regions[1].cells == Region.of(KANTO, "523960").cells == 400
     assert found.to_dict()["regions"][1]["standard_error"] <= error_of(found.areas, "jis:5km")
+
+
+def test_a_plan_of_parts_says_which_carry_a_signal_at_which_areas():
+    """A part is told apart from noise in areas of 16 cells of Kanto, and not in single cells."""
+    grid = Grid.regular((512, 512)).with_attribute("sex", ["f", "m"])
+    grid = grid.with_attribute("age", list("abcdefgh"))
+    found = plan(grid, epsilon=0.1, people=46.4e6)
+    assert [row["cells"] for row in found.parts] == [1 << 18, 1 << 16, 1 << 12, 1 << 8, 1 << 4, 1]
+    assert [row["signal"] for row in found.parts] == [True] * 5 + [False]
+    assert found.to_dict()["parts"] == list(found.parts)
+    levels = [1, 2, 4, 4, 4, 4]
+    for i, row in enumerate(found.parts):
+        assert row["noise"] == 20 * sum(levels[: i + 1]) / levels[i]
+        assert row["expected"] == pytest.approx(46.4e6 * row["cells"] / (1 << 22))
+    assert all(row["signal"] is None for row in plan(grid, epsilon=0.1).parts)
+    assert plan(grid, "pyramid", epsilon=0.1).parts == ()
+    assert plan(GRID, epsilon=0.1).parts == ()

@@ -13,6 +13,11 @@ SMALL = [
     *[str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
     *["--value", "人口（総数）", "--epsilon", "1/2"],
 ]
+BY_SEX = [
+    *SMALL[:5],
+    *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--attribute", "sex"],
+    *["--contribution", "1", "--epsilon", "10"],
+]
 CODE = """
 import json, sys
 from geodp.cli import geodp
@@ -55,6 +60,7 @@ def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_veri
         ["publish", *SMALL, "--output", out, "--overwrite", "--method", "topdown"],
         ["publish", *SMALL[:-2], "--rho", "1", "--output", out, "--overwrite"],
         ["publish", *SMALL, "--order", "official", "--output", out, "--overwrite"],
+        ["publish", *BY_SEX, "--output", out, "--overwrite"],
         ["evaluate", *SMALL, "--trials", "1", "--rectangles", "2"],
     ]
     done = run(CODE, json.dumps([["warmup"], *calls]))

@@ -53,7 +53,8 @@ def released(grid, most=3000, seed=1):
     index = np.array(np.nonzero(counts))
     index = index[:, grid.contains(index)]
     table = CountTable.from_index(grid, index, counts[tuple(index)])
-    return geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
+    key = geodp.NoiseKey(bytes(32))
+    return geodp.publish(table, method="pyramid", epsilon=1, key=key, contribution=1)
 
 
 def written(path, grid):

@@ -208,7 +208,14 @@ def test_python_warns_before_the_charge(table, tmp_path):
         pytest.warns(UserWarning, match="a0 with a tenth .* too large by about") as said,
         pytest.raises(BudgetError),
     ):
-        geodp.publish(table, epsilon="0.1", contribution=1, ledger=ledger, dataset="census")
+        geodp.publish(
+            table,
+            method="pyramid",
+            epsilon="0.1",
+            contribution=1,
+            ledger=ledger,
+            dataset="census",
+        )
     assert said[0].filename == __file__
 
 
@@ -217,11 +224,13 @@ def test_nothing_is_said_where_nothing_is_biased(table, recwarn):
     moved = geodp.CountTable.from_index(above, table.grid.decode(table.key), table.count)
     geodp.publish(moved, epsilon="0.1", contribution=1)
     geodp.publish(table, method="laplace", epsilon="0.1", contribution=1)
+    geodp.publish(table, epsilon="0.1", contribution=1)
     assert not [w for w in recwarn if w.category is UserWarning]
 
 
 def test_the_card_says_it_and_both_verifiers_take_it(table, tmp_path):
-    release = geodp.publish(table, epsilon="0.1", contribution=1, people=4e4)
+    terms = {"epsilon": "0.1", "contribution": 1, "people": 4e4}
+    release = geodp.publish(table, method="pyramid", **terms)
     release.write(tmp_path / "out")
     card = json.loads((tmp_path / "out/public/release.json").read_text(encoding="utf-8"))
     (row,) = card["expected_error"]["attributes"]["labels"]
@@ -242,6 +251,7 @@ def test_the_command_line_warns_once_before_the_charge(tmp_path):
     rows = "\n".join(f"{r},{c},{s},9" for r in range(8) for c in range(8) for s in "fm")
     (tmp_path / "a.csv").write_text(f"y,x,sex,n\n{rows}\n", encoding="utf-8")
     place = ["--grid", "regular:8x8", "--axis", "sex=f,m", "--epsilon", "0.1"]
+    place += ["--method", "pyramid"]
     read = ["--x", "x", "--y", "y", "--anchor", "index", "--value", "n", "--column", "sex=sex"]
     arguments = [str(tmp_path / "a.csv"), *place, *read, "--contribution", "1", "--json"]
     done = CliRunner().invoke(

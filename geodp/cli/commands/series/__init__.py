@@ -165,7 +165,7 @@ def _publish(options: dict[str, Any]) -> str:
     if options["resume"]:
         return _write(options, start, None)
     from geodp.io.folder.staging import require_uninterrupted
-    from geodp.release.publish import list_warnings
+    from geodp.release.outline import list_warnings
 
     require_uninterrupted(options["output"])
     progress.begin("Reading")

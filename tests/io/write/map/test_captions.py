@@ -107,7 +107,7 @@ def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
     if labels:
         grid = grid.with_attribute("sex", labels)
     table = geodp.CountTable.from_keys(grid, np.array([5], np.uint64), np.array([1000]))
-    release = geodp.publish(table, epsilon=1, contribution=1)
+    release = geodp.publish(table, method="pyramid", epsilon=1, contribution=1)
     (pixel,) = release.card().expected_error.map
     assert pixel.cells == 1024**2 * max(len(labels), 1)
     block = release.standard_error(pixel.cells)

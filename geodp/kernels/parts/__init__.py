@@ -1,0 +1,1 @@
+"""Tables of children times parts: fitted to both margins, and rounded along cycles."""

@@ -1,0 +1,219 @@
+"""Attributes that add up: the map first, then its parts at areas where they have a signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.joint import Joint, split_grid
+from geodp.mechanisms.base import PUBLIC_DOMAIN, First, Mechanism, Query
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.parts.chain import Chain, Shared, Truth
+from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
+from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.table.counts import CountTable, coalesce
+from geodp.table.released import ReleasedTable
+
+MOST_PARTS = 1 << 12
+"""Combinations of labels."""
+
+OF_THE_MAP = b"geodp map of a table of parts"
+"""Label of the map's key, where the caller has none for it."""
+
+
+@dataclass(frozen=True)
+class Parts(Mechanism):
+    """A map of totals, and their parts by sex, age ... that add up to it.
+
+    The totals of all cells are released first, as pyramid releases them, with a part of the
+    budget of their own. Then the parts (combinations of labels) of coarse areas are measured,
+    down to the last level where a part expects two noise scales. From the root down, the parts
+    of an area are shared out among the areas inside it: what is measured there, made as small as
+    its noise asks for against the shares of the area above, is fitted to the released counts of
+    the areas and to the parts above, and rounded so that both sums stay. Below the last measured
+    level the shares of the area above hold. More than 64 parts are shared out in two steps:
+    first groups of neighbouring labels, then the parts inside each group.
+
+    Attributes
+    ----------
+    share : Fraction
+        Of the budget, for the map of totals: above 0, below 1.
+    """
+
+    share: Fraction = Fraction(1, 2)
+
+    name: ClassVar[str] = "parts"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "a map of totals, and their parts that add up to it"
+    citation: ClassVar[str] = (
+        "geodp: its own method, defined and proved in this docstring; rounding along cycles: "
+        "Gandhi, Khuller, Parthasarathy, Srinivasan: Dependent Rounding and its Applications to "
+        "Approximation Algorithms. Journal of the ACM 53(3), 2006."
+    )
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition=PUBLIC_DOMAIN,
+        source="the map has its share of the budget, see pyramid; one person changes exactly one "
+        "part of one node on each further level, by 1, and their shares are what is left. Which "
+        "levels and nodes are looked at depends on the released map only (adaptive composition), "
+        "and noises are independent; everything else is post-processing",
+    )
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    gaussian: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Additivity: parts add up to the counts of the map, of every area and of every cell, and "
+        "cells to areas in every part; sums of labels, such as one sex, therefore agree too.",
+        "Prediction: below the last measured level every cell has the shares of the area that "
+        "holds it, so that parts differ less from cell to cell than people do.",
+        "Non-negativity: no count is below 0; a part's total is not biased by it where it is well "
+        "above its noise.",
+        "Whole numbers: tables of areas times parts are rounded along cycles with random coins of "
+        "their node; unbiased.",
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise UsageError("parts:share is above 0 and below 1.")
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Any map that pyramid takes, with attributes at the end of the key."""
+        joint = split_grid(grid)
+        if joint is None:
+            return (
+                "parts needs attributes below the cells of the map (--attributes below, which is "
+                "the default)."
+            )
+        if joint.parts > MOST_PARTS:
+            return (
+                f"parts shares out at most {MOST_PARTS:,} combinations of labels; this grid has "
+                f"{joint.parts:,}: choose fewer labels or attributes."
+            )
+        if (refusal := Pyramid().unsupported(joint.map)) is not None:
+            return refusal.replace("pyramid", "parts")
+        return None
+
+    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+        """Why it is 1 for the map's share and for each level of the parts."""
+        return (
+            f"a person counted once changes the map, which has {self.share} of the budget, and by "
+            "1 one part on each further level that is measured; their shares add up to the rest"
+        )
+
+    def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
+        """Return those of the map, and the parts of all levels, however many are measured."""
+        joint = _joint(grid)
+        found = [*Pyramid().queries(joint.map, self.event_of_map(joint, event))]
+        schedule, steps = self.schedule(joint), steps_of(joint)
+        for step in steps:
+            for levels in range(1, len(schedule.strides) + 1):
+                for i, law in enumerate(schedule.laws(event, levels)):
+                    what = (*step.words, schedule.strides[i], levels)
+                    found.append(Query(step.stream + i, law.identity, what))
+        return tuple(found)
+
+    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+        """Return that of a level of the map or of the parts."""
+        joint = _joint(grid)
+        own = self.event_of_map(joint, event)
+        least = Pyramid().least_share(joint.map, own) * self.share_of_map(joint)
+        return min(least, self.schedule(joint).least_share) if joint.parts > 1 else least
+
+    def share_of_map(self, joint: Joint) -> Fraction:
+        """Return the map's share of the budget: all of it where there are no parts."""
+        return self.share if joint.parts > 1 else Fraction(1)
+
+    def event_of_map(self, joint: Joint, event: Measurement) -> Measurement:
+        """Return what the map spends: the same as if it were published by itself."""
+        share, mechanism = self.share_of_map(joint), Pyramid().spec
+        if event.rho is not None:
+            rho = event.rho * share
+            return replace(event, mechanism=mechanism, rho=rho, epsilon=None, delta=None)
+        assert event.epsilon is not None
+        return replace(event, mechanism=mechanism, epsilon=event.epsilon * share)
+
+    def schedule(self, joint: Joint) -> Schedule:
+        """Return the levels at which parts can be measured, and the share of each step."""
+        official = joint.map.official_steps() is not None
+        levels = Pyramid(setting="official" if official else "R").levels(joint.map)
+        return Schedule.of(levels, (1 - self.share) / max(len(steps_of(joint)), 1))
+
+    def list_signals(
+        self, grid: Grid, event: Measurement, people: float | None
+    ) -> list[dict[str, Any]] | None:
+        """Return a row for every level of each step, the root's first."""
+        joint, found = _joint(grid), []
+        schedule, cells = self.schedule(joint), joint.map.size
+        for step in steps_of(joint):
+            apart = min(step.groups * step.parts, joint.parts)
+            for i, stride in enumerate(schedule.strides):
+                area = min(stride, cells)
+                noise = event.width(schedule.shares(i + 1)[-1])
+                expected = None if people is None else people * area / cells / apart
+                found.append(
+                    {
+                        "parts": apart,
+                        "cells": area,
+                        "noise": noise,
+                        "least": SIGNAL * noise,
+                        "expected": expected,
+                        "signal": None if expected is None else expected >= SIGNAL * noise,
+                    }
+                )
+        return found or None
+
+    def first(self, table: CountTable, event: Measurement) -> First:
+        """Return the map of totals, which is the release that one of it alone would be."""
+        joint = _joint(table.grid)
+        key, count = coalesce(table.key // np.uint64(joint.width), table.count)
+        own = CountTable.of_cells(joint.map, key, count, bound=table.bound)
+        return First(own, Pyramid(), self.event_of_map(joint, event))
+
+    def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
+        """Return both, the map with a key that is derived from that of the parts."""
+        first = self.first(table, event)
+        own = key.derive(digest(OF_THE_MAP))
+        try:
+            drawn = first.method.release(first.table, first.event, own)
+        finally:
+            own.forget()
+        return self.release_over(drawn, table, event, key)
+
+    def release_over(
+        self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
+    ) -> ReleasedTable:
+        """Share out the released map among the parts: O(parts * m+ * levels)."""
+        joint = _joint(table.grid)
+        truth = Truth(*joint.split(table.key), table.count)
+        count = np.asarray(first.count, np.int64)
+        shared = Shared(first.key, np.zeros(first.key.size, np.int64), count)
+        for step in steps_of(joint):
+            chain = Chain(joint.map, self.schedule(joint), event, key, step)
+            shared = chain.run(truth, shared)
+        return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Nodes of the map's tree with somebody in them, each with all of its parts."""
+        joint = _joint(released.grid)
+        cell, nodes = released.key // np.uint64(joint.width), 0
+        for stride in self.schedule(joint).strides:
+            own = cell // np.uint64(stride)
+            nodes += int((own[1:] != own[:-1]).sum()) + min(own.size, 1)
+        return nodes * joint.parts
+
+
+@lru_cache(maxsize=8)
+def _joint(grid: Grid) -> Joint:
+    found = split_grid(grid)
+    assert found is not None
+    return found
+
+
+METHODS = (Parts(),)

@@ -1,0 +1,331 @@
+"""Parts of a map's released counts, level by level: measured, predicted, and shared out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.kernels.parts import fitting as kernels
+from geodp.mechanisms.learned.mixture import Reliability
+from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
+from geodp.mechanisms.trees import parallel
+from geodp.mechanisms.trees.descent import variance_of
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import NodeNoise, number_children
+
+ENTRIES = 1 << 18
+"""Parts of children that are shared out together."""
+
+
+Found = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
+"""Cells, parts and counts."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """Confidential counts of parts of cells.
+
+    Attributes
+    ----------
+    cell : uint64[m]
+        In order.
+    part, count : int64[m]
+    """
+
+    cell: NDArray[np.uint64]
+    part: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "Truth(confidential)"
+
+    def of_group(self, group: int, step: Step) -> Truth:
+        """Return the parts of a step in one of its groups, by their number in it."""
+        if step.groups == step.inside == 1:
+            return self
+        part = self.part // step.inside
+        some = part // step.parts == group
+        return Truth(self.cell[some], part[some] - group * step.parts, self.count[some])
+
+    def tally(self, node: NDArray[np.uint64], stride: int, parts: int) -> NDArray[np.int64]:
+        """Add up nodes in key order, by part, as integers: int64[n, parts]."""
+        sums = np.zeros((node.size, parts), np.int64)
+        kernels.tally(node, np.uint64(stride), self.cell, self.part, self.count, sums)
+        return sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured:
+    """Noisy parts of nodes of a level, and what is made of them.
+
+    Attributes
+    ----------
+    node : uint64[n]
+        In order; all children of nodes that are open, but for those outside the domain.
+    y : float64[n, parts]
+        Counts with noise.
+    z : float64[n, parts]
+        The best estimates from these and from what is measured below.
+    variance : float64[n]
+        Of z, of every part.
+    law : Law
+        Of the noise.
+    """
+
+    node: NDArray[np.uint64]
+    y: NDArray[np.float64]
+    z: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    law: Law
+
+    def at(self, node: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return places of nodes that are among these."""
+        return np.searchsorted(self.node, node)
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Released counts of parts of cells, above 0.
+
+    Attributes
+    ----------
+    cell : uint64[n]
+        In order.
+    part, count : int64[n]
+    """
+
+    cell: NDArray[np.uint64]
+    part: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A step of parts on a map.
+
+    Attributes
+    ----------
+    grid : Grid
+        The map.
+    schedule : Schedule
+    event : Measurement
+    key : NoiseKey
+        Of the parts alone.
+    step : Step
+    """
+
+    grid: Grid
+    schedule: Schedule
+    event: Measurement
+    key: NoiseKey
+    step: Step
+
+    def run(self, truth: Truth, shared: Shared) -> Shared:
+        """Share out every group among its parts.
+
+        Parameters
+        ----------
+        truth : Truth
+            By the parts of the last step.
+        shared : Shared
+            What the groups have.
+        """
+        found = []
+        for group in range(self.step.groups):
+            some = shared.part == group
+            own = Group(self, group, truth.of_group(group, self.step))
+            cell, part, count = own.run(shared.cell[some], shared.count[some])
+            found.append((cell, part + group * self.step.parts, count))
+        cell, part, count = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        if self.step.groups > 1:
+            order = np.lexsort((part, cell))
+            cell, part, count = cell[order], part[order], count[order]
+        return Shared(cell, part, count)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Parts that add up to counts that are released.
+
+    Attributes
+    ----------
+    chain : Chain
+    number : int
+    truth : Truth
+        Of these parts.
+    """
+
+    chain: Chain
+    number: int
+    truth: Truth
+
+    @property
+    def parts(self) -> int:
+        """How many."""
+        step = self.chain.step
+        return step.last if self.number == step.groups - 1 else step.parts
+
+    @property
+    def schedule(self) -> Schedule:
+        """All levels."""
+        return self.chain.schedule
+
+    def run(self, cell: NDArray[np.uint64], count: NDArray[np.int64]) -> Found:
+        """Share out released counts of cells, in key order and above 0: cells, parts, counts."""
+        levels = [Nodes.of(cell, count, stride) for stride in self.schedule.strides]
+        if not cell.size:
+            return cell, count, count
+        expected = [float(nodes.count.mean()) for nodes in levels]
+        some = self.schedule.count_measured(self.chain.event, self.parts, expected)
+        measured = self.measure(levels, some)
+        self.combine(levels, measured)
+        own = self.share_root(levels[0], measured[0])
+        for i in range(1, len(levels) - 1):
+            wanted = self.estimate(levels, i, own, measured) if i < some else None
+            found = self.share(i, levels, own, wanted)
+            own = np.concatenate([part for _, part in found])
+        if len(levels) == 1:
+            return _sparse([(levels[0].prefix, own)])
+        last = len(levels) - 1
+        wanted = self.estimate(levels, last, own, measured) if last < some else None
+        return _sparse(self.share(last, levels, own, wanted))
+
+    def measure(self, levels: list[Nodes], some: int) -> list[Measured]:
+        """Measure the parts of all children of open nodes, on the first levels."""
+        found = []
+        for i, law in enumerate(self.schedule.laws(self.chain.event, some)):
+            stride = self.schedule.strides[i]
+            node = levels[0].prefix
+            if i:
+                node = number_children(levels[i - 1].prefix, self.schedule.fanouts[i - 1])
+                node = node[overlaps(self.chain.grid, node, stride)]
+            noisy = self.truth.tally(node, stride, self.parts)
+            noisy += self.draw(i, law, node)
+            y = noisy.astype(np.float64)
+            found.append(Measured(node, y, y.copy(), np.full(node.size, variance_of(law)), law))
+        return found
+
+    def draw(self, i: int, law: Law, node: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Noise of the parts of nodes of a level: int64[n, parts]."""
+        step = self.chain.step
+        noise = NodeNoise(self.chain.key, step.stream + i, law)
+        drawn, _ = noise.families(self.number_vectors(node), step.parts)
+        return drawn.reshape(-1, step.parts)[:, : self.parts]
+
+    def number_vectors(self, node: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Numbers of the vectors of nodes, no other group has the same: uint64[n]."""
+        groups = np.uint64(self.chain.step.groups)
+        return np.asarray(node * groups + np.uint64(self.number), np.uint64)
+
+    def combine(self, levels: list[Nodes], measured: list[Measured]) -> None:
+        """Improve the estimates of open nodes by those of all of their children."""
+        for i in range(len(measured) - 2, -1, -1):
+            above, below = measured[i], measured[i + 1]
+            own = below.node // np.uint64(self.schedule.fanouts[i])
+            first = np.searchsorted(own, levels[i].prefix)
+            at = above.at(levels[i].prefix)
+            spread = np.add.reduceat(below.variance, first)
+            weight = spread / (spread + above.variance[at])
+            sums = np.add.reduceat(below.z, first, axis=0)
+            above.z[at] = weight[:, None] * above.z[at] + (1 - weight)[:, None] * sums
+            above.variance[at] *= weight
+
+    def share_root(self, root: Nodes, measured: Measured) -> NDArray[np.int64]:
+        """Return the parts of all, as near as possible to their estimates: int64[1, parts]."""
+        total = int(root.count[0])
+        exact = np.cumsum(project(measured.z[0], float(total)))
+        uniform = float(self.seed(0, root.prefix)[0] >> np.uint64(11)) * 2.0**-53
+        upto = np.clip(np.floor(exact + uniform).astype(np.int64), 0, total)
+        upto[np.flatnonzero(np.diff(exact, prepend=0.0) > 0)[-1] :] = total
+        return np.diff(upto, prepend=0)[None]
+
+    def estimate(
+        self, levels: list[Nodes], i: int, above: NDArray[np.int64], measured: list[Measured]
+    ) -> NDArray[np.float64]:
+        """Return what open nodes of a level should have: between prediction and measurement."""
+        nodes, level = levels[i], measured[i]
+        z, law = level.z[level.at(nodes.prefix)], level.law
+        parent, members = self.find_parents(levels, i)
+        share = nodes.count / levels[i - 1].count[parent]
+        predicted = above[parent] * share[:, None]
+        even = (above / members[:, None])[parent]
+        y = level.y[level.at(nodes.prefix)]
+        sd = sqrt(variance_of(law))
+        residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
+        learned = Reliability.learn(
+            residuals,
+            sd=sd,
+            laplace=self.chain.event.rho is None,
+            cells=self.schedule.strides[i] == 1,
+        )
+        if learned is None:
+            return np.maximum(z, 0.0)
+        least = float(level.variance.min())
+        tables = learned.tabulate(least) if least < variance_of(law) else learned.tables
+        found, _ = tables.apply(z.reshape(-1), predicted.reshape(-1))
+        return found.reshape(z.shape)
+
+    def find_parents(
+        self, levels: list[Nodes], i: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the place above of every node of level i, and how many nodes each above has."""
+        above = levels[i].prefix // np.uint64(self.schedule.fanouts[i - 1])
+        parent = np.searchsorted(levels[i - 1].prefix, above)
+        return parent, np.bincount(parent, minlength=levels[i - 1].prefix.size)
+
+    def share(
+        self,
+        i: int,
+        levels: list[Nodes],
+        above: NDArray[np.int64],
+        wanted: NDArray[np.float64] | None,
+    ) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        """Share out the parts of open nodes among their open children of level i, run by run."""
+        nodes, seed = levels[i], self.seed(i, levels[i - 1].prefix)
+        _, members = self.find_parents(levels, i)
+        ends = np.cumsum(members)
+        runs = parallel.partition(members, -(-nodes.prefix.size * self.parts // ENTRIES))
+
+        def work(run: slice) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+            own = slice(ends[run.start] - members[run.start], ends[run.stop - 1])
+            out = np.empty((own.stop - own.start, self.parts), np.int64)
+            goal = np.empty((0, self.parts)) if wanted is None else wanted[own]
+            goals = above[run], seed[run]
+            kernels.share_parts(goal, nodes.count[own], members[run], *goals, out)
+            return nodes.prefix[own], out
+
+        return parallel.map_items(work, runs, 0)
+
+    def seed(self, i: int, node: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Random numbers of nodes, for what is rounded below them on level i: uint64[n]."""
+        stream = self.chain.step.rounding + i
+        words = blocks(self.chain.key, stream, self.number_vectors(node))
+        return np.asarray(words[0], np.uint64)
+
+
+def project(z: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return the nearest numbers, none below 0, that add up to a total above 0: float64[n]."""
+    order = np.sort(z)[::-1]
+    shift = (np.cumsum(order) - total) / np.arange(1, z.size + 1)
+    last = np.flatnonzero(order > shift)[-1]
+    return np.asarray(np.maximum(z - shift[last], 0.0), np.float64)
+
+
+def _sparse(found: list[tuple[NDArray[np.uint64], NDArray[np.int64]]]) -> Found:
+    """Cells, parts and counts above 0 of tables of cells times parts."""
+    sizes = [int(np.count_nonzero(table)) for _, table in found]
+    cells = np.empty(sum(sizes), np.uint64)
+    parts, counts = np.empty(cells.size, np.int64), np.empty(cells.size, np.int64)
+    stop = 0
+    for (cell, table), size in zip(found, sizes, strict=True):
+        own = slice(stop, stop := stop + size)
+        kernels.list_some(table, cell, (cells[own], parts[own], counts[own]))
+    return cells, parts, counts

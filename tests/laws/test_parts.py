@@ -1,0 +1,60 @@
+"""Audits of parts of counts: one person more in one part, or in another part of the same cell."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.mechanisms.central.parts import Parts
+from geodp.mechanisms.parts.levels import Schedule
+from geodp.privacy.neighbours import NEIGHBOURS
+from tests.laws.audit import audited, caught
+
+pytestmark = pytest.mark.law
+
+ADD, REPLACE = NEIGHBOURS
+EPSILON, TRIALS = Fraction(1), 400
+GRID = geodp.Grid.regular((1, 2)).with_attribute("sex", ["f", "m"])
+
+
+def tables(*dense):
+    return [geodp.CountTable.from_dense(np.array(d).reshape(GRID.shape), GRID) for d in dense]
+
+
+PAIRS = {
+    ADD: [
+        tables([1, 0, 0, 0], [1, 1, 0, 0]),
+        tables([40, 40, 40, 40], [40, 41, 40, 40]),
+    ],
+    REPLACE: [
+        tables([7, 0, 0, 0], [6, 1, 0, 0]),
+        tables([40, 41, 40, 40], [41, 40, 40, 40]),
+    ],
+}
+"""A person replaced by another one of the same cell changes the parts alone, and not the map."""
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_parts_keep_their_claim(neighbours):
+    for pair in PAIRS[neighbours]:
+        found = audited(Parts().release, Parts(), pair, neighbours, trials=TRIALS)
+        assert found <= EPSILON
+
+
+def overspent(table, spent, key):
+    return Parts().release(table, replace(spent, epsilon=spent.epsilon * 8), key)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+def test_parts_that_spend_too_much_are_caught(neighbours):
+    assert caught(overspent, Parts(), PAIRS[neighbours][1], neighbours, EPSILON, trials=1200)
+
+
+def test_a_level_that_spends_all_of_the_budget_is_caught(monkeypatch):
+    """Each level of parts with 16 times its share: between replaced people only parts show."""
+    honest = Schedule.shares
+    monkeypatch.setattr(Schedule, "shares", lambda own, n: tuple(16 * s for s in honest(own, n)))
+    pair = PAIRS[REPLACE][1]
+    assert caught(Parts().release, Parts(), pair, REPLACE, EPSILON, trials=1200)
