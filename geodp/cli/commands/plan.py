@@ -40,7 +40,11 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @epsilon
 @rho
 @delta
-@click.option("--method", help="See: geodp methods. NAME:SETTING=VALUE.  [default: pyramid]")
+@click.option(
+    "--method",
+    help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
+    "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: pyramid]",
+)
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")

@@ -60,7 +60,11 @@ CARRIED_OUT = {
 @rho
 @delta
 @click.option(
-    "--method", default="pyramid", show_default=True, help="See: geodp methods. NAME:SETTING=VALUE."
+    "--method",
+    default="pyramid",
+    show_default=True,
+    help="See: geodp methods. NAME:SETTING=VALUE. The default is for cells, municipalities and "
+    "polygons; pyramid:setting=R is for aligned blocks of all sizes.",
 )
 @neighbours
 @contribution
