@@ -144,7 +144,7 @@ def publish(
     >>> bool((release.table.to_dense() >= 0).all())
     True
     >>> round(release.standard_error(64), 1)
-    4.6
+    8.3
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
     told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))

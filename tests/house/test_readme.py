@@ -58,7 +58,7 @@ def test_it_has_at_most_90_lines_of_100_characters():
 
 def test_its_commands_run(tmp_path):
     plan, _, _ = run_console("README.md", tmp_path)
-    assert "31.9" in plan
+    assert "31.1" in plan
     assert (tmp_path / "release" / "public" / "population.tif").exists()
     assert (tmp_path / "release" / "restricted").exists()
 

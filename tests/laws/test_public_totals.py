@@ -1,6 +1,7 @@
 """What is left of a guarantee where totals are public: between tables that have the same ones."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms import mechanism
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.table.public_totals import PublicTotals
+from geodp.table.released import ReleasedTable
 from tests.laws.audit import audited, caught
+from tests.laws.side_by_side import GRIDS, Case, neighbours_of, of_pyramid
 
 REGIONS = Hierarchy.of_cells(
     [[0, 0, 1, 1], [0, 1, 0, 1]], {"city": ["a", "a", "b", "b"]}, "made up"
@@ -62,3 +65,46 @@ def test_totals_that_are_met_tell_who_is_not_counted_within_them():
         return own.fit(PYRAMID.release(table, event, key))
 
     assert caught(each, PYRAMID, (TABLES[0], others), ADD_REMOVE, 2, trials=300)
+
+
+class Met(Case):
+    """A pyramid whose one region has a public total: claimed is what is left of its guarantee."""
+
+    @property
+    def claim(self):
+        """Of two steps, one person out and one in."""
+        return 2 * super().claim
+
+    @property
+    def together(self):
+        """Copies of the pyramid, each a region of one map that meets its total."""
+        return met_together
+
+
+def met_together(method, grid, event, counts, trials, key):
+    """Rows of a map are copies; :meth:`PublicTotals.fit` takes each for a region."""
+    values = of_pyramid(method, grid, event, counts, trials, key)
+    rows = geodp.Grid.regular(values.shape)
+    place = np.arange(values.size)
+    area = place // counts.size
+    totals = PublicTotals(
+        rows, ((),) * trials, (), np.full(trials, counts.sum()), place, area, "a book"
+    )
+    index = np.array(np.nonzero(values))
+    released = geodp.CountTable.from_index(rows, index, values[tuple(index)].astype(np.int64))
+    fitted = totals.fit(ReleasedTable(rows, released.key, released.count, event))
+    found = np.zeros(values.shape)
+    found[tuple(rows.decode(fitted.key))] = fitted.count
+    assert (found.sum(axis=1) == counts.sum()).all()
+    return found
+
+
+@pytest.mark.law
+def test_a_quarter_too_much_is_caught_side_by_side():
+    """Nearly all of the budget is for the cells, between which a person moves."""
+    spec, cells = "pyramid:chain=3,shares=1-99", GRIDS["square"]
+    pair = neighbours_of(cells, REPLACE, (41, 40))
+    audit = Met(spec, cells, *pair)
+    trials = 30_000
+    assert 0.75 * audit.claim < audit.audited(trials) <= audit.claim
+    assert audit.audited(trials, Fraction(5, 4)) > audit.claim

@@ -9,6 +9,7 @@ import pyarrow.csv
 import pytest
 
 import geodp
+from geodp.analysis.plan.proxy import Proxy
 from geodp.errors import CodeError, UsageError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.table.counts import CountTable
@@ -18,6 +19,7 @@ STAYS = (
     Path(__file__).resolve().parents[2].parent
     / "shared/data/jinryu/tokyo_mdp_mesh1km_2019-2021.csv.gz"
 )
+CENSUS = STAYS.parents[1] / "estat-hiroshima-500m" / "tblT001101H34_2020.csv.gz"
 RNG = np.random.default_rng(5)
 ROWS, COLS = 40, 36
 
@@ -94,6 +96,34 @@ def test_errors_and_intervals_stay_right():
         inside.append(((low <= true) & (true <= high)).mean())
     assert np.mean(inside) > 0.94
     assert squares[0] < squares[1]
+
+
+def test_what_is_public_need_not_be_measured():
+    """Nearly no budget for the areas and what is above them: a fifth less error below."""
+    grid = geodp.Grid.regular((128, 128))
+    table = Proxy.make_up(grid, None).table
+    key = np.arange(grid.size, dtype=np.uint64)
+    row, col = grid.decode(key)
+    place, area = row * 128 + col, (key // np.uint64(1024)).astype(np.int64)
+    order, truth = np.argsort(place), table.to_vector()
+    sums = truth.reshape(16, -1).sum(axis=1)
+    names = tuple((str(number),) for number in range(16))
+    totals = PublicTotals(grid, names, ("code",), sums, place[order], area[order], "a book")
+    errors = []
+    for method in ("pyramid", "pyramid:chain=8-6,shares=3-30-67"):
+        found = []
+        for number in range(10):
+            secret = geodp.NoiseKey(number.to_bytes(32, "little"))
+            given = {"method": method, "epsilon": "1/10", "contribution": 1, "key": secret}
+            release = geodp.publish(table, totals=totals, **given)
+            off = release.table.to_vector() - truth
+            assert not off.reshape(16, -1).sum(axis=1).any()
+            blocks = np.abs(off.reshape(-1, 64).sum(axis=1)).mean()
+            found.append((np.abs(off).mean(), blocks))
+        errors.append(np.mean(found, axis=0))
+    ratio = errors[1] / errors[0]
+    assert (ratio > 0.7).all()
+    assert (ratio < 0.85).all()
 
 
 def test_the_nearest_counts_are_the_nearest():
@@ -199,4 +229,23 @@ def test_stays_in_53_municipalities_of_tokyo_are_met_exactly():
     totals = totals_of(grid, table, depth=1)
     assert totals.total.size == 53
     release = geodp.publish(table, epsilon="1/1000", totals=totals)
+    assert totals.sums(release.table).tolist() == totals.total.tolist()
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not CENSUS.exists(), reason="the real data sets are not beside the project")
+def test_census_of_hiroshima_in_53_areas_is_met_exactly():
+    """Every cell is in the area of the nearest of 53 inhabited cells, drawn by their people."""
+    bounds = (132.0, 34.0, 134.0, 35.3333333333)
+    plain = geodp.read_mesh(CENSUS, grid="jis:half", value="T001101001", bounds=bounds)
+    row, col = plain.grid.decode(plain.key)[:2]
+    seed = RNG.choice(row.size, 53, replace=False, p=plain.count / plain.count.sum())
+    own = np.hypot(row[:, None] - row[seed], col[:, None] - col[seed]).argmin(axis=1)
+    regions = Hierarchy.of_cells([row, col], {"city": own.astype(str)}, "made of the table")
+    grid = plain.grid.with_hierarchy(regions)
+    table = CountTable.from_index(grid, [row, col], plain.count)
+    totals = totals_of(grid, table, depth=1)
+    release = geodp.publish(table, epsilon="1/10", contribution=1, totals=totals)
+    assert totals.total.size == 53
+    assert totals.total.sum() == plain.count.sum() > 2_500_000
     assert totals.sums(release.table).tolist() == totals.total.tolist()

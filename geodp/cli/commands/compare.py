@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,10 +53,7 @@ def estimate(**options: Any) -> None:
     if options["regions"] is None and not options["area"]:
         raise UsageError("Say what to estimate: --regions or --area.")
     _require_named(options)
-    from geodp.io.verify.totals import read_own_totals
-
     release = _read(options["release"])
-    release = replace(release, totals=read_own_totals(options["release"], release.grid))
     shapes = _shapes(options, release)
     with progress.show(sys.stderr):
         found = release.estimate_all(shapes.values(), method=options["method"])
@@ -258,10 +255,13 @@ def _bits_text(document: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> Release:
+    """Read a written release, with the public totals that it meets."""
     from geodp.io.verify.readback import read_release_table
+    from geodp.io.verify.totals import read_own_totals
     from geodp.release.release import Release
 
-    return Release(read_release_table(path)[0])
+    table, _ = read_release_table(path)
+    return Release(table, totals=read_own_totals(path, table.grid))
 
 
 def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:

@@ -43,8 +43,9 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @delta
 @click.option(
     "--method",
-    help="See: geodp methods. NAME:SETTING=VALUE.  [default: parts on a grid with attributes below "
-    "its cells, otherwise pyramid]",
+    help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
+    "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid with "
+    "attributes below its cells, otherwise pyramid]",
 )
 @neighbours
 @contribution

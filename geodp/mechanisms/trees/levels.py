@@ -54,14 +54,17 @@ def weights_of(shares: str) -> list[Fraction]:
     return weights
 
 
-def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Fraction]]:
+def preset(
+    setting: str, radices: tuple[int, ...], *, line: bool = False
+) -> tuple[list[int], list[Fraction]]:
     """Digits of each level and weights, the root's first; what does not fit comes at the top.
 
     An empty list of weights: 2 for the root, elsewhere the bits that a level splits. "auto" is
-    the table of :mod:`geodp.mechanisms.trees.auto`, on digits that are no bits R.
+    the table of :mod:`geodp.mechanisms.trees.auto`, on digits that are no bits R. ``line``: of a
+    domain in one dimension.
     """
     if setting == "auto" and radices and all(radix == 2 for radix in radices):
-        return plan_of(len(radices))
+        return plan_of(len(radices), line=line)
     setting = "R" if setting == "auto" else setting
     bottom, size = {"R": ([], 4), "informed": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[
         setting

@@ -36,6 +36,10 @@ from geodp.table.released import ReleasedTable
 __all__ = ["Partitions", "join", "publish", "write"]
 
 
+ALONE = ("measurements", "totals")
+"""What one machine publishes beside the counts: no process of a cluster holds the whole table."""
+
+
 class RunGiven(TermsGiven, total=False):
     """Keyword arguments that :func:`publish` and :func:`write` share; publish tells of them."""
 
@@ -89,7 +93,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     ------
     UsageError
         As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
-        a worker may not read.
+        a worker may not read; measurements or public totals, which one machine alone publishes.
     InputError
         Data that must not be used, or a file that changed during the run.
     BudgetError
@@ -169,6 +173,11 @@ def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, flo
     """Settle what is to be done, before any task runs; and the public guess of the people."""
     if not isinstance(partitions, Partitions):
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
+    if any(name in given for name in ALONE):
+        raise UsageError(
+            "A cluster releases counts alone: measurements and public totals are those of one "
+            "machine, geodp.publish(table, measurements=..., totals=...)."
+        )
     wanted, rest = split(given, *RunGiven.__annotations__)
     method, terms = mechanism(rest.pop("method", "pyramid")), Terms.of(**wanted)
     options = Options(**rest)

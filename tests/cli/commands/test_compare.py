@@ -9,7 +9,9 @@ import pytest
 
 import geodp
 from geodp.cli.commands.compare import compare, estimate
+from geodp.grid.region import Region
 from geodp.release import simulation
+from geodp.table.public_totals import PublicTotals
 from tests.command import Runner
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139.0, 35.0, 139.25, 35 + 1 / 6))
@@ -228,3 +230,20 @@ def test_ratios_of_one_release_and_of_two_dates(folders):
     assert "west / east" in text
     assert "not corrected for many" in text
     assert "--ratio is of regions" in error_of(*folders.glob("flat-*"), "--cells", "--ratio")
+
+
+def test_public_totals_of_a_written_release_are_exact(tmp_path):
+    people = np.full(GRID.shape, 200, np.int64)
+    people[: GRID.shape[0] // 2] += 70
+    table = geodp.CountTable.from_dense(people, GRID)
+    codes = ("52394000", "52394001", "52394010")
+    sums = [int(table.count[np.isin(table.key, Region.of(GRID, c).key)].sum()) for c in codes]
+    totals = PublicTotals.of(GRID, dict(zip(codes[:2], sums[:2], strict=True)), "a book")
+    geodp.publish(table, epsilon=1, contribution=1, totals=totals).write(tmp_path / "out")
+    areas = [part for code in codes for part in ("--area", code)]
+    pairs = document_of(tmp_path / "out", *areas)["differences"]
+    assert [row["standard_error"] == 0 for row in pairs] == [True, False, False]
+    assert pairs[0]["low"] == pairs[0]["difference"] == pairs[0]["high"] == sums[0] - sums[1]
+    ratios = document_of(tmp_path / "out", *areas, "--ratio")["ratios"]
+    assert [row["standard_error"] == 0 for row in ratios] == [True, False, False]
+    assert ratios[0]["ratio"] == sums[0] / sums[1]
