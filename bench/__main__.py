@@ -16,6 +16,7 @@ BENCHMARKS = {
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
+    "statistics": "biases of statistics of released maps, as estimated and as measured",
     "auto": "plans for the pyramid's default on public statistics, and its table in the code",
     "speed": "speed and memory in one run, beside NumPy and others, and how they grow",
     "local": "reports of devices beside other libraries, in time, memory and error",

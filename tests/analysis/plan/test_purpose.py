@@ -11,12 +11,12 @@ from geodp.accuracy.variance import from_below
 from geodp.analysis.plan import Objective, Objectives, read_plan, serve
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.plan import Request, plan
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.regions import MOST_DENSE, Blocks, Cells, Difference
 from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.shares import least_product
 from geodp.analysis.plan.simulation import Simulation, public_key
 from geodp.errors import UsageError
+from geodp.table.proxy import Proxy
 from tests.grids import half, in_regions, masked
 
 EVERY = "municipalities=3,cells=1,polygons=1,squares=1,rectangles=1"
