@@ -15,6 +15,8 @@ BENCHMARKS = {
     "noise": "cost of exact noise against floating-point noise",
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
+    "regions": "geodp's methods, HDMM, PrivTree and AG by the regions that people ask for",
+    "dominate": "a plan against every method: what it promises, and what is measured",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
     "statistics": "biases of statistics of released maps, as estimated and as measured",
     "auto": "plans for the pyramid's default on public statistics, and its table in the code",
