@@ -163,7 +163,7 @@ def list_edges(scale: float, classes: Sequence[int]) -> Whole:
     Examples
     --------
     >>> list_edges(2.0, (1, 20)).tolist()
-    [0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 20, 22, 25]
+    [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 20, 22, 25]
     """
     found, at, last = {0}, 1.0, CERTAIN * scale
     while at < last:
