@@ -63,6 +63,7 @@ _NAMESPACES = {
     "explain": "geodp.analysis.explain",
     "planning": "geodp.analysis.plan",
     "select": "geodp.release.select",
+    "statistics": "geodp.analysis.statistics",
 }
 
 __all__ = [*sorted(_HOME), *sorted([*_NAMESPACES, "local"]), "__version__"]

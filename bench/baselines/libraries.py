@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import geodp
+from bench.baselines.papers import adaptive_grid, hdmm, privtree
 from geodp.mechanisms import mechanism
 from geodp.release.publish import publish
 from geodp.release.release import Release
@@ -233,6 +234,20 @@ def _pydp(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
     return lambda trial: [laplace.add_noise(count) for count in counts], _dense(table)
 
 
+def _paper(
+    release: Callable[..., Any],
+) -> Callable[[geodp.CountTable, Fraction], tuple[Run, Vector]]:
+    """Return a method of :mod:`bench.baselines.papers`, for maps of two axes."""
+
+    def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
+        if len(table.grid.shape) != 2:
+            raise ValueError("maps of two axes only")
+        dense, budget = table.to_dense(), float(epsilon)
+        return lambda trial: release(dense, budget, np.random.default_rng(trial)), _dense(table)
+
+    return prepare
+
+
 OTHERS = (
     Peer("OpenDP laplace, each cell", "opendp", PURE, EXACT, _opendp_cells("make_laplace")),
     Peer("OpenDP geometric, each cell", "opendp", PURE, EXACT, _opendp_cells("make_geometric")),
@@ -267,8 +282,16 @@ OTHERS = (
         PLAIN,
         _pywt_privelet,
     ),
+    *(
+        Peer(name, "numpy", "pure epsilon on paper", PLAIN, _paper(release))
+        for name, release in (
+            ("HDMM, all ranges", hdmm.release),
+            ("PrivTree", privtree.release),
+            ("AG, as its authors have it", adaptive_grid.release),
+        )
+    ),
 )
-"""Other libraries, and what anyone would write in NumPy."""
+"""Other libraries, what anyone would write in NumPy, and methods written from their papers."""
 
 
 def by_name(name: str) -> Peer:

@@ -74,6 +74,7 @@ FLOORS = {
     "analysis/compare": "release mechanisms accuracy grid privacy",
     "analysis/evaluate": "analysis/style release mechanisms io accuracy table grid privacy kernels",
     "analysis/explain": "table privacy",
+    "analysis/statistics": "release mechanisms io accuracy table grid privacy kernels",
     "cli": "cli/commands analysis release mechanisms io accuracy table grid privacy kernels",
     "cli/commands": "cli analysis release mechanisms io accuracy table grid privacy kernels",
     "__main__": "cli",
@@ -112,6 +113,7 @@ FACES = {
     "analysis/compare/__init__",
     "analysis/explain/__init__",
     "analysis/plan/__init__",
+    "analysis/statistics/__init__",
     "release/cluster/__init__",
     "release/select/__init__",
 }

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from geodp.analysis.plan.families import Objectives, draw_families
 from geodp.analysis.plan.objectives import choose_shares
 from geodp.analysis.plan.plan import Plan, PlanGiven, Request
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.simulation import FRESH, Ratio, Simulated, Simulation
 from geodp.errors import UsageError
@@ -21,6 +20,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.table.counts import CountTable
+from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
 
 RELEASES = 4

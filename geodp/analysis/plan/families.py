@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.regions import MOST_DENSE, MOST_MAP, Blocks, Boxes, Cells, Group
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.frame import cell_size
+from geodp.table.proxy import Proxy
 
 REGIONS = 200
 """Regions of a random family."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from geodp.analysis.plan.families import Family, Objectives, draw_families
 from geodp.analysis.plan.plan import Plan, PlanGiven, Request
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.search import Candidate, Value, improve
 from geodp.analysis.plan.shares import Shares, best_products, least_product
 from geodp.analysis.plan.simulation import FRESH, Simulated, Simulation, weights_of
@@ -18,6 +17,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.table.counts import CountTable
+from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
 
 FIRST = 3

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import Family
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.regions import Difference
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.table.proxy import Proxy
 
 Floats = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from geodp.analysis.plan import dominate
 from geodp.analysis.plan.dominance import FAMILIES, Dominance
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.plan import plan
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.simulation import FRESH, Ratio, Simulation
 from geodp.errors import UsageError
+from geodp.table.proxy import Proxy
 
 GRID = Grid.regular((16, 16))
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp import CountTable, Grid
+from geodp import Grid
 from geodp.accuracy.variance import from_below
 from geodp.analysis.plan import Objective, Objectives, read_plan, serve
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.plan import Request, plan
-from geodp.analysis.plan.proxy import Proxy
 from geodp.analysis.plan.regions import MOST_DENSE, Blocks, Cells, Difference
 from geodp.analysis.plan.search import Candidate, improve
 from geodp.analysis.plan.shares import least_product
 from geodp.analysis.plan.simulation import Simulation, public_key
 from geodp.errors import UsageError
-from tests.grids import half, in_regions, masked
+from geodp.table.proxy import Proxy
+from tests.grids import half, masked
 
 EVERY = "municipalities=3,cells=1,polygons=1,squares=1,rectangles=1"
 SMALL = Grid.regular((24, 20))
@@ -136,30 +136,6 @@ def test_shares_for_regions_are_as_small_as_by_brute_force():
             v = from_below((16, 16), tuple(2 / np.array([a, b, 1 - a - b]) ** 2))
             values.append(float(np.exp(weights @ np.log(own @ np.array(v)) / 2)))
     assert found.value <= min(values) * 1.001
-
-
-@pytest.mark.parametrize("grid", [SMALL, masked(SMALL, half(SMALL.shape, 1)), in_regions()])
-def test_a_made_up_map_lies_in_the_domain(grid):
-    proxy = Proxy.make_up(grid, 10_000.0)
-    assert grid.contains_keys(proxy.table.key).all()
-    assert proxy.table.count.sum() == pytest.approx(10_000, rel=0.1)
-    assert "made-up" in proxy.words
-    assert "10,000 people (as told)" in proxy.words
-    assert "assumed" in Proxy.make_up(grid, None).words
-
-
-def test_a_prior_map_is_scaled_and_named():
-    prior = CountTable.from_keys(SMALL, [1, 5, 9], [10, 20, 30])
-    assert Proxy.of(SMALL, prior, None).table.count.tolist() == [10, 20, 30]
-    scaled = Proxy.of(SMALL, prior, 600.0)
-    assert scaled.table.count.tolist() == [100, 200, 300]
-    assert scaled.words == "the prior map, scaled to 600 people"
-    with pytest.raises(UsageError, match="another grid"):
-        Proxy.of(Grid.regular((3, 3)), prior, None)
-    with pytest.raises(UsageError, match="no people"):
-        Proxy.of(SMALL, CountTable.from_keys(SMALL, [], []), None)
-    with pytest.raises(UsageError, match="one map"):
-        Proxy.of(SMALL.pairs(), None, None)
 
 
 def test_the_search_finds_what_can_be_found():

@@ -1,4 +1,4 @@
-"""Public stand-ins for the table, on which a plan is simulated."""
+"""Public stand-ins for a table: what plans and statistics of releases are simulated on."""
 
 from __future__ import annotations
 

@@ -1,0 +1,161 @@
+"""Plans by ``--dominate`` against every method: what they promise, and what is measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import public
+from bench.suites.methods import names
+from bench.tables import fill, markdown, table
+from geodp.analysis.plan.dominance import FAMILIES, FEW, dominate
+from geodp.analysis.plan.families import draw_families
+from geodp.analysis.plan.simulation import Ratio, Simulation
+from geodp.errors import UsageError
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+Pyramids planned to be nowhere worse than a method, on a public map of another date or a made-up
+one, and measured on the true map: ratios of errors (MAE or RMSE, the larger) to the method's.
+  closed form             the largest planned ratio of aligned blocks, where there is one
+  promised                the largest simulated one, of squares, polygons and rectangles
+  measured, mean          the largest measured one, and the geometric mean of all
+  worse at                where it is measured to be worse, by more than two standard errors"""
+
+MAPS = {"kanto": ("", 4), "europe-2018-9-8": ("europe-2011-9-8", 4)}
+"""Maps, the public ones that plans are simulated on, and cells along a side that are one here."""
+
+FRESH = 7000
+"""Number of the first release that is measured: none that a plan has seen."""
+
+SAVED = Path(__file__).parents[1] / "results" / "dominate.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "planning.md"
+MARKS = ("<!-- bench:dominate -->", "<!-- /bench:dominate -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
+    parser.add_argument("--methods", type=names, metavar="A;B", help="default: all")
+    parser.add_argument("--epsilon", default="0.1")
+    parser.add_argument("--releases", type=int, default=4, help="of every plan that is tried")
+    parser.add_argument("--trials", type=int, default=12, help="releases that are measured")
+
+
+def measure(
+    data: Path | None = None,
+    maps: list[str] | None = None,
+    methods: list[str] | None = None,
+    epsilon: str = "0.1",
+    releases: int = 4,
+    trials: int = 12,
+) -> dict[str, Any]:
+    """Return a row for each map and method, and which methods refuse a map."""
+    rows, refused = [], {}
+    for name in maps or MAPS:
+        prior, block = MAPS[name]
+        source = coarsen(public.load(name, data), block)
+        known = coarsen(public.load(prior, data), block) if prior else None
+        for method in methods or geodp.METHODS:
+            try:
+                row = _row(source, known, method, epsilon, (releases, trials))
+            except UsageError as error:
+                refused[f"{method} on {name}"] = str(error)
+                continue
+            rows.append({"map": name, "prior": prior, **row})
+    return {
+        "epsilon": epsilon,
+        "releases": releases,
+        "trials": trials,
+        "rows": rows,
+        "refused": refused,
+    }
+
+
+def coarsen(source: geodp.CountTable, block: int) -> geodp.CountTable:
+    """Return the sums of squares of so many cells a side."""
+    rows, cols = (size // block for size in source.grid.shape)
+    cells = source.to_dense()[: rows * block, : cols * block]
+    sums = cells.reshape(rows, block, cols, block).sum(axis=(1, 3))
+    return geodp.CountTable.from_dense(sums, geodp.Grid.regular((rows, cols)))
+
+
+def _row(
+    source: geodp.CountTable,
+    known: geodp.CountTable | None,
+    method: str,
+    epsilon: str,
+    often: tuple[int, int],
+) -> dict[str, Any]:
+    """Plan, and measure on the true map."""
+    grid, proxy = source.grid, Proxy(source, "the true map")
+    found = dominate(grid, method, prior=known, releases=often[0], epsilon=epsilon)
+    simulation = Simulation(proxy, draw_families(FAMILIES, grid, proxy))
+    counts = [group.count(grid) for one in simulation.families for group in one.groups]
+    other = geodp.plan(grid, method, epsilon=epsilon)
+    fresh = range(FRESH, FRESH + often[1])
+    both = [simulation.run(one.method, one.event, fresh) for one in (found.plan, other)]
+    every = zip(Ratio.all_of(*both), counts, strict=True)
+    told = [ratio for ratio, n in every if n * often[1] >= FEW]
+    worse = [ratio for ratio in told if _over(ratio)]
+    promised = max(found.told, key=lambda ratio: ratio.largest)
+    measured = max(told, key=lambda ratio: ratio.largest)
+    return {
+        "method": method,
+        "plan": found.plan.method.spec,
+        "closed_form": max(found.ratios.values()) if found.ratios else None,
+        "promised": promised.largest,
+        "promised_at": promised.name,
+        "said_to_fail": [ratio.name for ratio in found.told if ratio.largest > 1],
+        "measured": measured.largest,
+        "measured_at": measured.name,
+        "mean": float(np.exp(np.mean([np.log(max(ratio.mae, 1e-9)) for ratio in told]))),
+        "worse": [ratio.name for ratio in worse],
+    }
+
+
+def _over(ratio: Ratio) -> bool:
+    """Whether it is measured to be above 1."""
+    return ratio.mae - 2 * ratio.mae_error > 1 or ratio.rmse - 2 * ratio.rmse_error > 1
+
+
+def show(result: dict[str, Any]) -> str:
+    """Methods by maps, and who refuses."""
+    refused = (f"{one}: {why}" for one, why in result["refused"].items())
+    return "\n\n".join([table(lines(result)), *refused])
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table."""
+    return [
+        {
+            "map": row["map"],
+            "method": row["method"],
+            "closed form": "" if row["closed_form"] is None else f"{row['closed_form']:.2f}",
+            "promised": f"{row['promised']:.2f} ({row['promised_at']})",
+            "measured": f"{row['measured']:.2f} ({row['measured_at']})",
+            "mean": f"{row['mean']:.2f}",
+            "worse at": ", ".join(_short(row["worse"])) or "nowhere",
+            "said before": ", ".join(_short(row["said_to_fail"])) or "nowhere",
+        }
+        for row in result["rows"]
+    ]
+
+
+def _short(regions: list[str]) -> list[str]:
+    return [
+        name.replace("squares of ", "").replace("polygons of ", "polygons ") for name in regions
+    ]
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result

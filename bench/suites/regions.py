@@ -1,0 +1,151 @@
+"""Who wins where: geodp's methods and those of papers by the regions that people ask for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.baselines import libraries
+from bench.inputs import public
+from bench.suites.methods import names
+from bench.tables import fill, markdown, table, text
+from geodp.analysis.plan.families import Objectives, draw_families
+from geodp.analysis.plan.regions import Difference
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+Mean absolute errors of the sums of regions.
+  *                       the least of a map and family
+  cells 2^n               aligned blocks of so many cells: squares, or half squares for odd n"""
+
+MAPS = ("kanto", "europe-2018-9-8")
+SETTINGS = ("pyramid:setting=R", "pyramid:setting=fine")
+"""Of the pyramid, beside the default of every method."""
+
+PAPERS = ("HDMM, all ranges", "PrivTree", "AG, as its authors have it", "NumPy topdown (T2)")
+FAMILIES = Objectives.parse("polygons=1,municipalities=1,rectangles=1")
+SIZES = (0, 2, 4, 6, 8, 12, 16)
+"""Bits of aligned blocks."""
+
+SAVED = Path(__file__).parents[1] / "results" / "regions.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "comparison.md"
+MARKS = ("<!-- bench:regions -->", "<!-- /bench:regions -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
+    parser.add_argument("--methods", type=names, metavar="A;B", help="of geodp; default: all")
+    parser.add_argument("--epsilon", default="0.1")
+    parser.add_argument("--trials", type=int, default=4, help="releases")
+    parser.add_argument(
+        "--patience", type=float, default=10, help="seconds for the releases of one of them"
+    )
+
+
+def measure(
+    data: Path | None = None,
+    maps: list[str] | None = None,
+    methods: list[str] | None = None,
+    epsilon: str = "0.1",
+    trials: int = 4,
+    patience: float = 10,
+) -> dict[str, Any]:
+    """Return a row for each map, method and family, and which methods refuse a map."""
+    rows: list[dict[str, Any]] = []
+    refused: dict[str, str] = {}
+    for name in maps or MAPS:
+        given = public.load(name, data)
+        grid = geodp.Grid.regular(given.grid.shape)
+        source = geodp.CountTable.from_dense(given.to_dense(), grid)
+        specs, words = libraries.accepted(methods or [*geodp.METHODS, *SETTINGS], source)
+        refused |= words
+        groups = [
+            g for one in draw_families(FAMILIES, grid, Proxy(source, name)) for g in one.groups
+        ]
+        for peer in (*specs, *PAPERS):
+            found, often = _errors(peer, source, Fraction(epsilon), groups, trials, patience)
+            rows += [
+                {"map": name, "peer": peer, "trials": often, "regions": regions, "mae": mae}
+                for regions, mae in found.items()
+            ]
+    for row in rows:
+        alike = [r["mae"] for r in rows if (r["map"], r["regions"]) == (row["map"], row["regions"])]
+        row["best"] = row["mae"] == min(alike)
+    return {"epsilon": epsilon, "trials": trials, "rows": rows, "refused": refused}
+
+
+def _errors(
+    peer: str,
+    source: geodp.CountTable,
+    epsilon: Fraction,
+    groups: list[Any],
+    trials: int,
+    patience: float,
+) -> tuple[dict[str, float], int]:
+    """Return mean absolute errors by family, and over how many releases."""
+    run, to_vector = libraries.by_name(peer).prepare(source, epsilon)
+    grid, people = source.grid, source.to_vector().astype(np.float64)
+    inside = grid.domain.to_vector(np.ones(grid.shape, np.bool_))
+    errors, start = [], time.perf_counter()
+    while len(errors) < trials and (not errors or time.perf_counter() - start < patience):
+        error = np.where(inside, to_vector(run(len(errors))) - people, 0.0)
+        difference = Difference(grid, None, people, error)
+        own = {
+            f"cells 2^{bits}": float(np.abs(difference.blocks[grid.bits - bits][1]).sum())
+            / grid.domain.count_blocks([bits])[0]
+            for bits in SIZES
+            if bits <= grid.bits
+        }
+        for group in groups:
+            own[group.name] = float(np.abs(group.sums(difference)[1]).sum()) / group.count(grid)
+        errors.append(own)
+    return {name: float(np.mean([one[name] for one in errors])) for name in errors[0]}, len(errors)
+
+
+def show(result: dict[str, Any]) -> str:
+    """Methods by families, a table for each map, and who refuses."""
+    parts = [f"{name}\n\n{table(lines(result, name, '*'))}" for name in _maps(result)]
+    return "\n\n".join([*parts, *(f"{one}: {why}" for one, why in result["refused"].items())])
+
+
+def _maps(result: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["map"] for row in result["rows"]))
+
+
+def lines(result: dict[str, Any], name: str, best: str) -> list[dict[str, Any]]:
+    """Return a row for each method on a map; the least of a family is between marks."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in result["rows"]:
+        if row["map"] == name:
+            mark = best if row["best"] else ""
+            line = found.setdefault(row["peer"], {"method": row["peer"]})
+            title = row["regions"].removeprefix("polygons of ").replace(" cells", "")
+            line[title] = f"{mark}{text(row['mae'])}{mark}"
+    return list(found.values())
+
+
+def section(result: dict[str, Any]) -> str:
+    """Return the document's tables, one for each map, and who refuses."""
+    parts = [
+        f"{public.SOURCES[name].title}:\n\n{markdown(lines(result, name, '**'))}"
+        for name in _maps(result)
+    ]
+    refused = ", ".join(f"`{one}`" for one in result["refused"])
+    words = f"Not measured, as they refuse domains of this size: {refused}."
+    return "\n\n".join([*parts, *[words] * bool(refused)])
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's tables from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, section(result))
+    return result

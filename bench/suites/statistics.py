@@ -1,0 +1,243 @@
+"""Statistics of released maps: their biases as estimated from a release, beside measured ones."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import public
+from bench.tables import fill, markdown, paragraph, table
+from geodp.analysis.plan.families import Objectives, draw_families
+from geodp.analysis.plan.regions import Cells, Difference
+from geodp.analysis.statistics.estimate import estimate_statistics, square_kilometres
+from geodp.analysis.statistics.figures import list_figures
+from geodp.grid.region import Region
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+Statistics of released maps, in per cent of the true ones.
+  measured                bias over releases of the true table
+  estimated, basis        from one release and the prior map, if one is named
+  right                   within 30 % of the measured; or by less than a standard error (~), or both
+                          below 1 % (<1); no: none of these"""
+
+PRIORS = {
+    "kanto": "hiroshima-2010",
+    "hiroshima-2020": "hiroshima-2010",
+    "germany-1km": "europe-2011-7-5",
+    "europe-2018-7-5": "europe-2011-7-5",
+    "europe-2018-9-8": "europe-2011-9-8",
+    "samoa-100m": "",
+}
+"""Maps, and public ones that are named as prior: an older date, another place, or none."""
+
+SUMS = Objectives.parse("polygons=1,municipalities=1")
+SUM_MAPS = ("kanto", "hiroshima-2020", "europe-2018-9-8")
+"""Regions of whose sums the simulated error is compared, beside aligned squares, and where."""
+
+SEED, REGIONS = 20150901, 300
+"""Of aligned squares."""
+
+RIGHT, SMALL = 0.3, 0.01
+"""Parts of the measured bias, and of the value: see ``TITLE``."""
+
+SHOWN = ("inhabited", "cells:1-19", "cells:20-99", "cells:100-499", "median", "gini", "moran")
+"""Statistics in the document; the kept file has all."""
+
+MARK = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
+
+SAVED = Path(__file__).parents[1] / "results" / "statistics.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
+MARKS = ("<!-- bench:statistics -->", "<!-- /bench:statistics -->")
+SUM_MARKS = ("<!-- bench:statistics:sums -->", "<!-- /bench:statistics:sums -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
+    parser.add_argument("--trials", type=int, default=8, help="releases of the true table")
+    parser.add_argument("--sums", type=int, default=40, help="the same for errors of sums")
+    parser.add_argument(
+        "--epsilons", type=lambda text: text.split(","), default=["0.1", "1"], metavar="A,B"
+    )
+
+
+def measure(
+    data: Path | None = None,
+    maps: list[str] | None = None,
+    trials: int = 8,
+    sums: int = 40,
+    epsilons: list[str] | None = None,
+) -> dict[str, Any]:
+    """Return a row for each map, budget, prior and statistic, and one for each family of sums."""
+    rows, errors = [], []
+    for name in maps or PRIORS:
+        source = public.load(name, data)
+        for epsilon in epsilons or ["0.1", "1"]:
+            rows += _rows(name, source, epsilon, trials, data)
+            if name in SUM_MAPS:
+                errors += _sums(name, source, epsilon, sums)
+    return {"trials": trials, "sums": errors, "rows": rows}
+
+
+def release_of(source: geodp.CountTable, epsilon: str, trial: int) -> geodp.Release:
+    """Return one of the releases that are measured."""
+    key = geodp.NoiseKey(hashlib.sha256(f"bench statistics {trial}".encode()).digest())
+    return geodp.publish(source, epsilon=epsilon, key=key, contribution=1)
+
+
+def _rows(
+    name: str, source: geodp.CountTable, epsilon: str, trials: int, data: Path | None
+) -> list[dict[str, Any]]:
+    """Estimate from the first release, with and without the prior, and measure over all."""
+    figures = list_figures(source.grid.domain.to_dense(), square_kilometres(source.grid))
+
+    def compute(cells: Any) -> Any:
+        dense = np.asarray(cells.to_dense(), np.float64)
+        return np.array([figure.of(dense) for figure in figures.values()])
+
+    true, first = compute(source), release_of(source, epsilon, 0)
+    shown = [compute(first.table)]
+    shown += [compute(release_of(source, epsilon, i).table) for i in range(1, trials)]
+    bias = np.mean(shown, axis=0) - true
+    found = []
+    for prior in dict.fromkeys([PRIORS[name], ""]):
+        public_map = public.load(prior, data) if prior else None
+        for i, one in enumerate(estimate_statistics(first, prior=public_map)):
+            found.append(
+                {
+                    "map": name,
+                    "epsilon": epsilon,
+                    "prior": prior,
+                    "statistic": one.name,
+                    "true": float(true[i]),
+                    "measured": float(bias[i]),
+                    "estimated": one.bias,
+                    "standard_error": one.standard_error,
+                    "corrected": one.corrected,
+                    "low": one.low,
+                    "high": one.high,
+                    "basis": one.basis,
+                    "right": verdict(one, float(bias[i]), float(true[i])),
+                }
+            )
+    return found
+
+
+def verdict(one: Any, measured: float, true: float) -> str:
+    """Return how an estimated bias compares with the measured one."""
+    if one.bias is None:
+        return ""
+    away = abs(one.bias - measured)
+    if away <= RIGHT * abs(measured):
+        return "yes"
+    if away <= one.standard_error:
+        return "~"
+    return "<1" if max(abs(one.bias), abs(measured)) <= SMALL * abs(true) else "no"
+
+
+def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> list[dict[str, Any]]:
+    """Root-mean-square errors of sums of regions: simulated from one release, and measured."""
+    grid = source.grid
+    families = draw_families(SUMS, grid, Proxy(source, name))
+    groups: list[Any] = [group for one in families for group in one.groups]
+    for cells in (1, 64):
+        draw = np.random.default_rng(SEED).integers(grid.size // cells, size=REGIONS)
+        first = np.unique(draw).astype(np.uint64) * np.uint64(cells)
+        keys = [k + np.arange(cells, dtype=np.uint64) for k in first]
+        inside = [k[grid.contains_keys(k)] for k in keys]
+        groups.append(Cells.of(f"{REGIONS} aligned squares of {cells} cells", inside))
+    releases = [release_of(source, epsilon, i).table for i in range(trials)]
+    differences = [Difference.of(source, one) for one in releases]
+    ends = [np.append(group.start[1:], group.key.size) for group in groups]
+    regions = [
+        [Region(grid, group.key[a:b]) for a, b in zip(group.start, end, strict=True)]
+        for group, end in zip(groups, ends, strict=True)
+    ]
+    found = release_of(source, epsilon, trials).estimate_all(
+        [one for some in regions for one in some], method="simulation"
+    )
+    rows, at = [], 0
+    for group, some in zip(groups, regions, strict=True):
+        told = np.array([one.standard_error for one in found[at : at + len(some)]])
+        at += len(some)
+        errors = np.array([group.sums(one)[1] for one in differences])
+        true, simulated = (float(np.sqrt((part**2).mean())) for part in (errors, told))
+        rows.append(
+            {
+                "map": name,
+                "epsilon": epsilon,
+                "regions": group.name,
+                "measured": true,
+                "simulated": simulated,
+                "ratio": simulated / true,
+            }
+        )
+    return rows
+
+
+def show(result: dict[str, Any]) -> str:
+    """Biases, then errors of sums."""
+    return "\n\n".join([table(lines(result)), counted(result), table(sum_lines(result))])
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each map, budget and prior: of each statistic measured and estimated."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in result["rows"]:
+        if row["statistic"] not in SHOWN:
+            continue
+        place = row["map"], row["epsilon"], row["prior"]
+        line = found.setdefault(
+            place, {"map": place[0], "epsilon": place[1], "prior": place[2] or "none"}
+        )
+        line[row["statistic"]] = _cell(row)
+    return list(found.values())
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """Return measured and estimated bias in per cent of the true value."""
+    if not row["true"]:
+        return ""
+    measured = f"{100 * row['measured'] / row['true']:+.1f}"
+    if row["estimated"] is None:
+        return f"{measured} / ?"
+    return f"{measured} / {100 * row['estimated'] / row['true']:+.1f} {MARK[row['right']]}".strip()
+
+
+def counted(result: dict[str, Any]) -> str:
+    """Return how many biases were estimated, and how many of them are right, in a sentence."""
+    rows = [row for row in result["rows"] if row["true"]]
+    told = [row for row in rows if row["estimated"] is not None]
+    right = {name: sum(row["right"] == name for row in told) for name in ("yes", "~", "<1", "no")}
+    wrong = ", ".join(
+        f"{row['statistic']} of {row['map']} at {row['epsilon']}"
+        + (f" from {row['prior']}" if row["prior"] else "")
+        for row in told
+        if row["right"] == "no"
+    )
+    return paragraph(
+        f"Of {len(rows)} biases {len(told)} were estimated: {right['yes']} within 30 % of the "
+        f"measured, {right['~']} within a standard error, {right['<1']} below 1 % as measured, "
+        f"{right['no']} wrong ({wrong or 'none'})."
+    )
+
+
+def sum_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table of sums."""
+    return [{**row, "ratio": f"{row['ratio']:.2f}"} for row in result["sums"]]
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's tables from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, f"{markdown(lines(result))}\n\n{counted(result)}")
+    fill(DOCUMENT, SUM_MARKS, markdown(sum_lines(result)))
+    return result

@@ -1,0 +1,132 @@
+"""Statistics with biases: right where they are told, and not told where nobody can know."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.analysis.statistics import estimate, estimate_statistics
+from geodp.analysis.statistics.estimate import (
+    INVERSION,
+    NOT_ESTIMABLE,
+    PRIOR,
+    RELEASE,
+    SMALL,
+    _Evidence,
+)
+from geodp.analysis.statistics.figures import CLASSES, list_figures
+from geodp.errors import UsageError
+from tests.analysis.statistics.test_unmixing import GRID, villages
+
+FIGURES = list(list_figures(np.ones((2, 2), bool), None, CLASSES).values())
+KEY = geodp.NoiseKey(bytes(range(32)))
+
+
+def evidence(**rows):
+    """Make evidence of one number for all statistics; the release's is 100."""
+    given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
+    given["error"] = np.full(len(FIGURES), rows.get("error", 0.0))
+    return _Evidence(FIGURES, 300, **given, has_prior=rows.get("has_prior", True))
+
+
+ROWS = ("shown", "simple", "fitted", "alone", "by_prior", "by_release")
+
+
+def judged(name, **rows):
+    return evidence(**rows).judge([one.name for one in FIGURES].index(name))
+
+
+def test_what_a_prior_map_says_is_taken_if_the_fit_agrees():
+    found = judged("inhabited", fitted=120.0, simple=124.0, alone=100.0)
+    assert (found.basis, found.corrected, found.bias) == (PRIOR, 122.0, -22.0)
+    assert found.low < 122 < found.high
+
+
+def test_without_a_prior_map_both_starts_must_agree():
+    agree = judged("inhabited", fitted=120.0, alone=118.0, has_prior=False)
+    assert (agree.basis, agree.corrected) == (INVERSION, 120.0)
+    apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False)
+    assert (apart.basis, apart.bias, apart.low) == (NOT_ESTIMABLE, None, None)
+    noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, error=16.0)
+    assert noisy.basis == INVERSION  # apart by less than the noise
+
+
+def test_a_bias_that_is_small_in_two_ways_counts_as_none():
+    found = judged("inhabited", fitted=100.4, alone=99.5, has_prior=False)
+    assert (found.basis, found.bias, found.corrected) == (SMALL, 0.0, 100.0)
+
+
+def test_large_cells_go_by_releases_of_the_release():
+    assert judged("cells:500-1999", by_release=90.0).basis == RELEASE
+    assert judged("cells:100-499", by_release=90.0, fitted=80.0).basis == NOT_ESTIMABLE
+
+
+def test_what_depends_on_places_needs_a_prior_map():
+    both = {"by_prior": 130.0, "by_release": 125.0}
+    assert judged("moran", **both).basis == PRIOR
+    assert judged("moran", **both, has_prior=False).basis == NOT_ESTIMABLE
+    assert judged("moran", by_release=100.5, fitted=99.5, has_prior=False).basis == SMALL
+
+
+def test_a_median_of_unknown_cells_is_unknown():
+    names = [one.name for one in FIGURES]
+    rows = evidence(has_prior=False)
+    rows.fitted[names.index("inhabited")] = 150.0
+    assert rows.judge(names.index("inhabited")).basis == NOT_ESTIMABLE
+    assert rows.judge(names.index("median")).basis == NOT_ESTIMABLE
+
+
+def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
+    table = villages(1)
+    release = geodp.publish(table, epsilon=2, key=KEY, contribution=1)
+    names = ["inhabited", "cells:1-19"]
+    found = estimate_statistics(release, names, prior=villages(3))
+    assert [one.name for one in found] == names
+    for one, true in zip(found, (table.key.size, int((table.count < 20).sum())), strict=True):
+        measured = one.value - true
+        assert abs(measured) > 0.1 * true  # or there is nothing to be told
+        assert one.basis in (PRIOR, INVERSION)
+        assert abs(one.bias - measured) < 0.3 * abs(measured)
+        assert one.low <= one.corrected <= one.high
+        assert one.to_dict()["bias"] == one.bias
+
+
+def test_the_same_twice_and_nothing_of_the_true_table():
+    table = villages(1)
+    release = geodp.publish(table, epsilon=2, key=KEY, contribution=1)
+    read = geodp.Release(release.table)  # what a stranger has
+    first, again = (estimate_statistics(one, ["inhabited"]) for one in (release, read))
+    assert first == again
+
+
+def test_a_prior_of_another_place_is_laid_over_the_domain():
+    release = geodp.publish(villages(1), epsilon=2, key=KEY, contribution=1)
+    board = estimate.board_of(release, CLASSES)
+    small = geodp.CountTable.from_dense(np.arange(15).reshape(3, 5), geodp.Grid.regular((3, 5)))
+    laid = board.spread(estimate.lay_prior(board, small))
+    row, col = np.indices((64, 64))
+    assert np.array_equal(laid, row % 3 * 5 + col % 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"names": ["mode"]}, "mode is no statistic"),
+        ({"prior": geodp.CountTable.from_dense(np.zeros((4, 4), int), geodp.Grid.regular((4, 4)))},
+         "no people"),
+        ({"prior": geodp.CountTable.from_dense(np.ones(4, int), geodp.Grid.regular((4,)))},
+         "without attributes"),
+        ({"classes": (5, 5)}, "Size classes"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(change, words):
+    release = geodp.publish(villages(1), epsilon=2, key=KEY, contribution=1)
+    with pytest.raises(UsageError, match=words):
+        estimate_statistics(release, **change)
+
+
+def test_maps_that_are_not_simulated_are_refused():
+    pairs = GRID.with_attribute("sex", ["male", "female"])
+    table = geodp.CountTable.from_keys(pairs, np.arange(9), np.full(9, 50))
+    release = geodp.publish(table, epsilon=1, key=KEY, contribution=1)
+    with pytest.raises(UsageError, match="without attributes"):
+        estimate_statistics(release)

@@ -1,0 +1,124 @@
+"""Methods written from their papers: what these state of them, and that their noise is enough."""
+
+from math import exp, log, log1p
+
+import numpy as np
+import pytest
+
+from bench.baselines.papers import adaptive_grid, hdmm, privtree
+from geodp.mechanisms.trees.strategies import gram_of
+
+SMALL = np.random.default_rng(1).poisson(30, (32, 24)).astype(np.int64)
+
+
+def tail(away):
+    """Logarithm of the chance that Laplace noise of scale 1 exceeds a value."""
+    return -away - log(2) if away >= 0 else log1p(-exp(away) / 2)
+
+
+def lose(counts, scale):
+    """Privacy loss of one more person in all nodes of a path, all split, or all but the last."""
+    split = stop = 0.0
+    for depth, count in enumerate(counts):
+        both = privtree.score(np.array([count, count + 1.0]), depth, scale).tolist()
+        one, two = ((privtree.THRESHOLD - x) / scale for x in both)
+        stop = split + tail(-two) - tail(-one)
+        split += tail(two) - tail(one)
+    return max(abs(split), abs(stop))
+
+
+def paths():
+    """Counts down a path: never more than above; long ones at the decay's edge are the worst."""
+    draw = np.random.default_rng(2)
+    for _ in range(400):
+        yield np.sort(draw.integers(0, 400, draw.integers(1, 60)))[::-1].astype(float)
+    for height in (3, 10, 40):
+        for least in range(0, 400, 7):
+            yield np.full(height, float(least))
+
+
+def test_a_tree_of_any_height_costs_no_more_than_its_budget():
+    epsilon = 0.5
+    scale = privtree.scale_of(epsilon)
+    assert scale == pytest.approx(7 / 3 / epsilon)  # corollary 1, with four children
+    assert privtree.decay_of(scale) == pytest.approx(scale * log(4))
+    losses = [lose(path, scale) for path in paths()]
+    assert max(losses) <= epsilon
+    assert max(lose(path, scale / 2) for path in paths()) > epsilon  # half the noise is too little
+
+
+def test_without_a_decay_a_high_tree_costs_more(monkeypatch):
+    scale = privtree.scale_of(0.5)
+    monkeypatch.setattr(privtree, "decay_of", lambda scale: 0.0)
+    assert max(lose(path, scale) for path in paths()) > 0.5
+
+
+def test_a_tree_follows_people():
+    people = np.zeros((64, 64), np.int64)
+    people[5, 9] = 100_000
+    found = privtree.release(people, 1.0, np.random.default_rng(3))
+    assert found[5, 9] == pytest.approx(100_000, abs=30)
+    assert np.unique(found).size < 64  # a path of leaves, not a leaf for every cell
+
+
+def test_grids_have_the_sizes_of_the_paper():
+    assert adaptive_grid.count_blocks(1_000_000, 1) == 80  # the root of N epsilon / 10 is 317
+    assert adaptive_grid.count_blocks(9_000, 0.1) == 10
+    assert adaptive_grid.count_parts(1000, 1) == 10
+    assert adaptive_grid.count_parts(-50, 1) == 1
+
+
+def test_a_person_is_in_one_block_and_in_one_part():
+    ends = [adaptive_grid.divide(0, size, 10) for size in (32, 24)]
+    below = np.zeros((33, 25))
+    below[1:, 1:] = SMALL.cumsum(axis=0).cumsum(axis=1)
+    blocks = adaptive_grid.sums_between(below, *ends)
+    assert blocks.sum() == SMALL.sum()
+    more = below.copy()
+    more[8:, 6:] += 1
+    assert np.abs(adaptive_grid.sums_between(more, *ends) - blocks).sum() == 1
+    assert adaptive_grid.SHARE + (1 - adaptive_grid.SHARE) == 1
+
+
+def test_parts_agree_with_the_average_that_has_the_least_variance():
+    parts = np.full(9, 2.0)
+    found = adaptive_grid.agree(27.0, parts)
+    variances = 1 / adaptive_grid.SHARE**2, 9 / (1 - adaptive_grid.SHARE) ** 2
+    best = (27 / variances[0] + 18 / variances[1]) / (1 / variances[0] + 1 / variances[1])
+    assert found.sum() == pytest.approx(best)
+    assert np.ptp(found) < 1e-12
+
+
+def test_with_next_to_no_noise_the_grid_gives_back_an_even_map():
+    even = np.full((40, 40), 50, np.int64)
+    found = adaptive_grid.release(even, 1e6, np.random.default_rng(4))
+    assert found == pytest.approx(even, abs=1e-3)
+
+
+def test_a_strategy_for_ranges_is_as_good_as_its_authors():
+    strategy = hdmm.choose(256)
+    assert np.abs(strategy).sum(axis=0) == pytest.approx(1)
+    assert hdmm.error_of(strategy, 256) < 5.75  # 5.736 in the description of their code
+    assert hdmm.error_of(np.eye(256), 256) > 9
+
+
+def test_the_error_of_a_strategy_is_that_of_its_queries():
+    strategy = hdmm.choose(12)
+    ranges = np.array([[a <= i <= b for i in range(12)] for a in range(12) for b in range(a, 12)])
+    weights = ranges.astype(float) @ np.linalg.pinv(strategy)
+    assert hdmm.error_of(strategy, 12) == pytest.approx(np.sqrt((weights**2).sum(axis=1).mean()))
+
+
+def test_the_gradient_of_the_loss():
+    mixed, gram = np.random.default_rng(5).random((2, 8)), gram_of("ranges", 8)
+    value, gradient = hdmm.loss(mixed, gram)
+    for place in range(mixed.size):
+        step = np.zeros(mixed.size)
+        step[place] = 1e-6
+        change = hdmm.loss(mixed + step.reshape(mixed.shape), gram)[0] - value
+        assert change / 1e-6 == pytest.approx(gradient[place], rel=1e-3)
+
+
+def test_with_next_to_no_noise_least_squares_gives_back_the_map():
+    found = hdmm.release(SMALL, 1e6, np.random.default_rng(6))
+    assert found == pytest.approx(SMALL, abs=1e-3)

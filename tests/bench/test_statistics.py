@@ -1,0 +1,92 @@
+"""Statistics, regions and dominated methods: how they are measured, and what was."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import geodp
+from bench import tables
+from bench.inputs import public
+from bench.suites import dominate, regions, statistics
+from tests.analysis.statistics.test_unmixing import villages
+
+KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in (statistics, regions, dominate)}
+
+
+@pytest.fixture
+def small_maps(monkeypatch):
+    """Villages stand in for every map."""
+    monkeypatch.setattr(public, "load", lambda name, folder: villages(len(name)))
+
+
+@pytest.mark.usefixtures("small_maps")
+def test_regions_of_every_kind_are_measured_and_one_is_the_best():
+    found = regions.measure(maps=["kanto"], methods=["laplace", "matrix"], trials=2)
+    assert list(found["refused"]) == ["matrix"]
+    rows = {(row["peer"], row["regions"]): row for row in found["rows"]}
+    assert {peer for peer, _ in rows} == {"laplace", *regions.PAPERS}
+    assert rows["laplace", "cells 2^0"]["mae"] == pytest.approx(10, rel=0.1)  # at epsilon 0.1
+    for name in {name for _, name in rows}:
+        assert sum(row["best"] for (_, other), row in rows.items() if other == name) == 1
+    assert "PrivTree" in regions.show(found)
+
+
+@pytest.mark.usefixtures("small_maps")
+def test_a_plan_is_measured_beside_what_it_dominates():
+    found = dominate.measure(
+        maps=["kanto"], methods=["laplace", "matrix"], releases=1, trials=3, epsilon="1"
+    )
+    assert found["rows"][0]["method"] == "laplace"
+    assert found["rows"][0]["plan"].startswith("pyramid:chain=")
+    assert found["rows"][0]["promised"] > 0
+    assert "laplace" in dominate.show(found)
+
+
+def test_squares_of_cells_are_added_up():
+    source = geodp.CountTable.from_dense(np.arange(30).reshape(6, 5), geodp.Grid.regular((6, 5)))
+    assert dominate.coarsen(source, 2).to_dense().tolist() == [[12, 20], [52, 60], [92, 100]]
+
+
+@pytest.mark.parametrize(
+    ("bias", "error", "measured", "said"),
+    [
+        (None, 0, 50, ""),
+        (40, 0, 50, "yes"),
+        (30, 0, 50, "no"),
+        (30, 21, 50, "~"),
+        (3, 0, -2, "<1"),
+        (12, 0, -2, "no"),
+    ],
+)
+def test_biases_are_compared_with_the_measured_ones(bias, error, measured, said):
+    one = SimpleNamespace(bias=bias, standard_error=error)
+    assert statistics.verdict(one, measured, 1000.0) == said
+
+
+def test_inhabited_cells_and_size_classes_were_estimable():
+    found = KEPT[statistics]
+    assert set(found["rows"][0]) >= {"statistic", "measured", "estimated", "basis", "right"}
+    told = [row for row in found["rows"] if row["estimated"] is not None and row["true"]]
+    wrong = sum(row["right"] == "no" for row in told)
+    assert wrong <= 0.1 * len(told)
+    for name in ("inhabited", "cells:1-19"):
+        assert sum(row["statistic"] == name and row["right"] == "yes" for row in told) >= 5
+    for row in found["sums"]:
+        assert 0.85 <= row["ratio"] <= 1.15
+
+
+def test_documents_show_the_committed_figures():
+    found = KEPT[statistics]
+    shown = {
+        (statistics, statistics.MARKS): (
+            f"{tables.markdown(statistics.lines(found))}\n\n{statistics.counted(found)}"
+        ),
+        (statistics, statistics.SUM_MARKS): tables.markdown(statistics.sum_lines(found)),
+        (regions, regions.MARKS): regions.section(KEPT[regions]),
+        (dominate, dominate.MARKS): tables.markdown(dominate.lines(KEPT[dominate])),
+    }
+    for (suite, (start, end)), words in shown.items():
+        text = suite.DOCUMENT.read_text(encoding="utf-8")
+        assert text.split(start)[1].split(end)[0].strip() == words.strip()

@@ -1,0 +1,41 @@
+"""``geodp statistics``: a written release, with and without a public map beside it."""
+
+import pytest
+
+import geodp
+from geodp.cli.commands.statistics import statistics
+from tests.analysis.statistics.test_unmixing import villages
+from tests.command import Runner
+
+RUNNER = Runner(statistics)
+run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("statistics")
+    for name, epsilon in (("now", 2), ("before", 50)):
+        key = geodp.NoiseKey(name.encode().ljust(32))
+        release = geodp.publish(villages(1), epsilon=epsilon, key=key, contribution=1)
+        release.write(folder / name)
+    return folder
+
+
+def test_a_document_has_what_python_says(folders):
+    arguments = (folders / "now", "--prior", folders / "before", "--statistic", "inhabited")
+    document = document_of(*arguments, "--json")
+    table = geodp.io.verify.readback.read_release_table(folders / "before")[0]
+    now = geodp.Release(geodp.io.verify.readback.read_release_table(folders / "now")[0])
+    twin = geodp.statistics.estimate_statistics(now, ["inhabited"], prior=table)
+    assert document == {"statistics": [one.to_dict() for one in twin]}
+
+
+def test_a_line_for_each_statistic(folders):
+    said = run(folders / "now", "--classes", "1,10").stdout.splitlines()
+    names = [line.split()[0] for line in said]
+    assert names == ["statistic", "inhabited", "cells:1-9", "cells:10+", *names[4:]]
+    assert "median" in names
+
+
+def test_classes_that_are_no_numbers_are_refused(folders):
+    assert "whole numbers" in error_of(folders / "now", "--classes", "few,many")
