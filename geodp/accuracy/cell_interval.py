@@ -94,10 +94,8 @@ class PlainIntervals:
 
     def of(self, key: Keys) -> tuple[Floats, Floats]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
-        table, count = self.table, np.zeros(key.size)
-        listed = np.isin(key, table.key)
-        count[listed] = table.count[np.searchsorted(table.key, key[listed])]
-        factor = Z if table.event.is_normal else LAPLACE_Z
+        count = self.table.counts_at(key).astype(np.float64)
+        factor = Z if self.table.event.is_normal else LAPLACE_Z
         error = cell_errors(self.variances, key) if self.error is None else self.error
         margin = round_out(factor * error, count)
         return count - margin, count + margin

@@ -131,8 +131,7 @@ class Release:
 
     def _sum(self, key: NDArray[np.uint64]) -> int | float:
         """Return the released sum of cells."""
-        here = np.isin(self.table.key, key, assume_unique=True)
-        total: int | float = self.table.count[here].sum().item()
+        total: int | float = self.table.counts_at(key).sum().item()
         return total
 
     def _estimate(self, cells: Region) -> Estimate:

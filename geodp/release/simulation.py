@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import Estimate, NodeSums
-from geodp.accuracy.lone import draw_empty, find_depths, settle, tilt
+from geodp.accuracy.lone import draw_empty, find_depths, list_nodes, settle, tilt
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -97,13 +97,14 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
     progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
     low, high, error = simulation.errors(Runs.of(regions))
     losses, sums, found = simulation.losses(), NodeSums(table), []
+    held = list_nodes(tree, table)
     taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
     for i, (region, known) in enumerate(zip(regions, closed, strict=True)):
         below, above = float(high[i]), float(-low[i])
         if known.clamped:
             depth = int(find_depths(tree, sums, region.key).max(initial=0))
             side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
-            moved = TILT * tilt(tree, table, region.key, taken)
+            moved = TILT * tilt(tree, table.grid, held, region.key, taken)
             below -= min(moved, 0.0)
             above = max(above, float(losses[side, depth])) + max(moved, 0.0)
         found.append(_bound(known, float(error[i]), known.count - below, known.count + above))
@@ -210,7 +211,7 @@ class _Simulation:
         for trial in range(RELEASES):
             released = self._release(standin, trial)
             errors[trial] = runs.sums(released) - truth
-            shown += _counts_at(released, key)
+            shown += released.counts_at(key)
         return errors, shown / RELEASES
 
     def losses(self) -> Floats:
@@ -238,7 +239,7 @@ class _Simulation:
             count = np.concatenate([self.table.count, np.full(place.size, people)])
             released = self._release(self._table(key, count), trial)
             for kind, cells in zip(kinds, planted, strict=True):
-                loss = people * cells.size - _counts_at(released, cells).sum()
+                loss = people * cells.size - released.counts_at(cells).sum()
                 lost.setdefault(kind, []).append(float(loss))
         return self._usual(lost)
 
@@ -268,11 +269,3 @@ class _Simulation:
         released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()
         return released
-
-
-def _counts_at(table: ReleasedTable, key: NDArray[np.uint64]) -> Floats:
-    """Return counts of cells, 0 of those that are not listed: float64[n]."""
-    if not table.key.size:
-        return np.zeros(key.size)
-    place = np.minimum(np.searchsorted(table.key, key), table.key.size - 1)
-    return np.where(table.key[place] == key, table.count[place], 0).astype(np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.privacy.event import Spent
@@ -40,3 +41,16 @@ class ReleasedTable(Cells):
         """Sum of all released counts."""
         total: int | float = self.count.sum().item()
         return total
+
+    def counts_at(self, key: NDArray[np.uint64]) -> Counts:
+        """Return the counts of cells, 0 of those that are not listed: as ``count``, [n].
+
+        Parameters
+        ----------
+        key : uint64[n]
+            In any order.
+        """
+        if not self.key.size:
+            return np.zeros(key.size, self.count.dtype)
+        place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+        return np.where(self.key[place] == key, self.count[place], self.count.dtype.type(0))
