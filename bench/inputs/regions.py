@@ -14,6 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.counts import CountTable
 
+SEED = 20201122
 MANY = 1_000
 """People of a dense cell."""
 

@@ -25,6 +25,7 @@ from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.release import Release
+from geodp.release.simulated_cells import require_simulated, simulate_cells
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.public_totals import PublicTotals
@@ -38,6 +39,7 @@ class Given(TermsGiven, total=False):
 
     measurements: bool | str | int
     totals: PublicTotals | None
+    simulate: int
 
 
 def publish(
@@ -103,6 +105,10 @@ def publish(
     totals : PublicTotals
         Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
         have them, and the release meets them exactly.
+    simulate : int
+        Releases that are simulated for the intervals of cells, 20 to 10,000
+        (:mod:`geodp.release.simulated_cells`): they take as long as some times as many releases
+        do. Default: 0, margins of public maps.
 
     Returns
     -------
@@ -139,6 +145,7 @@ def publish(
     4.6
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
+    simulate = given.pop("simulate", 0)
     prepared = prepare(
         table,
         mechanism(method),
@@ -149,8 +156,9 @@ def publish(
         dataset=dataset,
         records=records,
     )
+    prepared = prepared.add(*beside, simulate)
     warn_of(prepared.outline)
-    return prepared.add(*beside).release()
+    return simulate_cells(prepared.release(), simulate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,13 +192,22 @@ class Prepared:
     totals: PublicTotals | None = None
 
     def add(
-        self, measurements: bool | str | int = False, totals: PublicTotals | None = None
+        self,
+        measurements: bool | str | int = False,
+        totals: PublicTotals | None = None,
+        simulate: int = 0,
     ) -> Prepared:
         """Return the same with what is published beside the table, as :func:`publish` takes it.
 
         Raises UsageError where there is no such thing of this table.
         """
         found, grid = self, self.table.grid
+        if simulate:
+            require_simulated(self.method, grid, self.spent, simulate)
+            if totals is not None:
+                raise UsageError(
+                    "Releases with public totals are not simulated: leave out --simulate."
+                )
         if measurements is not False:
             least = None if measurements is True else measurements
             asked = ask_measurements(self.method, grid, self.spent, least)

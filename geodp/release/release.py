@@ -15,6 +15,7 @@ from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Tops, Z, reach, round_out, strength
+from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -23,7 +24,7 @@ from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
-from geodp.mechanisms import METHODS, PROTOCOLS, find_method
+from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
@@ -55,6 +56,8 @@ class Release:
         What was measured before any clamp, where it is published too.
     totals : PublicTotals, optional
         That the table meets exactly.
+    margins : Margins, optional
+        Of single cells; default: those of public maps, for central methods.
     """
 
     table: ReleasedTable
@@ -64,6 +67,7 @@ class Release:
     own: Method[Any] | None = None
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
+    margins: Margins | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -151,6 +155,8 @@ class Release:
             alone = self.method.isolated_cell(self.grid, self.event)
             losses = self.method.clamp_losses(self.grid, self.event)
         low, high = found.interval(alone, losses)
+        if cells.cells == 1:  # as in the files
+            (low,), (high,) = self._intervals(error).of(cells.key)
         return Estimate(count, error, float(low), float(high), found.clamped)
 
     def estimate_all(
@@ -309,7 +315,11 @@ class Release:
         """
         if self.block_errors is None:
             return None
-        return cell_intervals(self.method, self.table, self._alike, tops)
+        return self._intervals(self._alike, tops)
+
+    def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
+        margins = self.margins or (MARGINS if isinstance(self.method, Mechanism) else UNKNOWN)
+        return cell_intervals(self.method, self.table, error, tops, margins)
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
@@ -378,16 +388,3 @@ class Release:
         found = self.table, self.card(), self.errors(), self.areas
         released = Released(*found, self.measurements, self.totals)
         return place.write(released, restricted)
-
-
-def intervals_of(table: ReleasedTable) -> Intervals | None:
-    """Return 95 % intervals of the single cells of a release, as :meth:`Release.estimate` does.
-
-    None of a method that is not known here. Raises UsageError where the error depends on the data.
-    """
-    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
-        return None
-    found = Release(table).intervals()
-    if found is None:
-        raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
-    return found

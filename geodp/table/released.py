@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,9 @@ class ReleasedTable(Cells):
         key : uint64[n]
             In any order.
         """
-        if not self.key.size:
-            return np.zeros(key.size, self.count.dtype)
-        place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
-        return np.where(self.key[place] == key, self.count[place], self.count.dtype.type(0))
+        found = cast(Counts, np.zeros(key.size, self.count.dtype))
+        if self.key.size:
+            place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+            listed = self.key[place] == key
+            found[listed] = self.count[place[listed]]
+        return found

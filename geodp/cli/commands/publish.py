@@ -97,6 +97,14 @@ CARRIED_OUT = {
     help="Where they were published, in words. With it you vouch that they are public; the card "
     "quotes it.",
 )
+@click.option(
+    "--simulate",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Releases that are simulated for the intervals of cells, instead of margins of public "
+    "maps; it takes as long as some times as many releases.",
+)
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
@@ -257,7 +265,7 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
     assert start.terms is not None  # with --check nothing is prepared
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
-    return found.add(_measurements(options), start.totals)
+    return found.add(_measurements(options), start.totals, options["simulate"])
 
 
 def _measurements(options: dict[str, Any]) -> bool | str:
@@ -297,6 +305,11 @@ def _write(
                 release, run = _resume(place, start, options)
             else:
                 release, run = _release(place, prepared, options)
+        if options["simulate"]:
+            from geodp.release.simulated_cells import simulate_cells
+
+            with time_phase("Simulating", "simulating", seconds):
+                release = simulate_cells(release, options["simulate"])
         with time_phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _say(release, written, options)

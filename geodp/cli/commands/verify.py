@@ -16,7 +16,7 @@ from geodp.errors import VerificationError, printable
 def verify(release: Path, as_json: bool) -> None:
     """Check that a written RELEASE agrees with itself; exit code 3 if not."""
     from geodp.io.verify.verify import verify as run
-    from geodp.release.release import intervals_of
+    from geodp.release.simulated_cells import intervals_of
 
     checks = run(release, intervals_of)
     if as_json:
