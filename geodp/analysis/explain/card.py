@@ -145,8 +145,6 @@ def _tell_errors(page: Writer, error: StatedError) -> Section:
         ]
     if (block := error.isolated_block) is not None:
         sentences.append(page.say("lone_block", cells=block.cells, bias=abs(block.bias)))
-    if (cells := error.cells) is not None:
-        sentences.append(page.say("unlisted", beside=cells.beside, alone=cells.alone))
     sentences.append(_say_limit(page, error))
     rows = tuple((write_number(b.cells), write_number(b.standard_error)) for b in error.blocks)
     head = page.say("column_cells"), page.say("column_error")

@@ -77,8 +77,6 @@ SENTENCES: Mapping[str, str] = {
     "lone_error": "Its typical error is {rmse:n}.",
     "lone_block": "A settlement of {cells:n} cells in an empty region comes out too low, by "
     "{bias:n} on average.",
-    "unlisted": "A cell that is not listed counts as 0; truly it may hold up to {beside:n} beside "
-    "listed cells, and up to {alone:n} elsewhere.",
     "limit": "With {people:n} people in all, blocks of fewer than {cells:n} cells say no more than "
     "zeros would.",
     "limit_cell": "With {people:n} people in all, even single cells say more than zeros would.",

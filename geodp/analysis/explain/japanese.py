@@ -68,8 +68,6 @@ SENTENCES: Mapping[str, str] = {
     "lone_cell": "空いた地域に人の多いセルが一つだけあると、平均で {bias:n} 少なくなります。",
     "lone_error": "その典型的な誤差は {rmse:n} です。",
     "lone_block": "空いた地域にある {cells:n} セルの集落は、平均で {bias:n} 少なくなります。",
-    "unlisted": "表にないセルは 0 とみなしますが、実際には、表にあるセルの近くで {beside:n} まで、"
-    "それ以外で {alone:n} までありえます。",
     "limit": "全体で {people:n} 人なら、{cells:n} "
     "セルより小さいブロックの数値は、零と同じ程度しか役に立ちません。",
     "limit_cell": "全体で {people:n} 人なら、一つのセルの数値でも零より役に立ちます。",
