@@ -24,7 +24,7 @@ Per cent of intervals that hold the true sum, by closed form and by simulation, 
 over that between the 2.5 and 97.5 % points of the error over releases of the true table. Each cell:
 coverage by closed form / by simulation (its least of a map); widths."""
 
-MAPS = ["hiroshima-2020", "kanto", "europe-2018-7-5"]
+MAPS = ["hiroshima-2020", "kanto"]
 REGIONS = 40
 NOT_LISTED, NEVER = "cells not listed", "never clamped"
 SAVED = Path(__file__).parents[1] / "results" / "intervals.json"
