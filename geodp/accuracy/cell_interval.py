@@ -3,7 +3,8 @@
 What :func:`geodp.accuracy.interval.reach` finds for a region of one cell follows from the path of
 its nodes up to the root: what the node itself holds, how many children its parent can have, and
 which of these were released with few people or none. Cells that were released as 0 under the same
-node are alike, so that one of them tells of all.
+node are alike, so that one of them tells of all. Where a cell has company, its count is not further
+off than :mod:`geodp.accuracy.margins` says of its class.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from geodp.accuracy.interval import (
     INNER,
     LAPLACE_Z,
     OUTER,
+    PLAIN,
     NodeSums,
     Reach,
     Tops,
@@ -28,6 +30,8 @@ from geodp.accuracy.interval import (
     round_out,
     strength,
 )
+from geodp.accuracy.lone import FEW, find_depths
+from geodp.accuracy.margins import MARGINS, Margins, find_classes, span_of
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
@@ -43,7 +47,11 @@ AT_ONCE = 1 << 18
 
 
 def cell_intervals(
-    method: Method[Any], table: ReleasedTable, error: float | None, tops: Tops | None = None
+    method: Method[Any],
+    table: ReleasedTable,
+    error: float | None,
+    tops: Tops | None = None,
+    margins: Margins = MARGINS,
 ) -> ClampedIntervals | PlainIntervals:
     """95 % intervals of the cells of a release, as :meth:`geodp.Release.estimate` gives them.
 
@@ -56,6 +64,7 @@ def cell_intervals(
         Standard error of a cell, where all cells have the same.
     tops : Tops, optional
         As for :class:`geodp.accuracy.interval.NodeSums`.
+    margins : Margins
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
@@ -70,6 +79,7 @@ def cell_intervals(
         1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         method.clamp_losses(grid, event),
+        margins,
     )
 
 
@@ -94,13 +104,16 @@ class PlainIntervals:
 
     def of(self, key: Keys) -> tuple[Floats, Floats]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
-        table, count = self.table, np.zeros(key.size)
-        listed = np.isin(key, table.key)
-        count[listed] = table.count[np.searchsorted(table.key, key[listed])]
-        factor = Z if table.event.is_normal else LAPLACE_Z
+        count = self.table.counts_at(key).astype(np.float64)
+        factor = Z if self.table.event.is_normal else LAPLACE_Z
         error = cell_errors(self.variances, key) if self.error is None else self.error
         margin = round_out(factor * error, count)
         return count - margin, count + margin
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return the same as :meth:`ClampedIntervals.unlisted`."""
+        margin = (Z if self.table.event.is_normal else LAPLACE_Z) * error
+        return -margin, margin, margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +133,8 @@ class ClampedIntervals:
         Cells released as 0 have one interval within an aligned block of so many keys.
     isolated, losses
         As for :meth:`geodp.accuracy.interval.Reach.interval`.
+    margins : Margins
+        Beyond which a cell's count is not off where it has company.
     """
 
     tree: TreeVariance
@@ -129,6 +144,7 @@ class ClampedIntervals:
     alike: int
     isolated: dict[str, float] | None
     losses: list[tuple[float, float]] | None
+    margins: Margins = MARGINS
 
     def of(self, key: Keys) -> tuple[Floats, Floats]:
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
@@ -139,11 +155,60 @@ class ClampedIntervals:
         ends = np.empty((2, chosen.size))
         for start in range(0, chosen.size, AT_ONCE):
             part = slice(start, start + AT_ONCE)
-            ends[:, part] = self._reach(chosen[part]).interval(self.isolated, self.losses)
+            ends[:, part] = self._ends(chosen[part])
         found = np.empty((2, key.size))
         own = key.size - empty.size
         found[:, ~zero], found[:, zero] = ends[:, :own], ends[:, own:][:, group]
         return found[0], found[1]
+
+    def classes(self, key: Keys) -> NDArray[np.int64]:
+        """Return the class of cells by what was released around them, see
+        :func:`geodp.accuracy.margins.find_classes`: int64[n]."""
+        fanout = self.tree.fanouts[-1] if self.tree.fanouts else 1
+        span = span_of(self.tree.fanouts)
+        node, number = np.unique(key // np.uint64(span), return_inverse=True)
+        cells = self._possible(node, span, 1)[number]
+        listed, own = self.sums.listed(node, span)[number], self.sums.of(key, 1)
+        least = FEW * np.sqrt(self.tree.variances[-1])
+        company = self.sums.listed(node, span, least)[number] > (own >= least)
+        if fanout < span:
+            node, number = np.unique(key // np.uint64(fanout), return_inverse=True)
+            children = self._possible(node, fanout, 1)[number]
+        else:
+            children = cells
+        return find_classes(children, cells - 1, cells - listed - (own == 0), company)
+
+    def _ends(self, key: Keys) -> tuple[Floats, Floats]:
+        """Return the ends of some cells: where a clamp may have been, those of their class."""
+        found = self._reach(key)
+        low, high = found.interval(self.isolated, self.losses)
+        count, error = found.count[PLAIN], np.sqrt(np.maximum(found.variance[PLAIN], 0))
+        sides = self.margins.of(self.classes(key))
+        down, up = (round_out(side * error, count) for side in sides)
+        low, high = np.maximum(low, count - down), np.minimum(high, count + up)
+        if self.margins.alone:
+            alone = np.flatnonzero(np.isinf(up))
+            depth = find_depths(self.tree, self.sums, key[alone])
+            lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
+            high[alone] = np.minimum(high[alone], count[alone] + round_out(lost, count[alone]))
+        return low, high
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return where the interval of a cell that is not listed begins, and ends at most.
+
+        Ends: where a cell of the same lowest node is listed, and where none is.
+
+        Parameters
+        ----------
+        error : float
+            The largest standard error of a cell.
+        """
+        levels = np.ones((len(self.tree.fanouts), 1), np.int64)
+        alone = Reach(np.zeros((3, 1)), np.full((3, 1), error**2), np.zeros((3, 1)), levels, levels)
+        far = float(alone.reach_up(self.isolated, self.losses)[0])
+        known = self.margins.up[np.isfinite(self.margins.up)]
+        beside = min(far, float(known.max()) * error) if known.size else far
+        return 0.0, beside, min(far, max(self.margins.alone, default=far))
 
     def _groups(self, key: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """One of each group of cells that are alike, and the group of each.

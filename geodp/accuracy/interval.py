@@ -121,16 +121,30 @@ class Reach:
         losses : list of (mean, standard deviation), optional
             Of what the clamp takes in one node of each level, the root's first.
         """
-        variance = np.maximum(self.variance, 1e-12)
-        excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
-        margin = (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
-        margin = round_out(margin, self.count)
+        margin = self._margins()
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
         down = self.count[PLAIN] - self._move(self.gaining, margin[PLAIN], None, losses)
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
         up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], alone, losses)
         high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
         return np.maximum(low, 0.0), high
+
+    def _margins(self) -> Any:
+        """Return half the intervals of the three sums, where nothing is clamped: float64[3...]."""
+        variance = np.maximum(self.variance, 1e-12)
+        excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
+        return round_out((Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance), self.count)
+
+    def approximations(self) -> tuple[Any, Any]:
+        """Return the low end of the inner approximation's interval and the high of the outer's."""
+        margin = self._margins()
+        return (self.count - margin)[INNER], (self.count + margin)[OUTER]
+
+    def reach_up(
+        self, alone: dict[str, float] | None, losses: list[tuple[float, float]] | None
+    ) -> Any:
+        """Return how far a sum may be above the released one where no approximation says more."""
+        return self._move(self.losing, LAPLACE_Z * np.sqrt(self.variance[PLAIN]), alone, losses)
 
     def _move(
         self,
@@ -156,7 +170,9 @@ def round_out(margin: Any, count: Any) -> Any:
     return margin + np.spacing(np.abs(count))
 
 
-def strength(tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool) -> float:
+def strength(
+    tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool, risk: float = RISK
+) -> float:
     """Return standard deviations that noise alone does not reach in any child around a region.
 
     Parameters
@@ -165,12 +181,14 @@ def strength(tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool) -> flo
         As for :func:`reach`.
     gaussian : bool
         The noise's law; otherwise Laplace, which reaches further.
+    risk : float
+        Of one that it reaches.
     """
     node, children = key, 1
     for fanout in reversed(tree.fanouts):
         node = _parents(node, fanout)[0] if node.size else node
         children += fanout * node.size
-    chance = RISK / children
+    chance = risk / children
     return NormalDist().inv_cdf(1 - chance) if gaussian else log(0.5 / chance) / sqrt(2)
 
 
@@ -355,6 +373,17 @@ class NodeSums:
         ends = np.searchsorted(key, first, "left"), np.searchsorted(key, last, "right")
         found: Floats = (sums[ends[1]] - sums[ends[0]]).astype(np.float64)
         return found
+
+    def listed(
+        self, prefix: NDArray[np.uint64], stride: int, least: float = 0.0
+    ) -> NDArray[np.int64]:
+        """Return how many listed cells of ``least`` people nodes of ``stride`` keys have."""
+        key, before = self._layers[0]
+        key = key[np.diff(before) >= least] if least else key
+        first = prefix * np.uint64(stride)
+        last = first + np.uint64(stride - 1)
+        ends = np.searchsorted(key, last, "right") - np.searchsorted(key, first, "left")
+        return np.asarray(ends, np.int64)
 
     def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], Floats]:
         """Nodes from ``start`` to before ``stop`` that hold somebody, and their sums.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import NodeSums
 from geodp.accuracy.variance import TreeVariance, possible_children
+from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
 
 FEW = 3.0
@@ -73,12 +74,22 @@ def draw_empty(
         around = first + (random.random(DRAWN) * stride).astype(np.uint64)
         key = np.concatenate([key, around[grid.contains_keys(around)]])
     key = np.unique(key)
-    return np.asarray(key[~np.isin(key, table.key)], np.uint64)
+    return np.asarray(key[table.counts_at(key) == 0], np.uint64)
+
+
+def list_nodes(tree: TreeVariance, table: ReleasedTable) -> list[NDArray[np.uint64]]:
+    """Return the nodes that hold somebody, of every level from the cells up: uint64[n] each."""
+    found = [table.key]
+    for fanout in tree.fanouts[::-1]:
+        node = found[-1] // np.uint64(fanout)
+        found.append(node[np.append(True, node[1:] != node[:-1])[: node.size]])
+    return found
 
 
 def tilt(
     tree: TreeVariance,
-    table: ReleasedTable,
+    grid: Grid,
+    held: list[NDArray[np.uint64]],
     key: NDArray[np.uint64],
     losses: list[tuple[float, float]],
 ) -> float:
@@ -90,8 +101,10 @@ def tilt(
 
     Parameters
     ----------
-    tree, table
-        Of a release.
+    tree : TreeVariance
+    grid : Grid
+    held : list of uint64[n]
+        Of :func:`list_nodes`.
     key : uint64[n]
         Of the region's cells, strictly increasing.
     losses : list of (mean, standard deviation)
@@ -100,24 +113,24 @@ def tilt(
     found, stride = 0.0, 1
     if not key.size:
         return found
-    node, part, listed = key, np.ones(key.size), table.key
-    grid = table.grid if table.grid.size < prod(tree.fanouts) else None
-    for fanout, (mean, _) in zip(tree.fanouts[::-1], losses[::-1], strict=True):
+    node, part = key, np.ones(key.size)
+    whole = grid.size == prod(tree.fanouts)
+    for fanout, listed, (mean, _) in zip(tree.fanouts[::-1], held[:-1], losses[::-1], strict=True):
         above = node // np.uint64(fanout)
         first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
-        people = np.add.reduceat(part * np.isin(node, listed), first)
+        ends = np.searchsorted(listed, node), np.searchsorted(listed, node, "right")
+        people = np.add.reduceat(part * (ends[0] < ends[1]), first)
         total, above = np.add.reduceat(part, first), above[first]
-        held = np.searchsorted(listed, (above + np.uint64(1)) * np.uint64(fanout))
-        held = held - np.searchsorted(listed, above * np.uint64(fanout))
+        some = np.searchsorted(listed, (above + np.uint64(1)) * np.uint64(fanout))
+        some = some - np.searchsorted(listed, above * np.uint64(fanout))
         possible = np.full(above.size, float(fanout))
-        if grid is not None:
+        if not whole:
             possible = possible_children(grid, above, fanout, stride)
-        cut = (total < possible) & (held > 0)
-        share, empty = people / np.maximum(held, 1), total - people
-        out = share * (possible - held) - empty  # what it gives, less what it takes
+        cut = (total < possible) & (some > 0)
+        share, empty = people / np.maximum(some, 1), total - people
+        out = share * (possible - some) - empty  # what it gives, less what it takes
         found += mean / max(fanout - 1, 1) * float((out * cut).sum())
         node, part, stride = above, total / possible, stride * fanout
-        listed = np.unique(listed // np.uint64(fanout))
     return found
 
 
@@ -138,4 +151,4 @@ def settle(table: ReleasedTable, first: NDArray[np.uint64], side: int) -> NDArra
     index = np.repeat(grid.decode(first), away.shape[1], axis=1)
     index[:axes] += away
     key = grid.encode(index[:, grid.contains(index)])
-    return np.asarray(key[~np.isin(key, table.key)], np.uint64)
+    return np.asarray(key[table.counts_at(key) == 0], np.uint64)

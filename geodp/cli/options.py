@@ -134,6 +134,12 @@ rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrate
 delta = click.option(
     "--delta", help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too."
 )
+method_option = click.option(
+    "--method",
+    help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
+    "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid with "
+    "attributes below its cells, otherwise pyramid]",
+)
 people = click.option(
     "--people",
     type=float,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
+from geodp.accuracy.margins import VERSION
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
 from geodp.table.card import SCHEMA, Card
@@ -15,6 +16,7 @@ from geodp.table.plain import read_plain
 from geodp.table.stated import (
     Software,
     StatedBlock,
+    StatedCells,
     StatedDomain,
     StatedError,
     StatedFloor,
@@ -124,7 +126,35 @@ def _error(release: Release) -> StatedError:
         attributes=None
         if labels is None
         else read_plain(StatedLabels, labels, "expected_error.attributes"),
+        cells=_cells(release),
     )
+
+
+def _cells(release: Release) -> StatedCells | None:
+    """Return how the intervals of single cells are made, and those of cells not listed."""
+    intervals, errors = release.intervals(), release.block_errors
+    if intervals is None or errors is None:
+        return None
+    largest = errors[-1].largest
+    low, beside, alone = intervals.unlisted(largest)
+    releases = 0 if release.margins is None else release.margins.releases
+    if releases:
+        made = (
+            f"Margins of cells that have company are by {releases} simulated releases of this one"
+        )
+    elif release.has_public_margins:
+        made = "Margins of cells that have company are by releases of public maps"
+    else:
+        made = "Margins are those of the closed form"
+    meaning = (
+        "low and high of a listed cell are in the files; a cell of the domain that is not listed "
+        "has the interval from low to at most beside, where another cell of the method's smallest "
+        "node of 16 cells or more holds somebody beyond doubt, and to at most alone elsewhere; the "
+        "raster has its own. " + made
+    )
+    low, beside, alone = (float(f"{one:.6g}") for one in (low, beside, alone))
+    closed_form = not (releases or release.has_public_margins)
+    return StatedCells(meaning, VERSION, low, beside, alone, closed_form, releases or None)
 
 
 def _area_errors(release: Release) -> tuple[StatedLevel, ...]:

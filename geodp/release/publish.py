@@ -8,6 +8,7 @@ from typing import Any, Unpack, cast
 
 from numpy.typing import NDArray
 
+from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, default_method, mechanism
@@ -22,6 +23,7 @@ from geodp.release.measurements import Asked, ask_measurements
 from geodp.release.outline import outline, warn_of
 from geodp.release.prior import agree_on_prior
 from geodp.release.release import Release
+from geodp.release.simulated_cells import require_simulated, simulate_cells
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
@@ -39,6 +41,7 @@ class Given(TermsGiven, total=False):
     totals: PublicTotals | None
     prior: CountTable | Release | Prior | None
     prior_source: str | None
+    simulate: int
 
 
 def publish(
@@ -111,6 +114,10 @@ def publish(
     prior_source : str, optional
         Where it comes from, in words. With it you vouch that the prior was not made from the
         records that are released; the card quotes it. A Prior has its own.
+    simulate : int
+        Releases that are simulated for the intervals of cells, 20 to 10,000
+        (:mod:`geodp.release.simulated_cells`): they take as long as some times as many releases
+        do. Default: 0, margins of public maps.
 
     Returns
     -------
@@ -148,6 +155,7 @@ def publish(
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
     told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))
+    simulate = given.pop("simulate", 0)
     prepared = prepare(
         table,
         mechanism(default_method(table.grid) if method is None else method),
@@ -158,8 +166,9 @@ def publish(
         dataset=dataset,
         records=records,
     )
+    prepared = prepared.add(*beside, told, simulate)
     warn_of(prepared.outline)
-    return prepared.add(*beside, told).release()
+    return simulate_cells(prepared.release(), simulate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,12 +209,18 @@ class Prepared:
         measurements: bool | str | int = False,
         totals: PublicTotals | None = None,
         prior: Prior | None = None,
+        simulate: int = 0,
     ) -> Prepared:
         """Return the same with what is published beside the table, as :func:`publish` takes it.
 
         Raises UsageError where there is no such thing of this table.
         """
         found, grid = self, self.table.grid
+        if simulate:
+            require_simulated(self.method, grid, self.spent, simulate)
+            if totals is not None or prior is not None:
+                what = "public totals" if prior is None else "a prior"
+                raise UsageError(f"Releases with {what} are not simulated: leave out --simulate.")
         if measurements is not False:
             least = None if measurements is True else measurements
             asked = ask_measurements(self.method, grid, self.spent, least)
@@ -213,7 +228,7 @@ class Prepared:
         if prior is not None:
             if not self.method.informed:
                 raise UsageError(f"{self.method.name} takes no prior; pyramid does.")
-            told = replace(self.outline, prior=prior.describe())
+            told = replace(self.outline, prior=prior.describe(), margins=UNKNOWN)
             found = replace(found, outline=told, prior=prior)
         if totals is None:
             return found
@@ -277,7 +292,8 @@ def restore_beside(
     measurements: bool | str | int = False,
 ) -> Release:
     """Return a release with what was drawn beside its table and kept, for the same call."""
-    release = replace(release, prior=restore_stated(arrays))
+    if (told := restore_stated(arrays)) is not None:
+        release = replace(release, prior=told, margins=UNKNOWN)
     if measurements is False:
         return release
     least = None if measurements is True else measurements

@@ -15,6 +15,7 @@ from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Tops, Z, reach, round_out, strength
+from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -23,7 +24,7 @@ from geodp.io.folder.staged_release import StagedRelease, stage_release
 from geodp.io.write import frame
 from geodp.io.write.format import Released
 from geodp.io.write.uncertainty import Errors, Intervals
-from geodp.mechanisms import METHODS, PROTOCOLS, find_method
+from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
@@ -61,6 +62,8 @@ class Release(InMemory):
         That the table was made with.
     postprocessing : tuple of str
         What was done to the table beside what its method does, a sentence each.
+    margins : Margins, optional
+        Of single cells; default: those of public maps, for central methods that clamp.
     """
 
     table: ReleasedTable
@@ -72,6 +75,7 @@ class Release(InMemory):
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()
+    margins: Margins | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -140,8 +144,7 @@ class Release(InMemory):
 
     def _sum(self, key: NDArray[np.uint64]) -> int | float:
         """Return the released sum of cells."""
-        here = np.isin(self.table.key, key, assume_unique=True)
-        total: int | float = self.table.count[here].sum().item()
+        total: int | float = self.table.counts_at(key).sum().item()
         return total
 
     def _estimate(self, cells: Region) -> Estimate:
@@ -161,6 +164,8 @@ class Release(InMemory):
             alone = self.method.isolated_cell(self.grid, self.event)
             losses = self.method.clamp_losses(self.grid, self.event)
         low, high = found.interval(alone, losses)
+        if cells.cells == 1:  # as in the files
+            (low,), (high,) = self._intervals(error).of(cells.key)
         return Estimate(count, error, float(low), float(high), found.clamped)
 
     def estimate_all(
@@ -288,9 +293,7 @@ class Release(InMemory):
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Return standard error of every released cell, one number where all have the same."""
-        if self.block_errors is None:
-            return None
-        if self._alike is not None:
+        if self.block_errors is None or self._alike is not None:
             return self._alike
         return cell_errors(self._variances, self.table.key)
 
@@ -318,7 +321,17 @@ class Release(InMemory):
         """
         if self.block_errors is None:
             return None
-        return cell_intervals(self.method, self.table, self._alike, tops)
+        return self._intervals(self._alike, tops)
+
+    @property
+    def has_public_margins(self) -> bool:
+        """Whether margins of cells are those that were measured on public maps."""
+        clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
+        return clamps and self.margins is None
+
+    def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
+        margins = MARGINS if self.has_public_margins else self.margins or UNKNOWN
+        return cell_intervals(self.method, self.table, error, tops, margins)
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)
@@ -385,16 +398,3 @@ class Release(InMemory):
         found = self.table, self.card(), self.errors(), self.areas
         released = Released(*found, self.measurements, self.totals)
         return place.write(released, restricted)
-
-
-def intervals_of(table: ReleasedTable) -> Intervals | None:
-    """Return 95 % intervals of the single cells of a release, as :meth:`Release.estimate` does.
-
-    None of a method that is not known here. Raises UsageError where the error depends on the data.
-    """
-    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
-        return None
-    found = Release(table).intervals()
-    if found is None:
-        raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
-    return found

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.accuracy.interval import Estimate, NodeSums
-from geodp.accuracy.lone import draw_empty, find_depths, settle, tilt
+from geodp.accuracy.interval import Estimate, NodeSums, reach, strength
+from geodp.accuracy.lone import draw_empty, find_depths, list_nodes, settle, tilt
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -56,6 +56,9 @@ lack of the truth."""
 TILT = 3.0
 """Times that the clamp is expected to have moved people across a coast that a region follows: the
 stand-ins do not show it, as what it moved stands in them as people."""
+
+DOUBT = 0.01
+"""Of taking a child that holds nobody for one with people, in all children around a region."""
 
 SIDES = (1, 2, 3)
 """Cells on a side of a planted settlement."""
@@ -95,29 +98,33 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
             f"{method.name} clamps nothing, so its closed form is good already: leave out "
             "method='simulation'."
         )
-    simulation = _Simulation(method, table, table.event, tree)
+    if not any(known.clamped for known in closed):
+        return closed
+    simulation = Simulation(method, table, table.event, tree, RELEASES)
     progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
     low, high, error = simulation.errors(Runs.of(regions))
     losses, sums, found = simulation.losses(), NodeSums(table), []
+    held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
     taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
     for i, (region, known) in enumerate(zip(regions, closed, strict=True)):
-        below, above = float(high[i]), float(-low[i])
-        if known.clamped:
-            depth = int(find_depths(tree, sums, region.key).max(initial=0))
-            side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
-            moved = TILT * tilt(tree, table, region.key, taken)
-            below -= min(moved, 0.0)
-            above = max(above, float(losses[side, depth])) + max(moved, 0.0)
-        found.append(_bound(known, float(error[i]), known.count - below, known.count + above))
+        if not known.clamped:  # its error is that of the noise, which the closed form knows
+            found.append(known)
+            continue
+        depth = int(find_depths(tree, sums, region.key).max(initial=0))
+        side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
+        lost = min(float(losses[side, depth]), known.high - known.count)
+        ends = known.count - np.array([high[i], low[i]])
+        if region.cells == 1:  # whose surroundings are of a known class
+            ends = np.clip([ends[0], max(ends[1], known.count + lost)], known.low, known.high)
+        else:
+            moved = TILT * tilt(tree, table.grid, held, region.key, taken)
+            ends += min(moved, 0.0), max(moved, 0.0)
+            ends[1] = max(ends[1], known.count + lost)
+            strong = strength(tree, region.key, table.event.is_normal, DOUBT)
+            ends = np.clip(ends, *reach(tree, table, region.key, strong, domain).approximations())
+        below, above = np.maximum(ends, 0.0).tolist()
+        found.append(replace(known, standard_error=float(error[i]), low=below, high=above))
     return found
-
-
-def _bound(known: Estimate, error: float, low: float, high: float) -> Estimate:
-    """Return what is simulated, within the closed form's bounds where a clamp may have been."""
-    low = max(low, 0.0)
-    if known.clamped:
-        low, high = min(max(low, known.low), known.high), max(min(high, known.high), known.low)
-    return replace(known, standard_error=error, low=low, high=high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +173,7 @@ class Runs:
 
 
 @dataclass(frozen=True, eq=False)
-class _Simulation:
+class Simulation:
     """The method on stand-ins for the table of a release.
 
     Attributes
@@ -177,12 +184,15 @@ class _Simulation:
         The table's.
     tree : TreeVariance
         The method's.
+    releases : int
+        Of every stand-in.
     """
 
     method: Mechanism
     table: ReleasedTable
     event: Measurement
     tree: TreeVariance
+    releases: int
 
     def errors(self, runs: Runs) -> tuple[Floats, Floats, Floats]:
         """Return least and largest usual error of the regions' sums, and the standard error.
@@ -198,22 +208,22 @@ class _Simulation:
             errors, shown = self._run(runs, key, map_)
             if not time:
                 square = (errors**2).mean(axis=0)
-            rank = max(1, int(RISK * (RELEASES + 1)))
+            rank = max(1, int(RISK * (self.releases + 1)))
             errors.sort(axis=0)
             low, high = np.minimum(low, errors[rank - 1]), np.maximum(high, errors[-rank])
             map_ = np.maximum(map_ + count - shown, 0)
         return low, high, np.sqrt(square)
 
     def _run(self, runs: Runs, key: NDArray[np.uint64], count: Floats) -> tuple[Floats, Floats]:
-        """Return errors of the regions' sums, float64[RELEASES, regions], and mean counts."""
-        standin = self._table(key, count)
+        """Return errors of the regions' sums, float64[releases, regions], and mean counts."""
+        standin = self.stand_in(key, count)
         truth, shown = runs.sums(standin), np.zeros(key.size)
-        errors = np.empty((RELEASES, runs.regions))
-        for trial in range(RELEASES):
-            released = self._release(standin, trial)
+        errors = np.empty((self.releases, runs.regions))
+        for trial in range(self.releases):
+            released = self.release(standin, trial)
             errors[trial] = runs.sums(released) - truth
-            shown += _counts_at(released, key)
-        return errors, shown / RELEASES
+            shown += released.counts_at(key)
+        return errors, shown / self.releases
 
     def losses(self) -> Floats:
         """Return what a planted settlement can lose: float64[sides, depths].
@@ -229,7 +239,7 @@ class _Simulation:
         lost: dict[tuple[int, int], list[float]] = {}
         people = int(POPULOUS * sqrt(max(self.tree.nodes() + list(self.tree.variances)))) + 1
         number = min(MOST_PLANTED, self.table.grid.domain.cells // ROOM + 1) if some else 0
-        for trial in range(RELEASES):
+        for trial in range(self.releases):
             every = range(trial * number, (trial + 1) * number)
             kinds = [(i % len(SIDES), int(random.choice(some))) for i in every]
             planted = [self._settle(places[kind[1]], SIDES[kind[0]], random) for kind in kinds]
@@ -238,9 +248,9 @@ class _Simulation:
             place = np.unique(np.concatenate(planted))
             key = np.concatenate([self.table.key, place])
             count = np.concatenate([self.table.count, np.full(place.size, people)])
-            released = self._release(self._table(key, count), trial)
+            released = self.release(self.stand_in(key, count), trial)
             for kind, cells in zip(kinds, planted, strict=True):
-                loss = people * cells.size - _counts_at(released, cells).sum()
+                loss = people * cells.size - released.counts_at(cells).sum()
                 lost.setdefault(kind, []).append(float(loss))
         return self._usual(lost)
 
@@ -259,22 +269,14 @@ class _Simulation:
     ) -> NDArray[np.uint64]:
         return settle(self.table, random.choice(places, 1), side)
 
-    def _table(self, key: NDArray[np.uint64], count: Any) -> CountTable:
+    def stand_in(self, key: NDArray[np.uint64], count: Any) -> CountTable:
         """Return a table of whole counts, none 0."""
         whole = np.rint(count).astype(np.int64)
         return CountTable.from_keys(self.table.grid, key[whole > 0], whole[whole > 0])
 
-    def _release(self, table: CountTable, trial: int) -> ReleasedTable:
+    def release(self, table: CountTable, trial: int) -> ReleasedTable:
         """Release a stand-in under a key that everybody may know."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
         released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()
         return released
-
-
-def _counts_at(table: ReleasedTable, key: NDArray[np.uint64]) -> Floats:
-    """Return counts of cells, 0 of those that are not listed: float64[n]."""
-    if not table.key.size:
-        return np.zeros(key.size)
-    place = np.minimum(np.searchsorted(table.key, key), table.key.size - 1)
-    return np.where(table.key[place] == key, table.count[place], 0).astype(np.float64)

@@ -314,6 +314,35 @@ class StatedLabels:
 
 
 @dataclass(frozen=True)
+class StatedCells:
+    """Intervals of single cells: how they were made, and those of cells that are not listed.
+
+    Attributes
+    ----------
+    meaning : str
+    version : int
+        Of the margins.
+    low : float
+        Where the interval of a cell that is not listed begins.
+    beside, alone : float
+        Where it ends at most: where another cell of the method's smallest node of 16 cells or more
+        holds somebody beyond doubt, and elsewhere.
+    closed_form : bool
+        Whether margins of the closed form stand, since nobody has measured those of the release.
+    simulated : int or None
+        Releases of each stand-in, where the intervals are simulated.
+    """
+
+    meaning: str
+    version: Size
+    low: float
+    beside: Amount
+    alone: Amount
+    closed_form: bool
+    simulated: Size | None = None
+
+
+@dataclass(frozen=True)
 class StatedError:
     """What is known of the error without any data, in counts.
 
@@ -330,6 +359,8 @@ class StatedError:
         One a map.
     floor, isolated_cell, isolated_block, attributes
         None where there is none.
+    cells : StatedCells or None
+        None where there are no standard errors, and in cards of earlier versions.
     """
 
     meaning: str
@@ -341,6 +372,7 @@ class StatedError:
     isolated_cell: StatedLoneCell | None
     isolated_block: StatedLoneBlock | None
     attributes: StatedLabels | None
+    cells: StatedCells | None = None
 
     @property
     def largest(self) -> float | None:

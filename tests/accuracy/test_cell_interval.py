@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.interval import NodeSums
 from geodp.grid.region import Region
-from geodp.release.release import intervals_of
+from geodp.release.simulated_cells import intervals_of
 from geodp.table.released import ReleasedTable
 from tests.grids import half, in_regions, masked
 from tests.laws.side_by_side import GRIDS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.accuracy.interval import NodeSums
-from geodp.accuracy.lone import draw_empty, find_depths, settle, tilt
+from geodp.accuracy.lone import draw_empty, find_depths, list_nodes, settle, tilt
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Measurement
@@ -56,16 +56,26 @@ def test_a_settlement_keeps_to_empty_cells_of_the_domain():
     assert settle(table, corner, 3).tolist() == corner.tolist()
 
 
+def tilt_of(table, key):
+    return tilt(TREE, table.grid, list_nodes(TREE, table), key, LOSSES)
+
+
 def test_a_region_along_a_coast_gives_and_its_sea_takes():
     table = released([0, 1, 2, 3], [500] * 4)
     # All four occupied cells of a node of eight: the four empty ones outside take.
-    assert tilt(TREE, table, keys(0, 1, 2, 3), LOSSES) == pytest.approx(40)
-    assert tilt(TREE, table, keys(4, 5, 6, 7), LOSSES) == pytest.approx(-40)
-    assert tilt(TREE, table, keys(0, 1, 4, 5), LOSSES) == pytest.approx(0)
+    assert tilt(
+        TREE, table.grid, list_nodes(TREE, table), keys(0, 1, 2, 3), LOSSES
+    ) == pytest.approx(40)
+    assert tilt(
+        TREE, table.grid, list_nodes(TREE, table), keys(4, 5, 6, 7), LOSSES
+    ) == pytest.approx(-40)
+    assert tilt(
+        TREE, table.grid, list_nodes(TREE, table), keys(0, 1, 4, 5), LOSSES
+    ) == pytest.approx(0)
     # A whole node gives nothing to anybody, nor does one where nobody was released.
-    assert tilt(TREE, table, np.arange(8, dtype=np.uint64), LOSSES) == 0
-    assert tilt(TREE, table, keys(64, 65), LOSSES) == 0
-    assert tilt(TREE, table, keys(), LOSSES) == 0
+    assert tilt_of(table, np.arange(8, dtype=np.uint64)) == 0
+    assert tilt_of(table, keys(64, 65)) == 0
+    assert tilt_of(table, keys()) == 0
 
 
 def test_children_outside_the_domain_take_nothing():
@@ -73,4 +83,4 @@ def test_children_outside_the_domain_take_nothing():
     full = np.sort(grid.encode(np.array([[0, 1, 0, 1], [0, 0, 1, 1]])))
     table = released(full, [500] * 4, grid)
     tree = TreeVariance((8,), (1.0, 1.0))
-    assert tilt(tree, table, full, LOSSES[2:]) == pytest.approx(20)
+    assert tilt(tree, table.grid, list_nodes(tree, table), full, LOSSES[2:]) == pytest.approx(20)

@@ -14,7 +14,7 @@ from geodp.mechanisms.central.topdown import TopDown
 from geodp.privacy.budget import rational
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
-from geodp.release.release import intervals_of
+from geodp.release.simulated_cells import intervals_of
 from tests.keys import keep
 from tests.ledgers import small_ledger
 

@@ -18,6 +18,7 @@ from geodp.cli.options import (
     delta,
     epsilon,
     grid_options,
+    method_option,
     neighbours,
     people,
     rho,
@@ -41,12 +42,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @epsilon
 @rho
 @delta
-@click.option(
-    "--method",
-    help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
-    "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid with "
-    "attributes below its cells, otherwise pyramid]",
-)
+@method_option
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")

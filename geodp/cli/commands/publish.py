@@ -21,6 +21,7 @@ from geodp.cli.options import (
     epsilon,
     grid_options,
     inputs,
+    method_option,
     neighbours,
     people,
     prior_options,
@@ -61,12 +62,7 @@ CARRIED_OUT = {
 @epsilon
 @rho
 @delta
-@click.option(
-    "--method",
-    help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
-    "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid with "
-    "attributes below its cells, otherwise pyramid]",
-)
+@method_option
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
@@ -103,6 +99,14 @@ CARRIED_OUT = {
     "quotes it.",
 )
 @prior_options
+@click.option(
+    "--simulate",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Releases that are simulated for the intervals of cells, instead of margins of public "
+    "maps; it takes as long as some times as many releases.",
+)
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
@@ -265,7 +269,8 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
     assert start.terms is not None  # with --check nothing is prepared
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
-    return found.add(_measurements(options), start.totals, start.prior)
+    beside = _measurements(options), start.totals, start.prior
+    return found.add(*beside, simulate=options["simulate"])
 
 
 def _measurements(options: dict[str, Any]) -> bool | str:
@@ -305,6 +310,11 @@ def _write(
                 release, run = _resume(place, start, options)
             else:
                 release, run = _release(place, prepared, options)
+        if options["simulate"]:
+            from geodp.release.simulated_cells import simulate_cells
+
+            with time_phase("Simulating", "simulating", seconds):
+                release = simulate_cells(release, options["simulate"])
         with time_phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _say(release, written, options)

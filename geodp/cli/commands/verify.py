@@ -17,7 +17,7 @@ def verify(release: Path, as_json: bool) -> None:
     """Check that a written RELEASE, or a series of them, agrees with itself; exit code 3 if not."""
     from geodp.io.verify.series import find_series, verify_series
     from geodp.io.verify.verify import verify as run
-    from geodp.release.release import intervals_of
+    from geodp.release.simulated_cells import intervals_of
 
     series = find_series(release)
     checks = run(release, intervals_of) if series is None else verify_series(series, intervals_of)

@@ -107,7 +107,7 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     from geodp.io.verify.verify import verify
     from geodp.mechanisms import METHODS
     from geodp.release.publish import publish
-    from geodp.release.release import intervals_of
+    from geodp.release.simulated_cells import intervals_of
 
     if METHODS[method].unsupported(grid) is not None:
         return

@@ -14,6 +14,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from geodp.accuracy.areas import areas_of
+from geodp.accuracy.margins import VERSION
 from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
@@ -51,7 +52,10 @@ from geodp.table.stated import StatedDomain
 __all__ = ["Check", "read_release_table", "verify"]
 
 
-IntervalsOf = Callable[[ReleasedTable], Intervals | None]
+IntervalsOf = Callable[[ReleasedTable, int, bool], Intervals | None]
+
+MOST_SIMULATED = 10_000
+"""Releases of a card that are simulated again."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,10 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
     path : path
         The release's folder, or its ``public`` folder alone.
     intervals : callable, optional
-        From a released table to the intervals of its cells,
-        :func:`geodp.release.release.intervals_of`, to work these out again. Without it they are
-        asked only to hold their counts.
+        From a released table, how many releases its card says were simulated, and whether closed
+        forms stand, to the intervals of its cells, to work these out again:
+        :func:`geodp.release.simulated_cells.intervals_of`. Without it they are asked only to hold
+        their counts.
 
     Returns
     -------
@@ -207,13 +212,19 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
     require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
     if again is None:
         return "hold their counts"
+    made = card.expected_error.cells
+    if made is None or made.version != VERSION:
+        return "hold their counts; not worked out again, as another version made them"
+    simulated = made.simulated or 0
+    if simulated > MOST_SIMULATED:
+        return "hold their counts; not worked out again, as too many releases were simulated"
     try:
         table = read_table(folder, card, masked=True)
     except VerificationError:  # which other questions explain
         return "hold their counts; not worked out again, as the table cannot be read"
     if StatedDomain.of(table.grid) != card.domain:
         return "hold their counts; not worked out again, as the domain is not all here"
-    intervals = again(table)
+    intervals = again(table, simulated, made.closed_form)
     if intervals is None:
         return "hold their counts; not worked out again, as their method is not known here"
     ends = intervals.of(table.key)

@@ -32,6 +32,13 @@ class Intervals(Protocol):
         """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         ...
 
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return where intervals of cells that are not listed begin, and end at most.
+
+        Ends: with company and alone; ``error``: the largest standard error of a cell.
+        """
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Errors:

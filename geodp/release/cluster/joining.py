@@ -11,7 +11,8 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write.format import Released
-from geodp.release.release import Release, intervals_of
+from geodp.release.release import Release
+from geodp.release.simulated_cells import intervals_of
 from geodp.table.card import SCHEMA
 from geodp.table.stated import StatedDomain
 

@@ -21,6 +21,7 @@ from geodp.release.report.sentences import (
 )
 from geodp.table.card import Card
 from geodp.table.stated import (
+    StatedCells,
     StatedError,
     StatedFloor,
     StatedGuarantee,
@@ -104,8 +105,19 @@ def _error(error: StatedError) -> list[str]:
             for lone in (error.isolated_cell, error.isolated_block)
             if lone is not None
         ),
+        _cells_in_words(error.cells),
         _labels_in_words(error.attributes),
     ]
+
+
+def _cells_in_words(cells: StatedCells | None) -> str:
+    """Return the intervals of cells that are not listed."""
+    if cells is None:
+        return ""
+    return (
+        f"{_sentence(cells.meaning)} low {cells.low:g}, beside {cells.beside:g}, "
+        f"alone {cells.alone:g}."
+    )
 
 
 def _hazards(said: StatedGuarantee, mechanism: StatedMechanism) -> list[str]:

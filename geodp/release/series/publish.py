@@ -175,7 +175,7 @@ class PreparedSeries:
     def smooth(self, mode: Mode = "best", cycles: Sequence[int] = ()) -> PreparedSeries:
         """Return the same with what snapshots tell about each other, as it is asked for."""
         found = Smoothing.of(mode, cycles, self.method, len(self.tables))
-        nobody = replace(self.outline, postprocessing=found.words)
+        nobody = found.say(self.outline)
         return replace(self, smoothing=found, outline=nobody)
 
     def release(self) -> Series:
@@ -303,7 +303,7 @@ def restore_series(
     named = name_series(whole, periods, sharing)
     charge = charge_event(ledger, dataset, named, fingerprint)
     nobody = outline(grid, method, each, terms.people, public_facts)
-    nobody = replace(nobody, postprocessing=smoothing.words)
+    nobody = smoothing.say(nobody)
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 
 

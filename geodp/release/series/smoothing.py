@@ -16,13 +16,14 @@ All of it is post-processing: the measurements are those of the snapshots alone,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
+from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -30,6 +31,7 @@ from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import informed
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.release.release import Release
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -94,6 +96,11 @@ class Smoothing:
             "far these are trusted is learned from the noisy counts. Changes that are small beside "
             "the noise come out smaller; closed forms of errors are those without smoothing.",
         )
+
+    def say(self, nobody: Release) -> Release:
+        """Return the release of nobody with that, and with margins that do not rely on it."""
+        margins = UNKNOWN if self.words else nobody.margins
+        return replace(nobody, postprocessing=self.words, margins=margins)
 
 
 NONE = Smoothing("none")

@@ -1,5 +1,7 @@
 """``geodp publish``: what is published beside the table."""
 
+import json
+
 import pytest
 
 from geodp.cli.commands.publish import publish
@@ -55,3 +57,12 @@ def test_public_totals_are_met(call, tmp_path):
     done = geodp(*call, *options, "--public-totals-source", "the law", "--overwrite")
     assert done.returncode == 2
     assert "Nothing was charged" in done.stderr
+
+
+def test_releases_are_simulated_for_the_intervals_of_cells(call, tmp_path):
+    done = geodp(*call, "--simulate", "20")
+    assert done.returncode == 0, done.stderr
+    card = json.loads((tmp_path / "out/public/release.json").read_text(encoding="utf-8"))
+    assert card["expected_error"]["cells"]["simulated"] == 20
+    assert geodp("verify", tmp_path / "out").returncode == 0
+    assert "20 to 10,000" in RUNNER.error_of(*call[1:], "--overwrite", "--simulate", "7")

@@ -17,7 +17,7 @@ from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
 from geodp.io.verify.verify import Check, read_release_table, verify
 from geodp.io.write import picture
-from geodp.release.release import intervals_of
+from geodp.release.simulated_cells import intervals_of
 from geodp.table.stated import StatedDomain
 from tests.io.write.test_writers import GRIDS, KANTO, released
 

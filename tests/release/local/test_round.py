@@ -21,7 +21,8 @@ from geodp.release.local import collect, opening
 from geodp.release.local.collect import FEWEST, Sums
 from geodp.release.local.opening import _charge
 from geodp.release.local.round import Round
-from geodp.release.release import Release, intervals_of
+from geodp.release.release import Release
+from geodp.release.simulated_cells import intervals_of
 
 
 @pytest.fixture

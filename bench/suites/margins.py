@@ -1,0 +1,133 @@
+"""The margins of single cells: what they need on public maps, and how a map fares by the others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import public, regions
+from bench.suites.methods import names
+from bench.tables import fill, markdown, table
+from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, read_margins
+from geodp.accuracy.tally import KINDS, Tally, largest
+
+TITLE = """\
+Margins of cells in standard errors, below and above the count, that hold 97.5 % of what is below
+and of what is above on every map, by every method and budget: of empty cells, of those with fewer
+people than 2 and than 8 standard errors, and of those with more. Then per cent of a map's cells
+that a table of the maps of all other places holds, the least of all methods and budgets. Last the
+table in the code.
+"""
+
+MAPS = [
+    *("kanto", "germany-1km", "europe-2018-7-5", "europe-2018-9-8", "hiroshima-2020"),
+    *("samoa-100m", "flow", "taxi"),
+]
+METHODS = ["pyramid", "topdown", *(f"pyramid:setting={name}" for name in ("R", "fine", "flat"))]
+BUDGETS = ("1/10", "1")
+SAVED = Path(__file__).parents[1] / "results" / "margins.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+MARKS = ("<!-- bench:margins -->", "<!-- /bench:margins -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
+    parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
+    parser.add_argument("--trials", type=int, default=2)
+
+
+def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
+    """Return what every map needs, the table, and what tables of the other maps hold."""
+    found: dict[str, list[Tally]] = {}
+    for name in maps:
+        source = public.load(name, data)
+        if len(source.grid.shape) == 2:
+            source, _ = regions.settle(source, np.random.default_rng(regions.SEED))
+        runs = [(method, budget) for method in METHODS for budget in BUDGETS]
+        if not source.grid.order.is_binary:
+            runs = [run for run in runs if run[0] != "topdown"]
+        found[name] = [tally(source, *run, trials) for run in runs]
+    rows = []
+    for name, every in found.items():
+        others = [
+            one.margins()
+            for other, some in found.items()
+            if place(other) != place(name)
+            for one in some
+        ]
+        line: dict[str, Any] = {"map": public.SOURCES[name].title, "data": name}
+        margins = largest(others) if others else MARGINS
+        held = np.array([one.held(margins) for one in every])
+        for kind, shares in zip(KINDS, held.T, strict=True):
+            known = shares[np.isfinite(shares)]
+            line[kind] = float(known.min()) if known.size else None
+        rows.append(line)
+    margins = largest([one.margins() for every in found.values() for one in every])
+    return {"rows": rows, "table": written(margins), "settings": {"trials": trials}}
+
+
+def tally(source: geodp.CountTable, method: str, budget: str, trials: int) -> Tally:
+    """Release a table some times, and count the errors of its cells."""
+    found = Tally()
+    for trial in range(trials):
+        noise = geodp.NoiseKey((trial + 1).to_bytes(32, "little"))
+        release = geodp.publish(
+            source, method=method, epsilon=Fraction(budget), contribution=1, key=noise
+        )
+        intervals = release.intervals()
+        assert isinstance(intervals, ClampedIntervals)
+        found.add(source, release.table, intervals)
+    return found
+
+
+def place(name: str) -> str:
+    """Return what maps of one place have in common; Japan's overlap in no cell but in habits."""
+    return name.partition("-")[0]
+
+
+def written(margins: Margins) -> list[str]:
+    """Return margins as the code has them."""
+    rows = zip(margins.down.tolist(), margins.up.tolist(), strict=True)
+    pairs = [[*zip(*row, strict=True)] for row in rows]
+    return [
+        " ".join("-" if np.inf in pair else f"{pair[0]:.2f}/{pair[1]:.2f}" for pair in row)
+        for row in pairs
+    ]
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table: margins by share, and children of a node."""
+    margins = read_margins("\n".join(result["table"]))
+    heads = ["none", *(f"to {100 * share:.0f} %" for share in SHARES[1:-1]), "more, not all"]
+    groups = [f"up to {most}" for most in CHILDREN] + ["more"]
+    found = []
+    for name, down, up in zip(groups, margins.down, margins.up, strict=True):
+        line = {"children of a node": name}
+        for head, below, above in zip(heads, down, up, strict=True):
+            line[head] = f"-{below:.2f} / +{above:.2f}" if np.isfinite(above) else "-"
+        found.append(line)
+    return found
+
+
+def show(result: dict[str, Any]) -> str:
+    """Return the margins, and how every map fares by the others."""
+    held = [
+        {name: 100 * value if isinstance(value, float) else value for name, value in row.items()}
+        for row in result["rows"]
+    ]
+    return "\n\n".join([table(lines(result)), table(held), "\n".join(result["table"])])
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result

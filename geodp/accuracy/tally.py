@@ -1,0 +1,119 @@
+"""How far counts of cells are off in releases of known tables, by class: what margins need.
+
+The tables are public: maps of ``python -m bench margins``, or stand-ins made from a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.margins import CHILDREN, LEAST, SHARES, Margins, span_of
+from geodp.grid.grid import Grid
+from geodp.table.counts import Cells
+from geodp.table.released import ReleasedTable
+
+Floats = NDArray[np.float64]
+
+KINDS = ("empty", "few", "some", "populous")
+"""Cells by their true people: none, fewer than each of ``PEOPLE``, more."""
+
+PEOPLE = (2.0, 8.0)
+"""Standard errors: a cell with fewer is often released as 0, one with more seldom."""
+
+RISK = 0.025
+"""Of an error beyond each of a cell's margins."""
+
+ENOUGH = 150
+"""Cells of a class and kind, of whose errors a quantile is taken."""
+
+STEPS, FURTHEST = 100, 40
+"""Steps of a standard error, and standard errors up to which errors are told apart."""
+
+CLASSES = (len(CHILDREN) + 1) * len(SHARES)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Errors of cells that have company, in standard errors.
+
+    Attributes
+    ----------
+    cells : int64[kinds, classes, errors]
+        How many have an error in each step, from ``-FURTHEST`` on.
+    """
+
+    cells: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((len(KINDS), CLASSES, 2 * FURTHEST * STEPS + 1), np.int64),
+        repr=False,
+    )
+
+    def add(self, truth: Cells, released: ReleasedTable, intervals: ClampedIntervals) -> None:
+        """Count the cells of a release whose true table is known; intervals are the release's."""
+        key = _list_company(truth.grid, released, span_of(intervals.tree.fanouts))
+        if not key.size:
+            return
+        chosen = intervals.classes(key)
+        key, chosen = key[chosen >= 0], chosen[chosen >= 0]
+        people = np.zeros(key.size)
+        if truth.key.size:
+            at = np.minimum(np.searchsorted(truth.key, key), truth.key.size - 1)
+            people = np.where(truth.key[at] == key, truth.count[at], 0).astype(np.float64)
+        error = np.sqrt(intervals.tree.nodes()[-1])
+        kind = np.where(people > 0, 1 + np.searchsorted(PEOPLE, people / error, "right"), 0)
+        off = (released.counts_at(key) - people) / error
+        step = np.clip(np.rint(off * STEPS), -FURTHEST * STEPS, FURTHEST * STEPS).astype(np.int64)
+        np.add.at(self.cells, (kind, chosen, step + FURTHEST * STEPS), 1)
+
+    def margins(self) -> Margins:
+        """Return what the classes need; infinity of those with few cells."""
+        total = self.cells.sum(axis=2)
+        before = self.cells.cumsum(axis=2)
+        sides = []
+        for beyond in (
+            before >= np.ceil(total * (1 - RISK))[..., None],
+            before > RISK * total[..., None],
+        ):
+            sides.append((beyond.argmax(axis=2) - FURTHEST * STEPS) / STEPS)
+        known = total >= ENOUGH
+        down, up = (np.where(known, side, -inf).max(axis=0) for side in (sides[0], -sides[1]))
+        least = (np.where(known.any(axis=0), np.maximum(side, LEAST), inf) for side in (down, up))
+        shaped = [np.asarray(side, np.float64).reshape(-1, len(SHARES)) for side in least]
+        return Margins(shaped[0], shaped[1])
+
+    def shows_losses(self) -> NDArray[np.bool_]:
+        """Return in which classes there are enough populous cells, whom a clamp takes most:
+        bool[groups of children, groups of shares]."""
+        return np.asarray(self.cells[-1].sum(axis=1) >= ENOUGH).reshape(-1, len(SHARES))
+
+    def held(self, margins: Margins) -> list[float]:
+        """Return the share of cells of every kind that margins hold; NaN where there are few."""
+        error = np.arange(-FURTHEST * STEPS, FURTHEST * STEPS + 1) / STEPS
+        down, up = (side.reshape(-1, 1) for side in (margins.down, margins.up))
+        within = (-up <= error) & (error <= down)
+        total = self.cells.sum(axis=(1, 2))
+        share = (self.cells * within).sum(axis=(1, 2)) / np.maximum(total, 1)
+        return [*np.where(total >= ENOUGH, share, np.nan).tolist()]
+
+
+def _list_company(grid: Grid, released: ReleasedTable, span: int) -> NDArray[np.uint64]:
+    """Return the cells of the domain in nodes of so many keys that list somebody: uint64[n]."""
+    node = np.unique(released.key // np.uint64(span))
+    number = np.arange(span, dtype=np.uint64)
+    key = np.asarray(node[:, None] * np.uint64(span) + number, np.uint64).reshape(-1)
+    return np.asarray(key[grid.contains_keys(key)], np.uint64)
+
+
+def largest(every: list[Margins]) -> Margins:
+    """Return the largest margins of some, where any of them knows one."""
+    sides = []
+    for side in ("down", "up"):
+        most = np.array([getattr(one, side) for one in every])
+        known = np.isfinite(most)
+        found = np.where(known, most, -inf).max(axis=0)
+        sides.append(np.where(known.any(axis=0), found, inf))
+    return Margins(sides[0], sides[1])

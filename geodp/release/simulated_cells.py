@@ -1,0 +1,113 @@
+"""Margins of single cells from simulated releases of a release itself, instead of public maps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from geodp import progress
+from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
+from geodp.accuracy.tally import Tally, largest
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io.write.uncertainty import Intervals
+from geodp.mechanisms import METHODS, PROTOCOLS, Mechanism
+from geodp.mechanisms.base import Method
+from geodp.privacy.event import Measurement, Spent
+from geodp.release.release import Release
+from geodp.release.simulation import Simulation
+from geodp.table.released import ReleasedTable
+
+FEWEST, MOST = 20, 10_000
+"""Releases of each stand-in that can be asked for."""
+
+
+def require_simulated(method: Method[Any], grid: Grid, event: Spent, releases: int) -> None:
+    """Raise UsageError where cells of a release cannot be simulated; nothing is read of it."""
+    if not FEWEST <= releases <= MOST:
+        raise UsageError(f"Simulated are {FEWEST} to {MOST:,} releases, or 0.")
+    central = isinstance(method, Mechanism) and isinstance(event, Measurement)
+    if not central or not method.nonnegative or method.block_errors(grid, event) is None:
+        raise UsageError(
+            f"{method.name} clamps nothing, or has no standard errors of cells: leave out "
+            "--simulate (simulate=)."
+        )
+
+
+def simulate_cells(release: Release, releases: int) -> Release:
+    """Return a release whose cells' intervals are those of simulated releases.
+
+    The method runs on the release as it is, on a sharper map (see
+    :mod:`geodp.release.simulation`), and on the release with settlements planted where it has
+    nobody. The first two tell the margins of every class of cells, the third what a cell that
+    stands alone can have lost. All is computed from the release, under public keys.
+
+    Parameters
+    ----------
+    release : Release
+    releases : int
+        Of each of these three; 0: leave it as it is.
+
+    Raises
+    ------
+    UsageError
+        As :func:`require_simulated`.
+    """
+    if not releases:
+        return release
+    method, table = release.method, release.table
+    require_simulated(method, table.grid, table.event, releases)
+    assert isinstance(method, Mechanism)
+    assert isinstance(table.event, Measurement)
+    tree = method.tree_variance(table.grid, table.event)
+    assert tree is not None  # whoever clamps and has errors of cells works on a tree
+    simulation = Simulation(method, table, table.event, tree, releases)
+    progress.begin("Simulating releases", 3 * releases)
+    count = table.count.astype(np.float64)
+    found, standin = [], simulation.stand_in(table.key, count)
+    known = np.zeros(MARGINS.up.shape, np.bool_)
+    for sharper in (False, True):
+        tally, shown = Tally(), np.zeros(count.size)
+        for trial in range(releases):
+            own = replace(release, table=simulation.release(standin, trial))
+            intervals = own.intervals()
+            assert isinstance(intervals, ClampedIntervals)
+            tally.add(standin, own.table, intervals)
+            shown += own.table.counts_at(table.key)
+        found.append(tally.margins())
+        known |= tally.shows_losses()
+        if not sharper:
+            more = np.maximum(2 * count - shown / releases, 0)
+            standin = simulation.stand_in(table.key, more)
+    every = largest(found)
+    known &= np.isfinite(every.up)  # the other classes keep the margins of public maps
+    down, up = np.where(known, every.down, MARGINS.down), np.where(known, every.up, MARGINS.up)
+    alone = tuple(simulation.losses()[0].tolist())
+    return replace(release, margins=Margins(down, up, alone, releases))
+
+
+def intervals_of(
+    table: ReleasedTable, simulated: int = 0, closed_form: bool = False
+) -> Intervals | None:
+    """Return 95 % intervals of single cells of a release, as :meth:`geodp.Release.estimate` does.
+
+    None of a method that is not known here. Raises UsageError where the error depends on the data.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    simulated : int
+        As for :func:`simulate_cells`.
+    closed_form : bool
+        As the card says: whether margins of the closed form stand.
+    """
+    if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
+        return None
+    known = UNKNOWN if closed_form else None
+    found = simulate_cells(Release(table, margins=known), simulated).intervals()
+    if found is None:
+        raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
+    return found

@@ -1,0 +1,150 @@
+"""Margins of single cells: classes, the table in the code, and what a tally says is needed."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.accuracy.blocks import keys_of_domain
+from geodp.accuracy.cell_interval import cell_intervals
+from geodp.accuracy.margins import (
+    LEAST,
+    MARGINS,
+    SHARES,
+    UNKNOWN,
+    find_classes,
+    read_margins,
+    span_of,
+)
+from geodp.accuracy.tally import ENOUGH, FURTHEST, STEPS, Tally, largest
+from geodp.privacy.key import NoiseKey
+from tests.grids import half, masked
+
+GRID = geodp.Grid.regular((64, 64))
+ROW, COL = np.indices((64, 64))
+
+
+def publish(people, method="pyramid", grid=GRID, **more):
+    table = geodp.CountTable.from_dense(people, grid)
+    return geodp.publish(table, method=method, epsilon="1/10", key=NoiseKey(bytes(32)), **more)
+
+
+def ends(release, margins, key):
+    return cell_intervals(release.method, release.table, None, margins=margins).of(key)
+
+
+def test_classes_are_groups_of_children_and_of_cells_around_released_as_0():
+    children = np.array([2, 2, 2, 4, 4, 5, 16, 17, 64, 64, 1.0])
+    others = np.array([15, 15, 15, 15, 15, 4, 15, 16, 63, 63, 0.0])
+    zeros = np.array([0, 14, 15, 5, 15, 1, 15, 16, 62, 16, 0.0])
+    n = len(SHARES)
+    expected = [0, 4, -1, n + 2, -1, 2 * n + 1, -1, -1, 3 * n + 4, 3 * n + 2, -1]
+    assert find_classes(children, others, zeros, np.ones(11, np.bool_)).tolist() == expected
+    assert find_classes(children, others, zeros, np.arange(11) == 3).tolist() == [
+        *([-1] * 3 + [n + 2] + [-1] * 7),
+    ]
+    assert [span_of(chain) for chain in ((2,) * 9, (4, 8), (8, 64), (16, 8, 4, 4), (2, 2))] == [
+        *(16, 32, 64, 16, 4),
+    ]
+
+
+def test_margins_are_infinite_where_a_cell_stands_alone_and_where_nothing_is_known():
+    found = read_margins("1/2 - - - -\n- 3/4 - - -\n- - - - -\n- - - - 5/6")
+    down, up = found.of(np.array([0, -1, 5, 19]))
+    assert down.tolist() == [1, np.inf, np.inf, 5]
+    assert up.tolist() == [2, np.inf, np.inf, 6]
+    assert np.isinf(UNKNOWN.up).all()
+    assert UNKNOWN.up.shape == MARGINS.up.shape
+
+
+def test_cells_with_company_are_narrower_than_the_closed_form_and_lone_ones_stay():
+    """On a coast the closed form of a cell is that of all of its node's doubtful cells."""
+    people = np.where(COL < 24 + ROW % 7, 2_000, 0)
+    people[50, 60] = 5_000
+    release = publish(people)
+    key = release.table.key
+    whole, own = ends(release, UNKNOWN, key), ends(release, MARGINS, key)
+    alone = GRID.encode(np.array([[50], [60]]))
+    assert (own[0] >= whole[0]).all()
+    assert (own[1] <= whole[1]).all()
+    shore = GRID.encode(np.array([ROW[:, 0], 23 + ROW[:, 0] % 7]))
+    wide, narrow = (np.subtract(*ends(release, one, shore)[::-1]) for one in (UNKNOWN, MARGINS))
+    assert narrow.mean() < 0.6 * wide.mean()
+    held = np.isin(key, alone)
+    np.testing.assert_array_equal(np.array(whole)[:, held], np.array(own)[:, held])
+
+
+def test_a_tally_finds_the_margins_that_hold_what_was_put_in():
+    tally = Tally()
+    errors = np.round(np.linspace(-6, 4, 10 * STEPS + 1) * STEPS).astype(int) + FURTHEST * STEPS
+    np.add.at(tally.cells, (3, 3, errors), 1)
+    tally.cells[1, 3, FURTHEST * STEPS] = ENOUGH - 1  # too few to be asked
+    tally.cells[1, 5, FURTHEST * STEPS] = ENOUGH  # all without an error
+    found = tally.margins()
+    down, up = found.down.reshape(-1), found.up.reshape(-1)
+    assert (down[3], up[3]) == pytest.approx((3.75, 5.75), abs=0.02)
+    assert (down[5], up[5]) == (LEAST, LEAST)
+    assert np.isinf(np.delete(up, [3, 5])).all()
+    empty, few, some, populous = tally.held(found)
+    assert np.isnan([empty, some]).all()
+    assert few == 1
+    assert populous == pytest.approx(0.95, abs=0.005)
+    assert tally.shows_losses().reshape(-1).nonzero()[0].tolist() == [3]
+    most = largest([found, UNKNOWN, read_margins("\n".join(["- - - 9/1 7/8"] + ["- - - - -"] * 3))])
+    assert (most.down.reshape(-1)[3], most.up.reshape(-1)[3]) == pytest.approx((9, up[3]))
+    assert (most.down[0, 4], most.up[0, 4]) == (7, 8)
+
+
+def test_a_tally_counts_the_cells_that_have_company():
+    people = np.where(COL < 30, 3_000, 0)
+    release = publish(people)
+    tally = Tally()
+    tally.add(geodp.CountTable.from_dense(people, GRID), release.table, release.intervals())
+    empty, few, some, populous = tally.cells.sum(axis=(1, 2))
+    assert populous > 0.9 * 30 * 64
+    assert 0 < empty < 34 * 64
+    assert few == some == 0
+    assert all(share > 0.95 for share in tally.held(MARGINS) if share == share)
+
+
+FORMS = {"map": GRID, "mask": masked(geodp.Grid.regular((40, 33)), half((40, 33), 5))}
+
+
+@pytest.mark.parametrize("method", ["pyramid", "pyramid:setting=R", "topdown", "laplace"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_card_states_how_far_cells_that_are_not_listed_may_be_off(form, method):
+    grid = FORMS[form]
+    rng = np.random.default_rng(4)
+    key = np.sort(keys_of_domain(grid))
+    count = rng.poisson(700, key.size) * (rng.random(key.size) < 0.2) * (key < key[key.size // 2])
+    table = geodp.CountTable.from_keys(grid, key[count > 0], count[count > 0])
+    release = geodp.publish(table, method=method, epsilon="1/10", key=NoiseKey(bytes(32)))
+    stated = release.card().expected_error.cells
+    free = key[release.table.counts_at(key) == 0]
+    low, high = release.intervals().of(free)
+    beside = np.ones(free.size, np.bool_)
+    if release.method.nonnegative:
+        beside = release.intervals().classes(free) >= 0
+        assert 0 < beside.sum() < free.size
+    slack = 1 + 1e-5  # six digits
+    assert (low >= stated.low * slack).all()
+    assert high[beside].max(initial=0) <= stated.beside * slack
+    assert high[~beside].max(initial=0) <= stated.alone * slack
+    assert stated.simulated is None
+    if release.method.nonnegative:
+        assert stated.low == 0
+        assert high.max() > 0.3 * stated.beside
+
+
+def test_the_margins_of_public_maps_hold_cells_of_made_up_ones():
+    """A coast with thirty times the noise in every cell, and one with as many as the noise."""
+    for people in (np.where(COL < 30 + ROW % 11, n, 0) for n in (1_000, 32)):
+        table, held = geodp.CountTable.from_dense(people, GRID), np.zeros(2)
+        key = np.sort(keys_of_domain(GRID))
+        truth = people[tuple(GRID.decode(key))]
+        for number in range(6):
+            noise = NoiseKey((1 + number).to_bytes(32, "little"))
+            release = geodp.publish(table, epsilon="1/10", key=noise)
+            low, high = release.intervals().of(key)
+            inside = (low <= truth) & (truth <= high)
+            held += inside[truth > 0].mean() / 6, inside[truth == 0].mean() / 6
+        assert min(held) >= 0.94

@@ -1,0 +1,105 @@
+"""Margins of cells and intervals of regions: how they are measured, and what was."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import geodp
+
+pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+from bench.inputs import regions
+from bench.suites import intervals, margins
+from bench.tables import markdown
+from geodp.accuracy.margins import MARGINS, read_margins
+from geodp.accuracy.tally import KINDS
+from geodp.release import simulation
+
+ROOT = Path(__file__).parents[2]
+GRID = geodp.Grid.regular((64, 64))
+
+
+@pytest.fixture(scope="module")
+def towns():
+    """An inhabited half with a few cells beyond it."""
+    row, col = np.indices((64, 64))
+    people = np.where(col < 20 + row % 5, 300 + 40 * (row % 50), 0)
+    people[5, 33] = 80
+    return geodp.CountTable.from_dense(people, GRID)
+
+
+def shown(suite):
+    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    start, end = suite.MARKS
+    return text.split(start)[1].split(end)[0].strip()
+
+
+def saved(suite):
+    return json.loads(suite.SAVED.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("suite", [margins, intervals])
+def test_the_document_shows_the_committed_figures(suite):
+    assert shown(suite) == markdown(suite.lines(saved(suite))).strip()
+
+
+def test_the_table_in_the_code_is_the_benchmark_s():
+    found = read_margins("\n".join(saved(margins)["table"]))
+    np.testing.assert_array_equal(found.down, MARGINS.down)
+    np.testing.assert_array_equal(found.up, MARGINS.up)
+
+
+def test_every_map_fares_well_by_the_margins_of_the_others():
+    rows = saved(margins)["rows"]
+    assert [row["data"] for row in rows] == margins.MAPS
+    shares = [row[kind] for row in rows for kind in KINDS if row[kind] is not None]
+    assert len(shares) > 3 * len(rows)
+    assert min(shares) >= 0.95
+
+
+def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
+    random = np.random.default_rng(1)
+    source, villages = regions.settle(towns, random)
+    added = source.to_dense() - towns.to_dense()
+    assert villages.shape[1] == (added > 0).sum() > 3
+    assert ((added[tuple(villages)] >= 500) & (added[tuple(villages)] <= 3_000)).all()
+    around = regions.windows(np.pad(source.to_dense() > 0, regions.ALONE), regions.ALONE)
+    assert (around.sum(axis=(2, 3))[tuple(villages)] == 1).all()
+    found = regions.draw(source, villages, 6, random)
+    people = source.to_dense()
+    cells = {name: [GRID.decode(one.key)[:, 0] for one in some] for name, some in found.items()}
+    assert all(people[tuple(at)] >= 1_000 for at in cells["dense cells"])
+    assert all(people[tuple(at)] == 0 for at in cells["empty cells beside others"])
+    assert all(people[tuple(at)] == 80 for at in cells["isolated cells"])
+    land, sea = (
+        [source.to_dense()[tuple(GRID.decode(one.key))] for one in found[name]]
+        for name in ("their land", "their sea")
+    )
+    assert all((some > 0).all() for some in land)
+    assert all((some == 0).all() for some in sea)
+    assert {"municipalities", "rectangles", "polygons at edges"} <= set(found)
+
+
+def test_coverage_and_width_are_measured(towns, monkeypatch):
+    monkeypatch.setattr(simulation, "RELEASES", 60)
+    random = np.random.default_rng(1)
+    source, villages = regions.settle(towns, random)
+    kinds = regions.draw(source, villages, 6, random)
+    kinds = {name: kinds[name] for name in ("dense cells", "municipalities", "their sea")}
+    found = intervals.cover(source, kinds, ("pyramid", Fraction(1)), 2, 60)
+    assert found["dense cells"]["intervals"] == 2 * len(kinds["dense cells"])
+    for name in kinds:
+        assert found[name]["closed"] >= 0.75
+        assert found[name]["simulated"] >= 0.75
+    assert 0.7 < found["dense cells"]["wide"] < 2
+    assert found["municipalities"]["narrow"] < found["municipalities"]["wide"]
+
+
+def test_a_tally_of_a_map_makes_a_line_of_the_table(towns):
+    found = margins.tally(towns, "pyramid", "1/10", 1)
+    assert found.held(MARGINS)[-1] > 0.9
+    line = margins.written(found.margins())[-1].split()
+    assert len(line) == 5
+    assert any("/" in pair for pair in line)

@@ -1,0 +1,111 @@
+"""Intervals of cells by simulation: from the release alone, stated, and worked out again."""
+
+import json
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.verify.verify import verify
+from geodp.privacy.key import NoiseKey
+from geodp.release.release import Release
+from geodp.release.simulated_cells import intervals_of
+from tests.ledgers import small_ledger
+
+GRID = geodp.Grid.regular((32, 32))
+ROW, COL = np.indices((32, 32))
+FEW = 20
+
+
+@pytest.fixture(scope="module")
+def people():
+    found = np.where(COL < 12 + ROW % 5, 700, 0)
+    found[20, 28] = 900
+    return found
+
+
+def publish(people, simulate=0, number=0, **more):
+    table = geodp.CountTable.from_dense(people, GRID)
+    more = {"epsilon": "1/10", "key": NoiseKey(number.to_bytes(32, "little")), **more}
+    return geodp.publish(table, simulate=simulate, **more)
+
+
+def test_counts_stay_and_cells_where_nobody_is_listed_become_narrower(people):
+    plain, found = publish(people), publish(people, FEW)
+    np.testing.assert_array_equal(plain.table.count, found.table.count)
+    far = GRID.encode(np.array([[2, 3, 30], [25, 30, 31]]))
+    assert (plain.table.counts_at(far) == 0).all()
+    wide, narrow = plain.intervals().of(far), found.intervals().of(far)
+    assert (narrow[1] < 0.9 * wide[1]).all()
+    assert (narrow[1] > 0).all()
+    stated = found.card().expected_error.cells
+    assert stated.simulated == FEW
+    assert stated.alone >= narrow[1].max() * (1 - 1e-5)
+    assert plain.card().expected_error.cells.simulated is None
+
+
+def test_they_follow_from_the_release_and_the_number_alone(people):
+    found = publish(people, FEW)
+    again = intervals_of(Release(found.table).table, FEW)
+    key = np.arange(GRID.size, dtype=np.uint64)
+    np.testing.assert_array_equal(found.intervals().of(key), again.of(key))
+    one = found.estimate(GRID.encode(np.array([[20], [28]])))
+    low, high = again.of(GRID.encode(np.array([[20], [28]])))
+    assert (one.low, one.high) == (low[0], high[0])
+
+
+def test_they_hold_the_true_counts(people):
+    key = np.arange(GRID.size, dtype=np.uint64)
+    truth, held = people[tuple(GRID.decode(key))], np.zeros(2)
+    for number in range(6):
+        low, high = publish(people, FEW, number).intervals().of(key)
+        inside = (low <= truth) & (truth <= high)
+        held += inside[truth > 0].mean() / 6, inside[truth == 0].mean() / 6
+    assert min(held) >= 0.93
+
+
+def test_they_are_written_and_verified(people, tmp_path):
+    publish(people, FEW).write(tmp_path / "out")
+    checks = {check.name: check for check in verify(tmp_path / "out", intervals_of)}
+    assert checks["intervals"].ok
+    assert "worked out again" in checks["intervals"].detail
+    card = json.loads((tmp_path / "out/public/release.json").read_text(encoding="utf-8"))
+    assert card["expected_error"]["cells"]["simulated"] == FEW
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda cells: cells.pop("simulated"), "Intervals are not the release's"),
+        (lambda cells: cells.update(version=99), "another version"),
+        (lambda cells: cells.update(simulated=10**9), "too many releases"),
+    ],
+)
+def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
+    change, words, people, tmp_path
+):
+    publish(people, FEW).write(tmp_path / "out")
+    path = tmp_path / "out/public/release.json"
+    card = json.loads(path.read_text(encoding="utf-8"))
+    change(card["expected_error"]["cells"])
+    path.write_text(json.dumps(card), encoding="utf-8")
+    (check,) = (one for one in verify(tmp_path / "out", intervals_of) if one.name == "intervals")
+    assert words in check.detail
+    assert check.ok == ("worked out again, as" in check.detail)
+
+
+@pytest.mark.parametrize("method", ["laplace", "privelet", "dawa"])
+def test_what_cannot_be_simulated_is_refused_before_the_charge(method, people, tmp_path):
+    ledger = small_ledger(tmp_path)
+    with pytest.raises(UsageError, match="leave out --simulate"):
+        publish(people, FEW, method=method, key=None, ledger=ledger, dataset="census")
+    for number in (1, 10**6, -5):
+        with pytest.raises(UsageError, match="Simulated are 20 to 10,000 releases"):
+            publish(people, number, key=None, ledger=ledger, dataset="census")
+    assert not ledger.charges()
+
+
+def test_cells_of_releases_that_meet_public_totals_are_not_simulated(people):
+    with pytest.raises(UsageError, match="public totals are not simulated"):
+        publish(people, FEW, totals=object())
