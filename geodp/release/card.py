@@ -55,7 +55,9 @@ def _guarantee(release: Release) -> StatedGuarantee:
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition + release.grid.domain.vouching,
+        "precondition": method.guarantee.precondition
+        + release.grid.domain.vouching
+        + ("" if release.prior is None else release.prior.vouching),
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [
