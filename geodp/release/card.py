@@ -44,7 +44,10 @@ def card_of(release: Release) -> Card:
         domain=StatedDomain.of(release.grid),
         mechanism=_mechanism(release),
         expected_error=_error(release),
-        post_processing=release.method.list_postprocessing(),
+        post_processing=(
+            *release.method.list_postprocessing(),
+            *([] if release.prior is None else [f"Prior: {release.prior.meaning}."]),
+        ),
         prior=release.prior,
     )
 
