@@ -39,6 +39,9 @@ PAIRS = {
 SIDES, SQUARES = (1, 2, 4, 8, 16), 60
 """Cells on a side of squares, and how many squares are asked for."""
 
+TOWN, LARGE = 16, 500
+"""Cells of a town, and its people at least."""
+
 CHANGED = 200
 """People by which a cell has changed little or much."""
 
@@ -97,6 +100,11 @@ def lines(part: str, rows: Rows) -> Rows:
     found = []
     for row in rows:
         line: dict[str, Any] = {"": row["title"], "epsilon": row["epsilon"]}
+        if part == "towns":
+            line |= {"towns": f"{row['number']} {row['towns']}"}
+            line |= {"error without": f"{row['mae'][0]:.1f}", "with": f"{row['mae'][1]:.1f}"}
+            found.append(line)
+            continue
         if part == "coverage":
             line["squares"] = row["place"]
             sides = zip(SIDES, row["held"], strict=True)
@@ -252,6 +260,32 @@ def priors(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
             yield {"title": title, "epsilon": "0.1", "prior": name, **found}
 
 
+def towns(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield errors of cells in towns that the prior does not know, or that are no more."""
+    for title, (before, now) in PAIRS.items():
+        tables = public.load(before, folder), public.load(now, folder)
+        truth = tables[1].to_vector()
+        town = truth.reshape(-1, TOWN).sum(axis=1) >= LARGE
+        draw = np.random.default_rng(1).random(town.size) < 1 / 20
+        some = np.repeat(town & draw, TOWN)
+        for kind in ("new", "razed"):
+            gone = tables[kind == "razed"].to_vector() * ~some
+            key = np.flatnonzero(gone).astype(np.uint64)
+            other = geodp.CountTable.from_keys(tables[1].grid, key, gone[gone > 0])
+            pair = (other, tables[1]) if kind == "new" else (tables[0], other)
+            event = Measurement.of(METHOD.spec, Terms.of(epsilon="0.1", contribution=1), 1, "fixed")
+            prior, errors = exact(*pair, "0.1"), np.zeros(2)
+            for trial in range(max(2, trials // 4)):
+                made = pair[1], event, secret_of(f"towns {trial}")
+                both = METHOD.release(*made), METHOD.release_informed(*made, prior)[0]
+                errors += [
+                    np.abs(one.to_vector() - pair[1].to_vector())[some].mean() for one in both
+                ]
+            mae = (errors / max(2, trials // 4)).tolist()
+            number = int(some.sum()) // TOWN
+            yield {"title": title, "epsilon": "0.1", "towns": kind, "number": number, "mae": mae}
+
+
 def coverage(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
     """Yield how often 95 % intervals of squares hold the true count, by where the squares are."""
     for title, (before, now) in PAIRS.items():
@@ -291,6 +325,7 @@ PARTS: dict[str, Callable[[Path | None, int], Iterator[dict[str, Any]]]] = {
     "pairs": pairs,
     "priors": priors,
     "settings": settings,
+    "towns": towns,
     "coverage": coverage,
 }
 """What is measured, each a table of the document."""

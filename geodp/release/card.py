@@ -46,7 +46,11 @@ def card_of(release: Release) -> Card:
         domain=StatedDomain.of(release.grid),
         mechanism=_mechanism(release),
         expected_error=_error(release),
-        post_processing=(*release.method.list_postprocessing(), *release.postprocessing),
+        post_processing=(
+            *release.method.list_postprocessing(),
+            *release.postprocessing,
+            *([] if release.prior is None else [f"Prior: {release.prior.meaning}."]),
+        ),
         prior=release.prior,
     )
 
@@ -57,7 +61,9 @@ def _guarantee(release: Release) -> StatedGuarantee:
     words = {
         "in_words": event.words,
         "variant": event.variant,
-        "precondition": method.guarantee.precondition + release.grid.domain.vouching,
+        "precondition": method.guarantee.precondition
+        + release.grid.domain.vouching
+        + ("" if release.prior is None else release.prior.vouching),
         "source": method.guarantee.source,
         "sensitivity_counts": method.sensitivity_words(release.grid, event),
         "not_protected": [

@@ -76,6 +76,14 @@ class StatedPrior:
     levels: tuple[StatedPriorLevel, ...] = ()
     attenuation: tuple[StatedSlope, ...] = ()
 
+    @property
+    def vouching(self) -> str:
+        """Return what the operator vouches for, to be added to a guarantee's precondition."""
+        return (
+            "; the prior was not made from the records that are released, for which the operator "
+            f"vouches, naming as its source: {self.source} (SHA-256 {self.sha256})"
+        )
+
 
 def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
     """Return what was learned of a prior as an array by name, to be kept until it is written."""

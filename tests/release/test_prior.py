@@ -60,6 +60,9 @@ def test_the_card_has_source_digest_and_what_was_learned(tmp_path):
     assert card.prior.sha256 == Prior.of(GRID, BEFORE, SOURCE).sha256
     assert card.prior.levels[-1].in_use == 1
     assert "attenuated" in card.prior.meaning
+    assert card.prior.meaning in card.post_processing[-1]
+    assert f"naming as its source: {SOURCE}" in card.guarantee.precondition
+    assert "prior" not in publish().card().guarantee.precondition
     assert card.prior.attenuation
     release.write(tmp_path / "out")
     written = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
