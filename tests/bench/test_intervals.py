@@ -59,6 +59,18 @@ def test_every_map_fares_well_by_the_margins_of_the_others():
     assert min(shares) >= 0.95
 
 
+def test_the_committed_intervals_hold_every_kind():
+    rows = saved(intervals)["rows"]
+    for kind in {row["kind"] for row in rows}:
+        some = [row for row in rows if row["kind"] == kind]
+        weight = [row["intervals"] for row in some]
+        assert np.average([row["simulated"] for row in some], weights=weight) >= 0.9505
+    least = min(row["simulated"] for row in rows if row["intervals"] >= intervals.FEW)
+    assert least == pytest.approx(0.9)
+    never = [row for row in rows if row["kind"] == intervals.NEVER and row["intervals"]]
+    assert max(row["narrow"] for row in never) < 1.5
+
+
 def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
     random = np.random.default_rng(1)
     source, villages = regions.settle(towns, random)
