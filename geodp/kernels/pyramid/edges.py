@@ -12,6 +12,9 @@ from geodp.kernels.jit import inline, kernel
 NOTHING, SOME, ALL = range(3)
 """What of a node's keys are cells."""
 
+NOWHERE = -(1 << 31)
+"""Stands for the noisy count of a child that holds no cell, and for noise that is undecided."""
+
 
 class Edges(NamedTuple):
     """A domain: a box of indices, cut down by ranges of keys and by a list of indices.
@@ -112,10 +115,11 @@ def cut(
     nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     shape: tuple[int, int],
     stride: int,
-    variance: NDArray[np.float64],
+    noisy: NDArray[np.int32],
+    lost: NDArray[np.int32],
     part: NDArray[np.uint8],
-) -> int:
-    """Give children that hold no cell the variance 0, and tell of which all keys are cells.
+) -> None:
+    """Mark children that hold no cell, and tell of which all keys are cells.
 
     Parameters
     ----------
@@ -128,19 +132,18 @@ def cut(
         Children of a node, and width of a row.
     stride : int
         Keys of a child.
-    variance : float64[.], changed
+    noisy : int32[.], changed
+        ``NOWHERE`` for children without a cell.
+    lost : int32[LANES], written
+        How many these are in each family.
     part : uint8[.], written
         ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes.
-
-    Returns
-    -------
-    int
-        How many children hold no cell.
     """
     fanout, width = shape
     prefix, whole = nodes
-    without, at, many = 0, np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
+    at, many = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
     for f in range(prefix.size):
+        lost[f] = 0
         if whole[f]:
             continue
         _locate(edges, level - 1, prefix[f], at)
@@ -158,7 +161,6 @@ def cut(
             i = j * width + f
             part[i] = found
             if found == NOTHING:
-                variance[i] = 0.0
-                without += 1
+                noisy[i] = NOWHERE
+                lost[f] += 1
             first = after
-    return without

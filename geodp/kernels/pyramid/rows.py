@@ -8,31 +8,29 @@ from numpy.typing import NDArray
 from geodp.kernels.chacha import LANES, lanes
 from geodp.kernels.jit import inline, kernel
 from geodp.kernels.noise import UNDECIDED, Table, look_up, settle
+from geodp.kernels.pyramid.edges import NOWHERE
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     DATUM,
     FIRST,
-    NOISY,
     PREFIX,
-    START,
     STOP,
-    VARIANCE,
+    SUMS,
+    THRESHOLDS,
     WORD,
-    Desk,
-    Levels,
-    Z,
 )
-from geodp.kernels.pyramid.masks import list_children
 
 WORDS = 16
 """Children that share a block of noise."""
 
+SUB_BITS = 15
+"""Digits of a draw below those that number its bucket."""
+
 
 @inline
-def estimates_of(desk: Desk, levels: Levels, level: int) -> NDArray[np.float64]:
-    """Return the estimates of a level's block: float64[2, .]."""
-    start, after = levels.table[START, level], levels.table[START, level + 1]
-    return desk.estimates[2 * start : 2 * after].reshape(2, after - start)
+def wrap(number: np.int64) -> np.int32:
+    """Return a whole number modulo ``2**32``, written so that it overflows nowhere."""
+    return np.int32(((number + 2147483648) & 4294967295) - 2147483648)
 
 
 @kernel
@@ -41,13 +39,14 @@ def draw(
     stream: np.uint32,
     prefix: NDArray[np.int64],
     shape: tuple[int, int],
-    law: Table,
+    law: tuple[Table, NDArray[np.int32]],
     state: NDArray[np.uint32],
-    noise: NDArray[np.int64],
+    noise: NDArray[np.int32],
+    digits: NDArray[np.uint32],
 ) -> int:
     """Draw the noise of a block's children.
 
-    The same as :func:`geodp.kernels.noise.families` and what follows it, from lanes where they lie.
+    The same as :meth:`geodp.privacy.noise.node.NodeNoise.families`, from lanes where they lie.
 
     Parameters
     ----------
@@ -57,11 +56,13 @@ def draw(
         Of at most ``LANES`` nodes.
     shape : int, int
         Children of a node, and width of a row.
-    law : Table
-    state : uint32[16 * LANES], written
-        The families' first blocks, which their numbers in [0, 1) are taken from.
-    noise : int64[.], written
-        ``UNDECIDED`` where 91 digits do not decide.
+    law : Table, int32[2**12]
+        The law, and its buckets: see :attr:`geodp.privacy.noise.law.Law.bucket`.
+    state : uint32[16 * LANES], overwritten
+    noise : int32[.], written
+        ``NOWHERE`` where 91 digits do not decide.
+    digits : uint32[2, LANES], written
+        Digits of the families' own numbers, see :func:`own_number`.
 
     Returns
     -------
@@ -70,63 +71,147 @@ def draw(
     """
     fanout, width = shape
     size, parts, undecided = prefix.size, -(-fanout // WORDS), 0
-    address, todo = np.empty(size, np.uint64), np.empty(size + 1, np.int32)
-    for part in range(parts - 1, -1, -1):  # the first block, of the families' numbers, comes last
+    address = np.empty(size, np.uint64)
+    for part in range(parts):
         for n in range(size):
             i = np.uint64(n)  # unsigned: no test for negative indices
             address[i] = np.uint64(prefix[i]) * np.uint64(parts) + np.uint64(part)
         lanes(words, stream, np.uint32(0), address, state)
+        if part == 0:
+            _collect_nibbles(state, size, digits)
         for j in range(WORDS * part, min(WORDS * part + WORDS, fanout)):
-            slot = j - WORDS * part
-            word, drawn = state[slot * LANES :][:size], noise[j * width :][:size]
-            left = look_up(word, law, drawn, todo)
-            if left:
-                for n in range(left):
-                    child = np.uint64(prefix[todo[n]]) * np.uint64(fanout) + np.uint64(j)
-                    address[n] = child
-                left = settle(words, stream, address[:left], word, law, drawn, todo)
-                for n in range(left):
-                    drawn[todo[n]] = UNDECIDED
-                undecided += left
+            word = state[(j - WORDS * part) * LANES :][:size]
+            drawn = noise[j * width :][:size]
+            if _look_up_row(word, law[1], drawn):
+                child = (j, fanout)
+                undecided += _finish_row(words, stream, prefix, child, word, law[0], drawn)
     return undecided
+
+
+@inline
+def _look_up_row(
+    word: NDArray[np.uint32], bucket: NDArray[np.int32], drawn: NDArray[np.int32]
+) -> bool:
+    """Draw by one comparison each, without a branch; whether some are left, marked NOWHERE."""
+    left = np.int32(0)
+    for n in range(drawn.size):
+        i = np.uint64(n)
+        entry = bucket[np.uint64((word[i] >> np.uint32(4 + SUB_BITS)) & np.uint32(4095))]
+        below = np.int32((word[i] >> np.uint32(4)) & np.uint32((1 << SUB_BITS) - 1))
+        edge = np.int32(entry & np.int32(65535))
+        sign = -np.int32(word[i] >> np.uint32(31))
+        magnitude = np.int32(entry >> np.int32(16)) + np.int32(below < edge)
+        one = np.int32((np.int32(magnitude) ^ sign) - sign)
+        open_ = (below == edge) | (entry < np.int32(-(1 << 30)))
+        drawn[i] = np.int32(NOWHERE) if open_ else one
+        left |= np.int32(open_)
+    return left != 0
+
+
+@kernel
+def _finish_row(
+    words: NDArray[np.uint32],
+    stream: np.uint32,
+    prefix: NDArray[np.int64],
+    child: tuple[int, int],
+    word: NDArray[np.uint32],
+    law: Table,
+    drawn: NDArray[np.int32],
+) -> int:
+    """Draw by all digits what one comparison has left; how many even these do not decide."""
+    j, fanout = child
+    place, some = np.empty(drawn.size + 1, np.int64), 0
+    for i in range(drawn.size):
+        place[some] = i
+        some += drawn[i] == NOWHERE
+    own, noise = np.empty(some, np.uint32), np.empty(some, np.int64)
+    todo = np.empty(some + 1, np.int32)
+    for e in range(some):
+        own[e] = word[place[e]]
+    left = look_up(own, law, noise, todo)
+    if left:
+        node = np.empty(left, np.uint64)
+        for e in range(left):
+            node[e] = np.uint64(prefix[place[todo[e]]]) * np.uint64(fanout) + np.uint64(j)
+        left = settle(words, stream, node, own, law, noise, todo)
+        for e in range(left):
+            noise[todo[e]] = UNDECIDED
+    for e in range(some):
+        one = noise[e]
+        drawn[place[e]] = NOWHERE if one == UNDECIDED else one
+    return left
+
+
+@inline
+def _collect_nibbles(state: NDArray[np.uint32], size: int, digits: NDArray[np.uint32]) -> None:
+    """Put the low nibbles of blocks' 16 words together, which no draw sees, eight a word."""
+    for half in range(2):
+        own = digits[half]
+        for n in range(size):
+            own[np.uint64(n)] = np.uint32(0)
+        for j in range(8 * half, 8 * half + 8):
+            row = np.uint64(j * LANES)
+            for n in range(size):
+                i = np.uint64(n)
+                nibble = state[row + i] & np.uint32(15)
+                own[i] = np.uint32(own[i] << np.uint32(4)) | nibble
+
+
+@inline
+def own_number(digits: NDArray[np.uint32], family: int) -> float:
+    """Return a family's number in [0, 1), of its first 53 digits.
+
+    The same as :func:`geodp.kernels.noise.uniform` of its block.
+    """
+    upper = np.uint64(digits[0, family]) << np.uint64(32)
+    return float(np.float64((upper | np.uint64(digits[1, family])) >> np.uint64(11)) * 2.0**-53)
 
 
 @kernel
 def add_counts(
     nodes: NDArray[np.int64],
+    block: tuple[int, int],
     shape: tuple[int, int],
     stride: int,
-    key: NDArray[np.uint64],
-    cumulative: NDArray[np.int64],
+    data: tuple[NDArray[np.uint64], NDArray[np.int64]],
+    noisy: NDArray[np.int32],
     scratch: NDArray[np.int64],
-) -> None:
-    """Add the counts of a block's children to their noise, as integers.
+) -> int:
+    """Add the counts of a block's children to their noise, as integers modulo ``2**32``.
 
     Parameters
     ----------
-    nodes : int64[6, n]
-        Those that have these children.
+    nodes : int64[5, .]
+    block : int, int
+        First of the block's nodes, and how many there are.
     shape : int, int
         Children of a node, and width of a row.
     stride : int
         Keys of a child: child j covers those from ``(prefix * fanout + j) * stride`` on.
-    key, cumulative : uint64[m], int64[m + 1]
+    data : uint64[m], int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
-    scratch : int64[3, .], changed
-        ``NOISY``: noise of the children; afterwards their counts with noise. The others are
-        written.
+    noisy : int32[.], changed
+        Noise of the children; afterwards their counts with noise.
+    scratch : int64[2, .], written
+
+    Returns
+    -------
+    int
+        The largest count of a node.
     """
-    fanout, width = shape
-    noisy, datum, begin = scratch[NOISY], scratch[DATUM], scratch[BEGIN]
+    (fanout, width), (first, families), (key, cumulative) = shape, block, data
+    datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
-    for f in range(nodes.shape[1]):
-        low, end = np.uint64(nodes[FIRST, f]), np.uint64(nodes[STOP, f])
-        datum[f] = -1
+    for f in range(families):
+        node = np.uint64(first + f)
+        low, end = np.uint64(nodes[FIRST, node]), np.uint64(nodes[STOP, node])
+        datum[np.uint64(f)] = -1
         if low == end:
             continue
-        datum[f] = found_data
+        datum[np.uint64(f)] = found_data
+        largest = max(largest, cumulative[end] - cumulative[low])
         at, place = np.uint64(found_data * (fanout + 1)), np.uint64(f)
-        bound = np.uint64(nodes[PREFIX, f]) * step * np.uint64(stride)
+        bound = np.uint64(nodes[PREFIX, node]) * step * np.uint64(stride)
         for j in range(step):
             begin[at + j] = np.int64(low)
             bound = bound + np.uint64(stride)  # may be 2**64, which is 0: the last key is one less
@@ -135,60 +220,28 @@ def add_counts(
                 half = (left + one) >> one
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
-            noisy[place] += cumulative[found] - cumulative[low]
+            if found > low:
+                noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
             place += np.uint64(width)
             low = found
         begin[at + step] = np.int64(end)
         found_data += 1
-
-
-@kernel
-def estimate(
-    noisy: NDArray[np.int64],
-    families: int,
-    shape: tuple[int, int],
-    own: float,
-    estimates: NDArray[np.float64],
-) -> None:
-    """First estimates of a block's children, and their variances: the measurements themselves.
-
-    All that follows looks at these alone. An estimate from more than the measurement, such as an
-    earlier release's, takes this function's place.
-
-    Parameters
-    ----------
-    noisy : int64[.]
-        Counts with noise.
-    families : int
-    shape : int, int
-        Children of a node, and width of a row.
-    own : float
-        Variance of the measurements.
-    estimates : float64[2, .], written
-    """
-    fanout, width = shape
-    z, variance = estimates[Z], estimates[VARIANCE]
-    for j in range(fanout):
-        row = np.uint64(j * width)
-        for f in range(families):
-            i = row + np.uint64(f)
-            z[i] = np.float64(noisy[i])
-            variance[i] = own
+    return int(largest)
 
 
 @kernel
 def find_candidates(
     total: NDArray[np.int64],
     shape: tuple[int, int],
-    estimates: NDArray[np.float64],
-    even: float,
-    lane: NDArray[np.float64],
-    mask: NDArray[np.uint64],
+    noisy: NDArray[np.int32],
+    row: NDArray[np.int32],
+    mask: NDArray[np.uint32],
 ) -> None:
-    """Mark the children that are not below 0 for every tau that can be.
+    """Mark the children that are not below 0 for every tau that can be, and add all of them up.
 
-    The largest child of a family gets no more than the total, which bounds tau from below, as in
-    :func:`geodp.kernels.pyramid.shares.share`.
+    The largest child of a family gets no more than the total, so tau is at least the rest. All have
+    the same variance: the same as :func:`geodp.kernels.pyramid.shares.could_be_above_zero`, in
+    whole numbers.
 
     Parameters
     ----------
@@ -196,103 +249,35 @@ def find_candidates(
         Of the families.
     shape : int, int
         Children of a node, and width of a row.
-    estimates : float64[2, .]
-    even : float
-        The variance of all of them, or 0 where they differ.
-    lane : float64[2 or more, LANES]
-        The first two rows are overwritten.
-    mask : uint64[.], written
+    noisy : int32[.]
+        Counts with noise; ``NOWHERE``: the child holds no cell.
+    row : int32[2, LANES], written
+        ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too.
+    mask : uint32[.], written
+        Word w of family f at ``w * width + f``.
     """
     fanout, width = shape
-    best, least, z, variance = lane[0], lane[1], estimates[Z], estimates[VARIANCE]
-    for f in range(total.size):
-        best[np.uint64(f)], least[np.uint64(f)] = -np.inf, even
-    for j in range(fanout):
-        row = np.uint64(j * width)
-        if even > 0:
-            for f in range(total.size):
-                i = np.uint64(f)
-                best[i] = z[row + i] if z[row + i] > best[i] else best[i]
-        else:
-            for f in range(total.size):
-                i = np.uint64(f)
-                spread = variance[row + i]
-                one = z[row + i] if spread > 0 else -np.inf
-                best[i] = one if one > best[i] else best[i]
-                least[i] = spread if spread > least[i] else least[i]
+    edge, sums = row[THRESHOLDS], row[SUMS]
     for f in range(total.size):
         i = np.uint64(f)
-        excess = best[i] - np.float64(total[i])
-        best[i] = excess if excess > 0 else -np.inf
+        edge[i], sums[i] = noisy[i], np.int32(0)
+    for j in range(fanout):
+        start = np.uint64(j * width)
+        for f in range(total.size):
+            i = np.uint64(f)
+            one = noisy[start + i]
+            edge[i] = max(one, edge[i])
+            sums[i] = wrap(np.int64(sums[i]) + np.int64(one))
+    for f in range(total.size):
+        i = np.uint64(f)
+        excess = np.int64(edge[i]) - total[i]
+        edge[i] = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
     for first in range(0, fanout, WORD):
         word = np.uint64(first // WORD * width)
         for f in range(total.size):
-            mask[word + np.uint64(f)] = np.uint64(0)
+            mask[word + np.uint64(f)] = np.uint32(0)
         for j in range(first, min(first + WORD, fanout)):
-            row, bit = np.uint64(j * width), np.uint64(1) << np.uint64(j - first)
-            if even > 0:
-                for f in range(total.size):
-                    i = np.uint64(f)
-                    mask[word + i] |= bit if z[row + i] > best[i] else np.uint64(0)
-            else:
-                for f in range(total.size):
-                    i = np.uint64(f)
-                    spread = variance[row + i]
-                    some = (spread > 0) & (z[row + i] * least[i] > best[i] * spread)
-                    mask[word + i] |= bit if some else np.uint64(0)
-
-
-@kernel
-def combine_rows(
-    estimates: NDArray[np.float64],
-    shape: tuple[int, int],
-    mask: NDArray[np.uint64],
-    own: float,
-    desk: Desk,
-    place: NDArray[np.int64],
-    above: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> None:
-    """Best linear estimates of a block's nodes from their own measurements and their children's.
-
-    Those of children that are not open come first: they are sums of whole numbers. Then the open
-    ones', in order.
-
-    Parameters
-    ----------
-    estimates : float64[2, .]
-        Of the children; variance 0: cannot hold anybody.
-    shape : int, int
-        Children of a node, and width of a row.
-    mask : uint64[.]
-        Which children are open.
-    own : float
-        Variance of a node's own measurement.
-    desk : Desk
-        The first two lanes and the numbers of a family are overwritten.
-    place : int64[n]
-        Of each node in ``above``.
-    above : float64[.], float64[.]
-        The nodes' own measurements and variances, overwritten with the estimates'.
-    """
-    fanout, width = shape
-    z, variance, below, spread = estimates[Z], estimates[VARIANCE], desk.lane[0], desk.lane[1]
-    for f in range(place.size):
-        below[np.uint64(f)], spread[np.uint64(f)] = 0.0, 0.0
-    for j in range(fanout):
-        row, word, bit = np.uint64(j * width), np.uint64(j // WORD * width), np.uint64(j % WORD)
-        for f in range(place.size):
-            i = np.uint64(f)
-            shut = (mask[word + i] >> bit) & np.uint64(1) == np.uint64(0)
-            one = variance[row + i] if shut else 0.0
-            below[i] += z[row + i] if one > 0 else 0.0
-            spread[i] += one
-    child = desk.family[2][1]
-    for f in range(place.size):
-        for e in range(list_children(mask, fanout, f, width, child)):
-            i = np.uint64(child[e] * width + f)
-            below[f] += z[i]
-            spread[f] += variance[i]
-        weight = spread[f] / (spread[f] + own)
-        i = np.uint64(place[f])
-        above[Z][i] = weight * above[Z][i] + (1 - weight) * below[f]
-        above[VARIANCE][i] = weight * own
+            start, bit = np.uint64(j * width), np.uint32(1 << (j - first))
+            for f in range(total.size):
+                i = np.uint64(f)
+                mask[word + i] |= bit if noisy[start + i] > edge[i] else np.uint32(0)
