@@ -15,6 +15,10 @@ NOTHING, SOME, ALL = range(3)
 NOWHERE = -(1 << 31)
 """Stands for the noisy count of a child that holds no cell, and for noise that is undecided."""
 
+ROWS = 16
+"""In which a block's children stand, see :mod:`geodp.kernels.pyramid.layout`: a block of noise has
+so many words, and a word of a mask so many bits."""
+
 
 class Edges(NamedTuple):
     """A domain: a box of indices, cut down by ranges of keys and by a list of indices.
@@ -114,7 +118,6 @@ def cut(
     level: int,
     nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     shape: tuple[int, int],
-    stride: int,
     noisy: NDArray[np.int32],
     lost: NDArray[np.int32],
     part: NDArray[np.uint8],
@@ -129,18 +132,18 @@ def cut(
     nodes : int64[n], int64[n]
         Prefixes of a block's nodes, and 1 where all keys are cells: so are their children's.
     shape : int, int
-        Children of a node, and width of a row.
-    stride : int
-        Keys of a child.
+        Children of a node, and keys of each.
     noisy : int32[.], changed
         ``NOWHERE`` for children without a cell.
-    lost : int32[LANES], written
+    lost : int32[.], written
         How many these are in each family.
     part : uint8[.], written
-        ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes.
+        ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes, one family's after the
+        other's.
     """
-    fanout, width = shape
+    fanout, stride = shape
     prefix, whole = nodes
+    pitch = -(-fanout // ROWS) * prefix.size
     at, many = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
     for f in range(prefix.size):
         lost[f] = 0
@@ -158,9 +161,8 @@ def cut(
                     found = NOTHING
                 elif edges.ranges[r, 0] > first or edges.ranges[r, 1] < after:
                     found = min(found, SOME)
-            i = j * width + f
-            part[i] = found
+            part[f * fanout + j] = found
             if found == NOTHING:
-                noisy[i] = NOWHERE
+                noisy[j % ROWS * pitch + j // ROWS * prefix.size + f] = NOWHERE
                 lost[f] += 1
             first = after

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
-from geodp.kernels.pyramid.edges import ALL, NOTHING, NOWHERE
+from geodp.kernels.jit import bare
+from geodp.kernels.pyramid.edges import ALL, NOTHING, NOWHERE, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     COUNT,
@@ -27,13 +27,12 @@ from geodp.kernels.pyramid.layout import (
     SUMS,
     VARIANCE,
     WHOLE,
-    WIDTH,
     Desk,
     Levels,
     Z,
 )
 from geodp.kernels.pyramid.masks import list_children
-from geodp.kernels.pyramid.rows import own_number, wrap
+from geodp.kernels.pyramid.rows import own_number, place_of, wrap
 from geodp.kernels.pyramid.shares import could_be_above_zero, settle
 
 EVERY_Z, EVERY_VARIANCE = 2, 3
@@ -43,7 +42,7 @@ CHILD, AT = range(2)
 """Rows of ``Desk.family`` for numbers of children, and for their places among the candidates."""
 
 
-@kernel
+@bare
 def open_children(
     nodes: NDArray[np.int64],
     block: tuple[int, int],
@@ -64,12 +63,12 @@ def open_children(
     level : int
         Of the children.
     desk : Desk
-        Its open children of the level and what belongs to them is written.
+        Counts, numbers and estimates of the level's open children are written.
     cumulative : int64[m + 1]
         Prefix sums of the counts of the data.
     how : bool, bool
-        Whether nobody asks for the nodes, but for their numbers: then those that are open are among
-        the sums of the others; and whether rows of 32 bits do not hold the block.
+        Whether open children are among the sums of the others; and whether rows of 32 bits do not
+        hold the block.
 
     Returns
     -------
@@ -77,98 +76,89 @@ def open_children(
         Number of open children.
     """
     table, (first, families), (counted, wide) = levels.table, block, how
-    fanout, width = table[FANOUT, level], table[WIDTH, level]
-    variance, least, spreads = levels.real[OWN, level], levels.real[LEAST, level], table[SPREADS]
-    own, spread = desk.family[0][Z], desk.family[0][VARIANCE]
+    fanout, least, variance = table[FANOUT, level], levels.real[LEAST, level], desk.family[0]
     child, at, out = desk.family[1][CHILD], desk.family[1][AT], desk.family[2]
-    noisy, sums, lost, lane = desk.noisy, desk.row[SUMS], desk.row[LOST], desk.lane[level]
-    start, one = np.uint64(table[START, level]), np.uint64(1)
-    opened, step = start, np.uint64(width)
+    noisy, mask, row, lane = desk.noisy, desk.mask, desk.row, desk.lane[level]
+    held, estimates, opened_child = desk.nodes[COUNT], desk.estimates, desk.child
+    own, z, spreads = levels.real[OWN, level], variance[Z], levels.spread[table[SPREADS, level] :]
+    shape, one = (families, -(-fanout // ROWS) * families), np.uint64(1)
+    start = np.uint64(table[START, level])
+    to = start
     for f in range(families):
-        i, node = np.uint64(f), np.uint64(first + f)
-        total = nodes[COUNT, node]
+        i, total = np.uint64(f), nodes[COUNT, np.uint64(first + f)]
         if wide:
-            some = _list_wide(nodes, node, (fanout, width, f), variance, desk, cumulative)
+            some = _list_wide(nodes, first, (fanout, families, f), own, desk, cumulative)
         else:
-            some = list_children(desk.mask, fanout, (f, width), child)
+            some = list_children(mask, fanout, (f, families), child)
             for e in range(some):
-                own[e] = np.float64(noisy[child[e] * step + i])
-        out[0] = total
+                z[e] = np.float64(noisy[place_of(child[e], f, shape)])
+                variance[VARIANCE, e] = own
+        out[np.uint64(0)] = total
         if some > one:
-            number = own_number(desk.digits, i)
-            lane[NUMBER, i] = number
+            lane[NUMBER, i] = own_number(desk.digits, i)
             for e in range(some):
                 at[e], out[e] = np.uint64(e), 0
-                if not wide:
-                    spread[e] = variance
-            settle(own, spread, at, some, (total, number, least), out)
-            some = _keep_above_zero(own, child, out, some)
-        if wide:
-            _sum_wide((fanout, counted, some), desk, lane, i)
-        else:
-            inside = fanout - lost[i]
-            shut = np.int64(wrap(np.int64(sums[i]) + (np.int64(lost[i]) << 31)))
-            if not counted:
-                inside -= np.int64(some)
-                for e in range(some):
-                    shut -= np.int64(own[e])
-            lane[SHUT, i] = np.float64(shut)
-            lane[SPREAD, i] = levels.spread[spreads[level] + inside]
+            settle(z, variance[VARIANCE], at, some, (total, lane[NUMBER, i], least), out)
+        shut, inside, kept = np.int64(row[SUMS, i]), fanout - np.int64(row[LOST, i]), to
         for e in range(some):
-            to = opened + np.uint64(e)
-            desk.child[to] = np.uint16(child[e])
-            desk.estimates[Z, to], desk.estimates[VARIANCE, to] = own[e], variance
-        if not counted:
-            _put(nodes, node, (fanout, width, f), (opened, some), desk)
-        opened += some
-        desk.child[opened - one] |= np.uint16(LAST_CHILD)
-    return int(np.int64(opened - start))
+            opened_child[to], held[to] = np.uint16(child[e]), out[e]
+            estimates[Z, to], estimates[VARIANCE, to] = z[e], own
+            if out[e] > 0:
+                shut -= np.int64(z[e])
+                inside -= 1
+                to += one
+        opened_child[to - one] |= np.uint16(LAST_CHILD)
+        if wide:
+            _sum_wide((fanout, counted), desk, lane, f, (kept, to))
+            continue
+        if counted:
+            shut, inside = np.int64(row[SUMS, i]), fanout - np.int64(row[LOST, i])
+        lane[SHUT, i] = np.float64(wrap(shut + (np.int64(row[LOST, i]) << 31)))
+        lane[SPREAD, i] = spreads[inside]
+    return int(np.int64(to - start))
 
 
-@inline
-def _keep_above_zero(
-    own: NDArray[np.float64], child: NDArray[np.uint64], out: NDArray[np.int64], some: np.uint64
-) -> np.uint64:
-    """Move what is above 0 up; how many there are."""
-    kept = np.uint64(0)
-    for e in range(some):
-        held = out[e]
-        child[kept], own[kept], out[kept] = child[e], own[e], held
-        kept += np.uint64(held > 0)
-    return kept
-
-
-@inline
-def _put(
+@bare
+def descend(
     nodes: NDArray[np.int64],
-    node: np.uint64,
-    place: tuple[int, int, int],
-    where: tuple[np.uint64, np.uint64],
+    block: tuple[int, int],
+    fanout: int,
+    place: tuple[int, int],
     desk: Desk,
 ) -> None:
-    """Put a family's open children, which :func:`open_children` lists, on the desk."""
-    fanout, width, f = place
-    opened, some = where
-    out, child, below = desk.family[2], desk.family[1][CHILD], desk.nodes
-    datum, begin, whole = desk.scratch[DATUM, f], desk.scratch[BEGIN], nodes[WHOLE, node]
-    base = nodes[PREFIX, node] * fanout
-    for e in range(some):
-        to, j = opened + np.uint64(e), child[e]
-        below[PREFIX, to], below[COUNT, to] = base + np.int64(j), out[e]
-        low, end = 0, 0
-        if datum >= 0:
-            at = np.uint64(datum * (fanout + 1)) + j
-            low, end = begin[at], begin[at + np.uint64(1)]
-        below[FIRST, to], below[STOP, to], below[WHOLE, to] = low, end, 1
-        if not whole:
-            below[WHOLE, to] = desk.part[np.int64(j) * width + f] == ALL
+    """Make nodes of a block's open children, whose counts are there.
+
+    Parameters
+    ----------
+    nodes : int64[5, .]
+    block : int, int
+        First of the block's nodes, and how many there are.
+    fanout : int
+    place : int, int
+        Where the level's open children start, and where they end.
+    desk : Desk
+    """
+    below, child, part = desk.nodes, desk.child, desk.part
+    datum, begin = desk.scratch[DATUM], desk.scratch[BEGIN]
+    f, mark = np.uint64(0), np.uint64(LAST_CHILD - 1)
+    for n in range(place[0], place[1]):
+        to, node = np.uint64(n), np.uint64(block[0]) + f
+        j = np.uint64(child[to]) & mark
+        below[PREFIX, to] = nodes[PREFIX, node] * fanout + np.int64(j)
+        below[FIRST, to], below[STOP, to], below[WHOLE, to] = 0, 0, 1
+        if datum[f] >= 0:
+            at = np.uint64(datum[f] * (fanout + 1)) + j
+            below[FIRST, to], below[STOP, to] = begin[at], begin[at + np.uint64(1)]
+        if not nodes[WHOLE, node]:
+            below[WHOLE, to] = part[f * np.uint64(fanout) + j] == ALL
+        f += np.uint64(child[to] > mark)
 
 
-@kernel
+@bare
 def _list_wide(
     nodes: NDArray[np.int64],
-    node: np.uint64,
-    place: tuple[int, int, int],
+    first: int,
+    family: tuple[int, int, int],
     own: float,
     desk: Desk,
     cumulative: NDArray[np.int64],
@@ -178,14 +168,15 @@ def _list_wide(
     Here alone estimates are more than the measurements can be: one from an earlier release too
     takes their place.
     """
-    fanout, width, f = place
+    fanout, families, f = family
+    node, shape = first + f, (families, -(-fanout // ROWS) * families)
     z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
     child = desk.family[1][CHILD]
     datum, begin = desk.scratch[DATUM, f], desk.scratch[BEGIN]
     for j in range(fanout):
-        at, count = j * width + f, 0
+        at, count = place_of(np.uint64(j), f, shape), 0
         z[j], variance[j] = 0.0, 0.0
-        if nodes[WHOLE, node] or desk.part[at] != NOTHING:
+        if nodes[WHOLE, node] or desk.part[f * fanout + j] != NOTHING:
             if datum >= 0:
                 here = datum * (fanout + 1) + j
                 count = cumulative[begin[here + 1]] - cumulative[begin[here]]
@@ -200,29 +191,32 @@ def _list_wide(
     return some
 
 
-@kernel
+@bare
 def _sum_wide(
-    family: tuple[int, bool, np.uint64], desk: Desk, lane: NDArray[np.float64], i: np.uint64
+    kind: tuple[int, bool],
+    desk: Desk,
+    lane: NDArray[np.float64],
+    f: int,
+    opened: tuple[np.uint64, np.uint64],
 ) -> None:
     """Add up a family's estimates, those of shut children first."""
-    fanout, counted, some = family
+    fanout, counted = kind
     z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
-    own, child = desk.family[0][Z], desk.family[1][CHILD]
-    shut, spread, e = 0.0, 0.0, np.uint64(0)
+    shut, spread, e = 0.0, 0.0, opened[0]
     for j in range(fanout):
-        if e < some and child[e] == np.uint64(j):
+        if e < opened[1] and desk.child[e] & (LAST_CHILD - 1) == j:
             e += np.uint64(1)
         elif variance[j] > 0:
             shut += z[j]
             spread += variance[j]
     if counted:
-        for e in range(some):
-            shut += own[e]
-            spread += variance[child[e]]
-    lane[SHUT, i], lane[SPREAD, i] = shut, spread
+        for e in range(opened[0], opened[1]):
+            shut += desk.estimates[Z, e]
+            spread += desk.estimates[VARIANCE, e]
+    lane[SHUT, f], lane[SPREAD, f] = shut, spread
 
 
-@kernel
+@bare
 def combine_families(
     desk: Desk,
     start: int,

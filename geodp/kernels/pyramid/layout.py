@@ -1,7 +1,8 @@
 """How the pyramid's passes lay out what they work on; all of it is made outside, in Python.
 
-A *family* is a node and its children. Child j of family f of a block stands at ``j * width + f``:
-all that is done to every child runs along rows, over families, without a branch.
+A *family* is a node and its children. What is done to every child of a block of n families runs
+along 16 rows, without a branch: child j of family f stands in row ``j % 16`` at
+``j // 16 * n + f``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.pyramid.edges import Edges
-
-WORD = 32
-"""Children of a word of a mask."""
 
 WIDE = 1 << 30
 """Counts below it, with noise that a table gives, fit rows of 32 bits."""
@@ -88,11 +86,12 @@ class Desk(NamedTuple):
     child : uint16[.]
         Their numbers in their families, with ``LAST_CHILD``.
     lane : float64[h + 1, 3, LANES]
-    state : uint32[16 * LANES]
+    room : uint32[16 * LANES], uint64[.]
+        Blocks of the cipher, and their addresses.
     digits : uint32[2, LANES]
     noisy : int32[.]
         Noise of a block's children, then their counts with noise.
-    row : int32[3, LANES]
+    row : int32[3, .]
     mask : uint32[.]
     scratch : int64[2, .]
     part : uint8[.]
@@ -107,7 +106,7 @@ class Desk(NamedTuple):
     estimates: NDArray[np.float64]
     child: NDArray[np.uint16]
     lane: NDArray[np.float64]
-    state: NDArray[np.uint32]
+    room: tuple[NDArray[np.uint32], NDArray[np.uint64]]
     digits: NDArray[np.uint32]
     noisy: NDArray[np.int32]
     row: NDArray[np.int32]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel
+from geodp.kernels.jit import bare
 from geodp.kernels.noise import BUCKET_BITS, Table
 from geodp.kernels.pyramid import rows
 from geodp.kernels.pyramid.edges import cut
-from geodp.kernels.pyramid.families import combine_families, open_children
+from geodp.kernels.pyramid.families import combine_families, descend, open_children
 from geodp.kernels.pyramid.layout import (
     AT,
     BEYOND,
@@ -48,6 +48,7 @@ from geodp.kernels.pyramid.layout import (
     TOP,
     TURN,
     UPTO,
+    VARIANCE,
     VISITED,
     WHOLE,
     WIDE,
@@ -59,11 +60,12 @@ from geodp.kernels.pyramid.layout import (
     Out,
     Top,
     Tree,
+    Z,
 )
 from geodp.kernels.pyramid.records import most_words, read_record, write_record
 
 
-@kernel
+@bare
 def first_pass(
     words: NDArray[np.uint32],
     tree: Tree,
@@ -140,7 +142,7 @@ def first_pass(
             state[LEVEL] = i - 1  # whose phase is CLOSE too
 
 
-@kernel
+@bare
 def _load(
     words: NDArray[np.uint32], levels: Levels, prefix: NDArray[np.int64], desk: Desk, level: int
 ) -> int:
@@ -153,13 +155,13 @@ def _load(
         levels.guide[table[GUIDE, level] : table[GUIDE, level + 1]],
     )
     bucket = levels.bucket[level << BUCKET_BITS :][: 1 << BUCKET_BITS]
-    shape, stream = (table[FANOUT, level], table[WIDTH, level]), np.uint32(table[STREAM, level])
+    fanout, stream = table[FANOUT, level], np.uint32(table[STREAM, level])
     return rows.draw(
-        words, stream, prefix, shape, (law, bucket), desk.state, desk.noisy, desk.digits
+        words, stream, prefix, fanout, (law, bucket), desk.room, desk.noisy, desk.digits
     )
 
 
-@kernel
+@bare
 def _share(
     tree: Tree,
     nodes: NDArray[np.int64],
@@ -175,21 +177,23 @@ def _share(
     """
     levels, edges = tree.levels, tree.edges
     table, data = levels.table, (tree.key, tree.cumulative)
-    shape, stride = (table[FANOUT, level], table[WIDTH, level]), table[STRIDE, level]
-    largest = rows.add_counts(nodes, block, shape, stride, data, desk.noisy, desk.scratch)
-    if largest >= WIDE:
+    fanout, start = table[FANOUT, level], table[START, level]
+    shape = fanout, table[STRIDE, level]
+    if rows.add_counts(nodes, block, shape, data, desk.noisy, desk.scratch) >= WIDE:
         fill[BEYOND] = 1
     here = slice(block[0], block[0] + block[1])
     if edges.limit.size:
         known = nodes[PREFIX, here], nodes[WHOLE, here]
-        cut(edges, level, known, shape, stride, desk.noisy, desk.row[LOST], desk.part)
+        cut(edges, level, known, shape, desk.noisy, desk.row[LOST], desk.part)
     if not fill[BEYOND]:
-        rows.find_candidates(nodes[COUNT, here], shape, desk.noisy, desk.row, desk.mask)
+        rows.find_candidates(nodes[COUNT, here], fanout, desk.noisy, desk.row, desk.mask)
     how = counted, fill[BEYOND] > 0
     fill[OPEN] = open_children(nodes, block, levels, level, desk, tree.cumulative, how)
+    if not counted:
+        descend(nodes, block, fanout, (start, start + fill[OPEN]), desk)
 
 
-@kernel
+@bare
 def _put_out(start: int, desk: Desk, opened: int, state: NDArray[np.int64], out: Out) -> bool:
     """Put out a block's open children; whether there was space."""
     state[NEEDED], to = opened, state[PUT]
@@ -198,13 +202,14 @@ def _put_out(start: int, desk: Desk, opened: int, state: NDArray[np.int64], out:
     for e in range(start, start + opened):
         out.prefix[to], out.held[to] = desk.nodes[PREFIX, e], desk.nodes[COUNT, e]
         if out.estimates.size:
-            out.estimates[:, to] = desk.estimates[:, e]
+            out.estimates[Z, to] = desk.estimates[Z, e]
+            out.estimates[VARIANCE, to] = desk.estimates[VARIANCE, e]
         to += 1
     state[PUT] = to
     return True
 
 
-@kernel
+@bare
 def _close(
     levels: Levels,
     goal: Goal,
@@ -222,7 +227,8 @@ def _close(
         return False
     if i == state[LAST] and goal.given.size:
         for e in range(opened):
-            desk.estimates[:, start + e] = goal.given[:, state[GIVEN] + e]
+            desk.estimates[Z, start + e] = goal.given[Z, state[GIVEN] + e]
+            desk.estimates[VARIANCE, start + e] = goal.given[VARIANCE, state[GIVEN] + e]
         state[GIVEN] += opened
     measured = counted and fill[i, BEYOND] == 0
     written = block[1], opened, measured
@@ -230,7 +236,7 @@ def _close(
     return True
 
 
-@kernel
+@bare
 def begin(
     table: NDArray[np.int64], fill: NDArray[np.int64], level: int, some: int, turn: int
 ) -> None:
@@ -240,7 +246,7 @@ def begin(
     fill[level, TURN], fill[level, OPEN] = turn, 0
 
 
-@kernel
+@bare
 def second_pass(
     levels: Levels,
     top: NDArray[np.int64],
@@ -298,7 +304,7 @@ def second_pass(
             state[LEVEL], state[PHASE] = i - 1, CLOSE
 
 
-@kernel
+@bare
 def _put_back(
     opened: NDArray[np.int64], out: tuple[NDArray[np.uint64], NDArray[np.int64]], end: int
 ) -> int:

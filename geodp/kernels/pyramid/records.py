@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel
+from geodp.kernels.jit import bare
 from geodp.kernels.pyramid.layout import (
     COUNT,
     FANOUT,
@@ -33,13 +33,13 @@ UNEVEN, EVEN, MEASURED = range(3)
 """What variances a record has: each estimate's, one for all, or none, as they are measurements."""
 
 
-@kernel
+@bare
 def most_words(families: int, opened: int) -> int:
     """Words of 64 bits that a record has at most."""
     return families + 2 * opened + -(-opened // 4) + 3
 
 
-@kernel
+@bare
 def write_record(
     desk: Desk,
     start: int,
@@ -66,7 +66,8 @@ def write_record(
     real, short, half = record.view(np.float64), record.view(np.int32), record.view(np.uint16)
     number, z, variance = lane[NUMBER], desk.estimates[Z], desk.estimates[VARIANCE]
     child = desk.child[start:][:opened]
-    half[4 * first :][:opened] = child
+    for k in range(opened):
+        half[4 * first + k] = child[k]
     at, e, here = first - (-opened // 4), np.uint64(0), np.uint64(start)
     several, some, kind = 0, np.uint64(0), EVEN
     words, halves, spare = np.uint64(at), np.uint64(2 * at), np.uint64(at + opened)
@@ -103,7 +104,7 @@ def write_record(
     return int(at + 2)
 
 
-@kernel
+@bare
 def read_record(
     levels: Levels,
     level: int,

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.chacha import LANES, lanes
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, kernel
 from geodp.kernels.noise import UNDECIDED, Table, look_up, settle
-from geodp.kernels.pyramid.edges import NOWHERE
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     DATUM,
@@ -17,30 +17,34 @@ from geodp.kernels.pyramid.layout import (
     STOP,
     SUMS,
     THRESHOLDS,
-    WORD,
 )
-
-WORDS = 16
-"""Children that share a block of noise."""
 
 SUB_BITS = 15
 """Digits of a draw below those that number its bucket."""
 
 
-@inline
+@bare_inline
 def wrap(number: np.int64) -> np.int32:
     """Return a whole number modulo ``2**32``, written so that it overflows nowhere."""
     return np.int32(((number + 2147483648) & 4294967295) - 2147483648)
 
 
-@kernel
+@bare_inline
+def place_of(child: np.uint64, family: int, shape: tuple[int, int]) -> np.uint64:
+    """Where a child stands: in row ``child % 16``, whose lanes are families, part by part."""
+    size, pitch = shape
+    row, part = child % np.uint64(ROWS), child // np.uint64(ROWS)
+    return row * np.uint64(pitch) + part * np.uint64(size) + np.uint64(family)
+
+
+@bare
 def draw(
     words: NDArray[np.uint32],
     stream: np.uint32,
     prefix: NDArray[np.int64],
-    shape: tuple[int, int],
+    fanout: int,
     law: tuple[Table, NDArray[np.int32]],
-    state: NDArray[np.uint32],
+    room: tuple[NDArray[np.uint32], NDArray[np.uint64]],
     noise: NDArray[np.int32],
     digits: NDArray[np.uint32],
 ) -> int:
@@ -54,11 +58,11 @@ def draw(
         Of the key.
     prefix : int64[n]
         Of at most ``LANES`` nodes.
-    shape : int, int
-        Children of a node, and width of a row.
+    fanout : int
     law : Table, int32[2**12]
         The law, and its buckets: see :attr:`geodp.privacy.noise.law.Law.bucket`.
-    state : uint32[16 * LANES], overwritten
+    room : uint32[16 * LANES], uint64[.], overwritten
+        Blocks, and their addresses.
     noise : int32[.], written
         ``NOWHERE`` where 91 digits do not decide.
     digits : uint32[2, LANES], written
@@ -69,42 +73,56 @@ def draw(
     int
         Number of undecided draws.
     """
-    fanout, width = shape
-    size, parts, undecided = prefix.size, -(-fanout // WORDS), 0
-    address = np.empty(size, np.uint64)
+    size, parts, undecided = prefix.size, -(-fanout // ROWS), 0
+    pitch, (state, address) = parts * size, room
     for part in range(parts):
         for n in range(size):
-            i = np.uint64(n)  # unsigned: no test for negative indices
-            address[i] = np.uint64(prefix[i]) * np.uint64(parts) + np.uint64(part)
-        lanes(words, stream, np.uint32(0), address, state)
-        if part == 0:
+            own = np.uint64(prefix[np.uint64(n)]) * np.uint64(parts)
+            address[np.uint64(part * size + n)] = own + np.uint64(part)
+    for start in range(0, pitch, LANES):
+        stop = min(start + LANES, pitch)
+        lanes(words, stream, np.uint32(0), address[start:stop], state)
+        if start == 0:
             _collect_nibbles(state, size, digits)
-        for j in range(WORDS * part, min(WORDS * part + WORDS, fanout)):
-            word = state[(j - WORDS * part) * LANES :][:size]
-            drawn = noise[j * width :][:size]
-            if _look_up_row(word, law[1], drawn):
-                child = (j, fanout)
-                undecided += _finish_row(words, stream, prefix, child, word, law[0], drawn)
+        for r in range(min(ROWS, fanout)):
+            some = min(-((r - fanout) // ROWS) * size - start, LANES)  # of all parts' children r
+            place = np.uint64(r * pitch + start)
+            if _look_up_row(state, np.uint64(r * LANES), law[1], noise, place, some):
+                family = (r, start, fanout)
+                word, drawn = state[r * LANES :][:some], noise[place:][:some]
+                undecided += _finish_row(words, stream, prefix, family, word, law[0], drawn)
     return undecided
 
 
-@inline
+@bare_inline
 def _look_up_row(
-    word: NDArray[np.uint32], bucket: NDArray[np.int32], drawn: NDArray[np.int32]
+    word: NDArray[np.uint32],
+    at: np.uint64,
+    bucket: NDArray[np.int32],
+    drawn: NDArray[np.int32],
+    to: np.uint64,
+    some: int,
 ) -> bool:
-    """Draw by one comparison each, without a branch; whether some are left, marked NOWHERE."""
+    """Draw by one comparison each, without a branch; whether some are left, marked NOWHERE.
+
+    What can be done for many at once is in a loop of its own.
+    """
     left = np.int32(0)
-    for n in range(drawn.size):
+    for n in range(some):
         i = np.uint64(n)
-        entry = bucket[np.uint64((word[i] >> np.uint32(4 + SUB_BITS)) & np.uint32(4095))]
-        below = np.int32((word[i] >> np.uint32(4)) & np.uint32((1 << SUB_BITS) - 1))
+        above = (word[at + i] >> np.uint32(4 + SUB_BITS)) & np.uint32(4095)
+        drawn[to + i] = bucket[np.uint64(above)]
+    for n in range(some):
+        i = np.uint64(n)
+        entry = drawn[to + i]
+        below = np.int32((word[at + i] >> np.uint32(4)) & np.uint32((1 << SUB_BITS) - 1))
         edge = np.int32(entry & np.int32(65535))
-        sign = -np.int32(word[i] >> np.uint32(31))
-        magnitude = np.int32(entry >> np.int32(16)) + np.int32(below < edge)
-        one = np.int32((np.int32(magnitude) ^ sign) - sign)
-        open_ = (below == edge) | (entry < np.int32(-(1 << 30)))
-        drawn[i] = np.int32(NOWHERE) if open_ else one
-        left |= np.int32(open_)
+        sign = -np.int32(word[at + i] >> np.uint32(31))
+        magnitude = np.int32(np.int32(entry >> np.int32(16)) + np.int32(below < edge))
+        one = np.int32(np.int32(magnitude ^ sign) - sign)
+        open_ = np.int32(below == edge) | np.int32(entry < np.int32(-(1 << 30)))
+        drawn[to + i] = np.int32(NOWHERE) if open_ else one
+        left |= open_
     return left != 0
 
 
@@ -113,13 +131,13 @@ def _finish_row(
     words: NDArray[np.uint32],
     stream: np.uint32,
     prefix: NDArray[np.int64],
-    child: tuple[int, int],
+    family: tuple[int, int, int],
     word: NDArray[np.uint32],
     law: Table,
     drawn: NDArray[np.int32],
 ) -> int:
     """Draw by all digits what one comparison has left; how many even these do not decide."""
-    j, fanout = child
+    r, start, fanout = family
     place, some = np.empty(drawn.size + 1, np.int64), 0
     for i in range(drawn.size):
         place[some] = i
@@ -132,7 +150,9 @@ def _finish_row(
     if left:
         node = np.empty(left, np.uint64)
         for e in range(left):
-            node[e] = np.uint64(prefix[place[todo[e]]]) * np.uint64(fanout) + np.uint64(j)
+            lane = place[todo[e]] + start
+            j = lane // prefix.size * ROWS + r
+            node[e] = np.uint64(prefix[lane % prefix.size]) * np.uint64(fanout) + np.uint64(j)
         left = settle(words, stream, node, own, law, noise, todo)
         for e in range(left):
             noise[todo[e]] = UNDECIDED
@@ -142,22 +162,21 @@ def _finish_row(
     return left
 
 
-@inline
+@bare_inline
 def _collect_nibbles(state: NDArray[np.uint32], size: int, digits: NDArray[np.uint32]) -> None:
     """Put the low nibbles of blocks' 16 words together, which no draw sees, eight a word."""
     for half in range(2):
-        own = digits[half]
         for n in range(size):
-            own[np.uint64(n)] = np.uint32(0)
+            digits[half, np.uint64(n)] = np.uint32(0)
         for j in range(8 * half, 8 * half + 8):
             row = np.uint64(j * LANES)
             for n in range(size):
                 i = np.uint64(n)
                 nibble = state[row + i] & np.uint32(15)
-                own[i] = np.uint32(own[i] << np.uint32(4)) | nibble
+                digits[half, i] = np.uint32(digits[half, i] << np.uint32(4)) | nibble
 
 
-@inline
+@bare_inline
 def own_number(digits: NDArray[np.uint32], family: int) -> float:
     """Return a family's number in [0, 1), of its first 53 digits.
 
@@ -167,12 +186,11 @@ def own_number(digits: NDArray[np.uint32], family: int) -> float:
     return float(np.float64((upper | np.uint64(digits[1, family])) >> np.uint64(11)) * 2.0**-53)
 
 
-@kernel
+@bare
 def add_counts(
     nodes: NDArray[np.int64],
     block: tuple[int, int],
     shape: tuple[int, int],
-    stride: int,
     data: tuple[NDArray[np.uint64], NDArray[np.int64]],
     noisy: NDArray[np.int32],
     scratch: NDArray[np.int64],
@@ -185,9 +203,8 @@ def add_counts(
     block : int, int
         First of the block's nodes, and how many there are.
     shape : int, int
-        Children of a node, and width of a row.
-    stride : int
-        Keys of a child: child j covers those from ``(prefix * fanout + j) * stride`` on.
+        Children of a node, and keys of each: child j has those from
+        ``(prefix * fanout + j) * stride`` on.
     data : uint64[m], int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
     noisy : int32[.], changed
@@ -199,9 +216,10 @@ def add_counts(
     int
         The largest count of a node.
     """
-    (fanout, width), (first, families), (key, cumulative) = shape, block, data
+    (fanout, stride), (first, families), (key, cumulative) = shape, block, data
     datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
+    pitch = -(-fanout // ROWS) * families
     for f in range(families):
         node = np.uint64(first + f)
         low, end = np.uint64(nodes[FIRST, node]), np.uint64(nodes[STOP, node])
@@ -210,7 +228,7 @@ def add_counts(
             continue
         datum[np.uint64(f)] = found_data
         largest = max(largest, cumulative[end] - cumulative[low])
-        at, place = np.uint64(found_data * (fanout + 1)), np.uint64(f)
+        at = np.uint64(found_data * (fanout + 1))
         bound = np.uint64(nodes[PREFIX, node]) * step * np.uint64(stride)
         for j in range(step):
             begin[at + j] = np.int64(low)
@@ -221,18 +239,18 @@ def add_counts(
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
             if found > low:
+                place = place_of(j, f, (families, pitch))
                 noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
-            place += np.uint64(width)
             low = found
         begin[at + step] = np.int64(end)
         found_data += 1
     return int(largest)
 
 
-@kernel
+@bare
 def find_candidates(
     total: NDArray[np.int64],
-    shape: tuple[int, int],
+    fanout: int,
     noisy: NDArray[np.int32],
     row: NDArray[np.int32],
     mask: NDArray[np.uint32],
@@ -247,37 +265,41 @@ def find_candidates(
     ----------
     total : int64[n]
         Of the families.
-    shape : int, int
-        Children of a node, and width of a row.
+    fanout : int
     noisy : int32[.]
         Counts with noise; ``NOWHERE``: the child holds no cell.
-    row : int32[2, LANES], written
+    row : int32[3, .], written
         ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too.
     mask : uint32[.], written
-        Word w of family f at ``w * width + f``.
+        Word w of family f at ``w * n + f``.
     """
-    fanout, width = shape
-    edge, sums = row[THRESHOLDS], row[SUMS]
-    for f in range(total.size):
-        i = np.uint64(f)
-        edge[i], sums[i] = noisy[i], np.int32(0)
-    for j in range(fanout):
-        start = np.uint64(j * width)
-        for f in range(total.size):
-            i = np.uint64(f)
+    size, parts = total.size, -(-fanout // ROWS)
+    pitch = parts * size
+    for n in range(pitch):
+        i = np.uint64(n)
+        row[THRESHOLDS, i], row[SUMS, i], mask[i] = noisy[i], np.int32(0), np.uint32(0)
+    for r in range(min(ROWS, fanout)):
+        start = np.uint64(r * pitch)
+        for n in range(-((r - fanout) // ROWS) * size):
+            i = np.uint64(n)
             one = noisy[start + i]
-            edge[i] = max(one, edge[i])
-            sums[i] = wrap(np.int64(sums[i]) + np.int64(one))
-    for f in range(total.size):
+            row[THRESHOLDS, i] = max(one, row[THRESHOLDS, i])
+            row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(one))
+    for part in range(1, parts):
+        other = np.uint64(part * size)
+        for f in range(size):
+            i = np.uint64(f)
+            row[THRESHOLDS, i] = max(row[THRESHOLDS, other + i], row[THRESHOLDS, i])
+            row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(row[SUMS, other + i]))
+    for f in range(size):
         i = np.uint64(f)
-        excess = np.int64(edge[i]) - total[i]
-        edge[i] = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
-    for first in range(0, fanout, WORD):
-        word = np.uint64(first // WORD * width)
-        for f in range(total.size):
-            mask[word + np.uint64(f)] = np.uint32(0)
-        for j in range(first, min(first + WORD, fanout)):
-            start, bit = np.uint64(j * width), np.uint32(1 << (j - first))
-            for f in range(total.size):
-                i = np.uint64(f)
-                mask[word + i] |= bit if noisy[start + i] > edge[i] else np.uint32(0)
+        excess = np.int64(row[THRESHOLDS, i]) - total[i]
+        row[THRESHOLDS, i] = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
+    for n in range(size, pitch):
+        row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
+    for r in range(min(ROWS, fanout)):
+        start, bit = np.uint64(r * pitch), np.uint32(1 << r)
+        for n in range(-((r - fanout) // ROWS) * size):
+            i = np.uint64(n)
+            some = noisy[start + i] > row[THRESHOLDS, i]
+            mask[i] |= bit if some else np.uint32(0)

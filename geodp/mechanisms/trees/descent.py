@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from geodp.kernels import chacha
 from geodp.kernels.pyramid import layout
+from geodp.kernels.pyramid.edges import ROWS
 from geodp.kernels.pyramid.layout import Below, Desk, Levels
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.law import Law
 
 CHILDREN = 1 << 11
-"""Children of a block of families: they and all that is done to them stay in the cache."""
+"""Most children of a block of families: they and all that is done to them stay in the cache."""
 
 NARROWEST = 8
 """Families of a block at least, as the cipher makes so many blocks at the price of one."""
@@ -72,7 +73,7 @@ class Descent:
         """Return what the kernel asks of all levels; ``streams``: of their noise."""
         found = np.zeros((9, len(self.laws) + 1), np.int64)
         fanout = np.array((1, *self.fanouts))
-        width = np.clip(CHILDREN // fanout, NARROWEST, chacha.LANES)
+        width = np.clip(CHILDREN // (-(-fanout // ROWS) * ROWS), NARROWEST, chacha.LANES)
         size = np.array([law.table.first.size for law in self.laws])
         found[: layout.START, :-1] = fanout, self.strides, width
         found[layout.STREAM, :-1] = streams
@@ -105,16 +106,16 @@ def desk_of(levels: Levels) -> Desk:
     """Return room for a block of every level."""
     table, lanes = levels.table, chacha.LANES
     size, most = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
-    widest = int((table[layout.FANOUT] * table[layout.WIDTH]).max())
+    widest = int((-(-table[layout.FANOUT] // ROWS) * ROWS * table[layout.WIDTH]).max())
     return Desk(
         nodes=np.empty((5, size), np.int64),
         estimates=np.empty((2, size)),
         child=np.empty(size, np.uint16),
         lane=np.empty((table.shape[1] - 1, 3, lanes)),
-        state=np.empty(16 * lanes, np.uint32),
+        room=(np.empty(16 * lanes, np.uint32), np.empty(widest, np.uint64)),
         digits=np.empty((2, lanes), np.uint32),
         noisy=np.empty(widest, np.int32),
-        row=np.zeros((3, lanes), np.int32),
+        row=np.zeros((3, widest), np.int32),
         mask=np.empty(widest, np.uint32),
         scratch=np.empty((2, widest + lanes), np.int64),
         part=np.empty(widest, np.uint8),

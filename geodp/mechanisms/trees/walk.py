@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.tree import edges_of
 from geodp.kernels.pyramid import layout, passes
-from geodp.kernels.pyramid.edges import NOWHERE, Edges
+from geodp.kernels.pyramid.edges import ROWS, Edges
 from geodp.kernels.pyramid.layout import Desk, Levels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
@@ -339,13 +339,11 @@ class Run:
             nodes, base = desk.nodes, int(table[layout.START, level - 1])
         first, stop = fill[level, [layout.FROM, layout.UPTO]]
         above = nodes[layout.PREFIX, base + first : base + stop].view(np.uint64)
-        fanout, width = int(table[layout.FANOUT, level]), int(table[layout.WIDTH, level])
-        noisy, far = (
-            rows[: fanout * width].reshape(fanout, width) for rows in (desk.noisy, desk.far)
-        )
-        source = self.walk.noise[level]
-        for f in np.flatnonzero((noisy[:, : above.size] == NOWHERE).any(axis=0)):
-            far[:, f], _ = source.families(above[f : f + 1], fanout)
+        fanout, source = int(table[layout.FANOUT, level]), self.walk.noise[level]
+        drawn = np.zeros((above.size, -(-fanout // ROWS) * ROWS), np.int64)
+        drawn[:, :fanout] = source.families(above, fanout)[0].reshape(-1, fanout)
+        rows = drawn.reshape(above.size, -1, ROWS).transpose(2, 1, 0)
+        desk.far[: drawn.size] = rows.reshape(-1)
 
 
 def prefix_sums(table: Cells) -> NDArray[np.int64]:
