@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare
-from geodp.kernels.pyramid.edges import ALL, NOTHING, NOWHERE, ROWS
+from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     COUNT,
@@ -49,7 +49,6 @@ def open_children(
     levels: Levels,
     level: int,
     desk: Desk,
-    cumulative: NDArray[np.int64],
     how: tuple[bool, bool],
 ) -> int:
     """Share out what a block's nodes hold among the candidates; those above 0 are open.
@@ -64,8 +63,6 @@ def open_children(
         Of the children.
     desk : Desk
         Counts, numbers and estimates of the level's open children are written.
-    cumulative : int64[m + 1]
-        Prefix sums of the counts of the data.
     how : bool, bool
         Whether open children are among the sums of the others; and whether rows of 32 bits do not
         hold the block.
@@ -87,7 +84,7 @@ def open_children(
     for f in range(families):
         i, total = np.uint64(f), nodes[COUNT, np.uint64(first + f)]
         if wide:
-            some = _list_wide(nodes, first, (fanout, families, f), own, desk, cumulative)
+            some = _list_wide(nodes, first, (fanout, families, f), own, desk)
         else:
             some = list_children(mask, fanout, (f, families), child)
             for e in range(some):
@@ -161,7 +158,6 @@ def _list_wide(
     family: tuple[int, int, int],
     own: float,
     desk: Desk,
-    cumulative: NDArray[np.int64],
 ) -> np.uint64:
     """Estimate all children of a family, list the candidates and count them.
 
@@ -172,17 +168,11 @@ def _list_wide(
     node, shape = first + f, (families, -(-fanout // ROWS) * families)
     z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
     child = desk.family[1][CHILD]
-    datum, begin = desk.scratch[DATUM, f], desk.scratch[BEGIN]
     for j in range(fanout):
-        at, count = place_of(np.uint64(j), f, shape), 0
+        at = place_of(np.uint64(j), f, shape)
         z[j], variance[j] = 0.0, 0.0
         if nodes[WHOLE, node] or desk.part[f * fanout + j] != NOTHING:
-            if datum >= 0:
-                here = datum * (fanout + 1) + j
-                count = cumulative[begin[here + 1]] - cumulative[begin[here]]
-            drawn = np.int64(wrap(np.int64(desk.noisy[at]) - count))
-            z[j] = np.float64(count + (desk.far[at] if drawn == NOWHERE else drawn))
-            variance[j] = own
+            z[j], variance[j] = np.float64(desk.far[at]), own
     every, goal = (np.uint64(0), np.uint64(fanout)), np.float64(nodes[COUNT, node])
     own_z, own_variance = desk.family[0][Z], desk.family[0][VARIANCE]
     some = could_be_above_zero(z, variance, every, goal, own_z, child)
@@ -202,7 +192,7 @@ def _sum_wide(
     """Add up a family's estimates, those of shut children first."""
     fanout, counted = kind
     z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
-    shut, spread, e = 0.0, 0.0, opened[0]
+    shut, spread, e = 0.0, 0.0, np.uint64(opened[0])
     for j in range(fanout):
         if e < opened[1] and desk.child[e] & (LAST_CHILD - 1) == j:
             e += np.uint64(1)
@@ -210,9 +200,9 @@ def _sum_wide(
             shut += z[j]
             spread += variance[j]
     if counted:
-        for e in range(opened[0], opened[1]):
-            shut += desk.estimates[Z, e]
-            spread += desk.estimates[VARIANCE, e]
+        for to in range(opened[0], opened[1]):
+            shut += desk.estimates[Z, to]
+            spread += desk.estimates[VARIANCE, to]
     lane[SHUT, f], lane[SPREAD, f] = shut, spread
 
 

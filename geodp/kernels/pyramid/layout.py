@@ -97,7 +97,7 @@ class Desk(NamedTuple):
     part : uint8[.]
         Of children of families that are not whole: see :func:`geodp.kernels.pyramid.edges.cut`.
     far : int64[.]
-        Noise of children that is ``NOWHERE`` in ``noisy``.
+        The same where rows of 32 bits do not hold it.
     family : float64[2, .], uint64[2, .], int64[.]
         Estimates, numbers, places and counts of the children of one family.
     """

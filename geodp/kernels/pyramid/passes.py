@@ -176,19 +176,22 @@ def _share(
     With ``counted`` they are numbered only.
     """
     levels, edges = tree.levels, tree.edges
-    table, data = levels.table, (tree.key, tree.cumulative)
+    table, noisy, scratch = levels.table, desk.noisy, desk.scratch
     fanout, start = table[FANOUT, level], table[START, level]
     shape = fanout, table[STRIDE, level]
-    if rows.add_counts(nodes, block, shape, data, desk.noisy, desk.scratch) >= WIDE:
+    largest = rows.add_counts(nodes, block, shape, tree.key, tree.cumulative, noisy, scratch)
+    if largest >= WIDE:
         fill[BEYOND] = 1
+    if fill[BEYOND]:
+        rows.widen(fanout, block[1], tree.cumulative, noisy, scratch, desk.far)
     here = slice(block[0], block[0] + block[1])
     if edges.limit.size:
         known = nodes[PREFIX, here], nodes[WHOLE, here]
-        cut(edges, level, known, shape, desk.noisy, desk.row[LOST], desk.part)
+        cut(edges, level, known, shape, noisy, desk.row[LOST], desk.part)
     if not fill[BEYOND]:
-        rows.find_candidates(nodes[COUNT, here], fanout, desk.noisy, desk.row, desk.mask)
+        rows.find_candidates(nodes[COUNT, here], fanout, noisy, desk.row, desk.mask)
     how = counted, fill[BEYOND] > 0
-    fill[OPEN] = open_children(nodes, block, levels, level, desk, tree.cumulative, how)
+    fill[OPEN] = open_children(nodes, block, levels, level, desk, how)
     if not counted:
         descend(nodes, block, fanout, (start, start + fill[OPEN]), desk)
 

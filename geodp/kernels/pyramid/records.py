@@ -88,7 +88,7 @@ def write_record(
                 kind = EVEN if kind == EVEN and variance[here + e] == real[spare] else UNEVEN
             some += np.uint64(1)
             e += np.uint64(1)
-    estimates = np.int64(some)
+    estimates = int(np.int64(some))
     if measured:
         kind, at = MEASURED, at - (-estimates // 2)
     else:

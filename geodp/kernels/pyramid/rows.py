@@ -123,7 +123,7 @@ def _look_up_row(
         open_ = np.int32(below == edge) | np.int32(entry < np.int32(-(1 << 30)))
         drawn[to + i] = np.int32(NOWHERE) if open_ else one
         left |= open_
-    return left != 0
+    return bool(left)
 
 
 @kernel
@@ -177,7 +177,7 @@ def _collect_nibbles(state: NDArray[np.uint32], size: int, digits: NDArray[np.ui
 
 
 @bare_inline
-def own_number(digits: NDArray[np.uint32], family: int) -> float:
+def own_number(digits: NDArray[np.uint32], family: np.uint64) -> float:
     """Return a family's number in [0, 1), of its first 53 digits.
 
     The same as :func:`geodp.kernels.noise.uniform` of its block.
@@ -191,7 +191,8 @@ def add_counts(
     nodes: NDArray[np.int64],
     block: tuple[int, int],
     shape: tuple[int, int],
-    data: tuple[NDArray[np.uint64], NDArray[np.int64]],
+    key: NDArray[np.uint64],
+    cumulative: NDArray[np.int64],
     noisy: NDArray[np.int32],
     scratch: NDArray[np.int64],
 ) -> int:
@@ -205,7 +206,7 @@ def add_counts(
     shape : int, int
         Children of a node, and keys of each: child j has those from
         ``(prefix * fanout + j) * stride`` on.
-    data : uint64[m], int64[m + 1]
+    key, cumulative : uint64[m], int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
     noisy : int32[.], changed
         Noise of the children; afterwards their counts with noise.
@@ -216,7 +217,7 @@ def add_counts(
     int
         The largest count of a node.
     """
-    (fanout, stride), (first, families), (key, cumulative) = shape, block, data
+    (fanout, stride), (first, families) = shape, block
     datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
     pitch = -(-fanout // ROWS) * families
@@ -239,12 +240,48 @@ def add_counts(
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
             if found > low:
-                place = place_of(j, f, (families, pitch))
+                place = place_of(np.uint64(j), f, (families, pitch))
                 noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
             low = found
         begin[at + step] = np.int64(end)
         found_data += 1
     return int(largest)
+
+
+@bare
+def widen(
+    fanout: int,
+    families: int,
+    cumulative: NDArray[np.int64],
+    noisy: NDArray[np.int32],
+    scratch: NDArray[np.int64],
+    far: NDArray[np.int64],
+) -> None:
+    """Write the counts with noise that rows of 32 bits do not hold.
+
+    Parameters
+    ----------
+    fanout, families : int
+        Of a block.
+    cumulative : int64[m + 1]
+        Prefix sums of the counts of the data.
+    noisy : int32[.]
+        As :func:`add_counts` leaves it, so that taking the counts away gives the noise.
+    scratch : int64[2, .]
+        Written there too.
+    far : int64[.], changed
+        The noise where it was ``NOWHERE``; afterwards the counts with noise.
+    """
+    shape = families, -(-fanout // ROWS) * families
+    datum, begin = scratch[DATUM], scratch[BEGIN]
+    for f in range(families):
+        for j in range(fanout):
+            at, count = place_of(np.uint64(j), f, shape), 0
+            if datum[f] >= 0:
+                here = datum[f] * (fanout + 1) + j
+                count = cumulative[begin[here + 1]] - cumulative[begin[here]]
+            drawn = np.int64(wrap(np.int64(noisy[at]) - count))
+            far[at] = count + (far[at] if drawn == NOWHERE else drawn)
 
 
 @bare
