@@ -59,6 +59,8 @@ NOISY = {
     families.open_children: "noisy counts, released totals, uniform numbers",
     families._list_wide: "noisy counts and a released total",
     families._sum_wide: "noisy counts",
+    families._sum_shut: "noisy counts",
+    families.descend: "noisy counts and numbers of nodes, and where data begin",
     families.combine_families: "noisy counts and their variances",
     records.write_record: "estimates from noisy counts",
     records.read_record: "the same, read again",

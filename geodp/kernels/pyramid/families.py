@@ -9,6 +9,7 @@ from geodp.kernels.jit import bare
 from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
+    CANDIDATES,
     COUNT,
     DATUM,
     FANOUT,
@@ -19,12 +20,14 @@ from geodp.kernels.pyramid.layout import (
     NUMBER,
     OWN,
     PREFIX,
+    SEVERAL,
     SHUT,
     SPREAD,
     SPREADS,
     START,
     STOP,
     SUMS,
+    THRESHOLDS,
     VARIANCE,
     WHOLE,
     Desk,
@@ -73,46 +76,69 @@ def open_children(
         Number of open children.
     """
     table, (first, families), (counted, wide) = levels.table, block, how
-    fanout, least, variance = table[FANOUT, level], levels.real[LEAST, level], desk.family[0]
+    fanout, own, least = table[FANOUT, level], levels.real[OWN, level], levels.real[LEAST, level]
     child, at, out = desk.family[1][CHILD], desk.family[1][AT], desk.family[2]
     noisy, mask, row, lane = desk.noisy, desk.mask, desk.row, desk.lane[level]
     held, estimates, opened_child = desk.nodes[COUNT], desk.estimates, desk.child
-    own, z, spreads = levels.real[OWN, level], variance[Z], levels.spread[table[SPREADS, level] :]
+    z, spread, digits = desk.family[0][Z], desk.family[0][VARIANCE], desk.digits
     shape, one = (families, -(-fanout // ROWS) * families), np.uint64(1)
     start = np.uint64(table[START, level])
     to = start
     for f in range(families):
-        i, total = np.uint64(f), nodes[COUNT, np.uint64(first + f)]
+        i, total, some = np.uint64(f), nodes[COUNT, np.uint64(first + f)], one
         if wide:
             some = _list_wide(nodes, first, (fanout, families, f), own, desk)
-        else:
+        elif row[CANDIDATES, i] >= SEVERAL:
             some = list_children(mask, fanout, (f, families), child)
             for e in range(some):
                 z[e] = np.float64(noisy[place_of(child[e], f, shape)])
-                variance[VARIANCE, e] = own
-        out[np.uint64(0)] = total
+                spread[e] = own
+        else:
+            child[np.uint64(0)] = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
+            z[np.uint64(0)] = np.float64(noisy[place_of(child[np.uint64(0)], f, shape)])
+        out[np.uint64(0)], begin = total, to
         if some > one:
-            lane[NUMBER, i] = own_number(desk.digits, i)
+            lane[NUMBER, i] = own_number(digits, i)
             for e in range(some):
                 at[e], out[e] = np.uint64(e), 0
-            settle(z, variance[VARIANCE], at, some, (total, lane[NUMBER, i], least), out)
-        shut, inside, kept = np.int64(row[SUMS, i]), fanout - np.int64(row[LOST, i]), to
+            settle(z, spread, at, some, (total, lane[NUMBER, i], least), out)
         for e in range(some):
             opened_child[to], held[to] = np.uint16(child[e]), out[e]
             estimates[Z, to], estimates[VARIANCE, to] = z[e], own
-            if out[e] > 0:
-                shut -= np.int64(z[e])
-                inside -= 1
-                to += one
+            to += np.uint64(out[e] > 0)
         opened_child[to - one] |= np.uint16(LAST_CHILD)
+        row[THRESHOLDS, i] = np.int32(to - begin)
         if wide:
-            _sum_wide((fanout, counted), desk, lane, f, (kept, to))
-            continue
-        if counted:
-            shut, inside = np.int64(row[SUMS, i]), fanout - np.int64(row[LOST, i])
-        lane[SHUT, i] = np.float64(wrap(shut + (np.int64(row[LOST, i]) << 31)))
-        lane[SPREAD, i] = spreads[inside]
+            _sum_wide((fanout, counted), desk, lane, f, (begin, to))
+    if not wide:
+        spreads = levels.spread[table[SPREADS, level] :]
+        _sum_shut((fanout, families, counted), spreads, row, lane, (estimates[Z], start))
     return int(np.int64(to - start))
+
+
+@bare
+def _sum_shut(
+    kind: tuple[int, int, bool],
+    spread: NDArray[np.float64],
+    row: NDArray[np.int32],
+    lane: NDArray[np.float64],
+    opened: tuple[NDArray[np.float64], np.uint64],
+) -> None:
+    """Add up the measurements of every family's shut children, or with ``counted`` of all."""
+    fanout, families, counted = kind
+    z, e = opened
+    for f in range(families):
+        i, some = np.uint64(f), row[THRESHOLDS, np.uint64(f)]
+        shut, inside = (
+            np.int64(row[SUMS, i]) + (np.int64(row[LOST, i]) << 31),
+            fanout - row[LOST, i],
+        )
+        if not counted:
+            inside -= some
+            for _ in range(some):
+                shut -= np.int64(z[e])
+                e += np.uint64(1)
+        lane[SHUT, i], lane[SPREAD, i] = np.float64(wrap(shut)), spread[np.uint64(inside)]
 
 
 @bare

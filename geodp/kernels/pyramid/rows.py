@@ -11,9 +11,11 @@ from geodp.kernels.noise import UNDECIDED, Table, look_up, settle
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
+    CANDIDATES,
     DATUM,
     FIRST,
     PREFIX,
+    SEVERAL,
     STOP,
     SUMS,
     THRESHOLDS,
@@ -305,8 +307,9 @@ def find_candidates(
     fanout : int
     noisy : int32[.]
         Counts with noise; ``NOWHERE``: the child holds no cell.
-    row : int32[3, .], written
-        ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too.
+    row : int32[4, .], written
+        ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too; and
+        ``CANDIDATES``.
     mask : uint32[.], written
         Word w of family f at ``w * n + f``.
     """
@@ -315,6 +318,7 @@ def find_candidates(
     for n in range(pitch):
         i = np.uint64(n)
         row[THRESHOLDS, i], row[SUMS, i], mask[i] = noisy[i], np.int32(0), np.uint32(0)
+        row[CANDIDATES, i] = np.int32(0)
     for r in range(min(ROWS, fanout)):
         start = np.uint64(r * pitch)
         for n in range(-((r - fanout) // ROWS) * size):
@@ -335,8 +339,16 @@ def find_candidates(
     for n in range(size, pitch):
         row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
     for r in range(min(ROWS, fanout)):
-        start, bit = np.uint64(r * pitch), np.uint32(1 << r)
+        start, bit, one = np.uint64(r * pitch), np.uint32(1 << r), np.int32(SEVERAL // 2 + r)
         for n in range(-((r - fanout) // ROWS) * size):
             i = np.uint64(n)
             some = noisy[start + i] > row[THRESHOLDS, i]
             mask[i] |= bit if some else np.uint32(0)
+            row[CANDIDATES, i] += one if some else np.int32(0)
+    for part in range(1, parts):
+        other = np.uint64(part * size)
+        for f in range(size):
+            i = np.uint64(f)
+            more = row[CANDIDATES, other + i]
+            many = np.int32(more // np.int32(SEVERAL // 2))
+            row[CANDIDATES, i] += np.int32(more + many * np.int32(ROWS * part))

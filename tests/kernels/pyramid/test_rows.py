@@ -94,7 +94,7 @@ def test_candidates_are_those_of_a_share(fanout, size, lost):
     total = draw.integers(1, 200, size)
     total[0] = 2**62
     noisy = in_rows(np.where(out, NOWHERE, z).astype(np.int32))
-    row, mask = np.empty((3, noisy.size), np.int32), np.empty(noisy.size, np.uint32)
+    row, mask = np.empty((4, noisy.size), np.int32), np.empty(noisy.size, np.uint32)
     rows.find_candidates(total, fanout, noisy, row, mask)
     child, own, at = np.empty(fanout, np.uint64), np.empty(fanout), np.empty(fanout, np.uint64)
     variance = np.where(out, 0.0, 9.0)
@@ -103,6 +103,9 @@ def test_candidates_are_those_of_a_share(fanout, size, lost):
         ends, goal = (np.uint64(0), np.uint64(fanout)), float(total[f])
         some = shares.could_be_above_zero(z[f].astype(float), variance[f], ends, goal, own, at)
         assert child[:found].tolist() == at[: int(some)].tolist()
+        one = layout.SEVERAL // 2
+        assert (row[layout.CANDIDATES, f] < 2 * one) == (found == 1)
+        assert found > 1 or row[layout.CANDIDATES, f] == one + child[0]
         sums = int(row[layout.SUMS, f]) + (int(out[f].sum()) << 31)
         assert (sums - z[f][~out[f]].sum()) % 2**32 == 0
 
