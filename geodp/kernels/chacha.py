@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, kernel
 
 LANES = 128
 """Blocks computed together; their 16 words fill 8 KiB, well inside the first-level cache."""
 
 
-@inline
+@bare_inline
 def _add(a: np.uint32, b: np.uint32) -> np.uint32:
     """Sum modulo 2**32, written so that it overflows nowhere, interpreted code included."""
     return np.uint32((np.uint64(a) + np.uint64(b)) & np.uint64(0xFFFFFFFF))
 
 
-@inline
+@bare_inline
 def _quarter(
     a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
@@ -37,7 +37,7 @@ def _quarter(
     return a, b, c, d
 
 
-@inline
+@bare_inline
 def _double_round(s):  # type: ignore[no-untyped-def]
     """Four column rounds and four diagonal rounds (section 2.3) on a tuple of 16 words."""
     x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15 = s
@@ -52,7 +52,7 @@ def _double_round(s):  # type: ignore[no-untyped-def]
     return (x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15)
 
 
-@inline
+@bare_inline
 def _lanes(
     key: NDArray[np.uint32],
     stream: np.uint32,
@@ -103,7 +103,7 @@ def _lanes(
         state[i + np.uint64(15 * LANES)] = _add(s[15], high)
 
 
-@kernel
+@bare
 def lanes(
     key: NDArray[np.uint32],
     stream: np.uint32,

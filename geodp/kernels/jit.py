@@ -33,12 +33,26 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     the number of threads. ``error_model="numpy"`` keeps divisions vectorisable.
     The identity signature lets mypy check the calls of a kernel.
     """
-    return _compile(function, nogil=True)
+    return _compile(function, nogil=True, _nrt=True)
 
 
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Merge a kernel's part into its callers, so that their loops stay vectorisable."""
-    return _compile(function, nogil=True, forceinline=True)
+    return _compile(function, nogil=True, _nrt=True, forceinline=True)
+
+
+def bare(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a kernel that makes no array and returns none, so that no reference is counted.
+
+    Every array that a kernel is given costs two atomic operations, every call of another kernel
+    with it two more, and the code of all that the compiler's time.
+    """
+    return _compile(function, nogil=True, _nrt=False)
+
+
+def bare_inline(function: Callable[P, R]) -> Callable[P, R]:
+    """Merge such a part into its callers."""
+    return _compile(function, nogil=True, _nrt=False, forceinline=True)
 
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:

@@ -32,7 +32,7 @@ from geodp.kernels import (
 from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import residuals
 from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import edges, families, passes, rows, shares
+from geodp.kernels.pyramid import families, passes, records, rows, shares
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -60,25 +60,18 @@ SOURCES_OF_NOISE = {"laplace_noise", "NodeNoise"}
 NOISY = {
     noise.uniform: "uniform numbers of nodes",
     noise.families: "uniform numbers of nodes",
-    rows.estimates_of: "noisy counts and their variances",
-    rows.estimate: "noisy counts",
-    rows.find_candidates: "noisy counts, their variances and released totals",
-    rows.combine_rows: "noisy counts and their variances",
-    families.open_children: "noisy counts, their variances and released totals",
-    families.write_record: "estimates from noisy counts",
-    families._write_variances: "variances of estimates",
-    families.read_record: "the same, read again",
-    edges.cut: "variances of noisy counts",
+    rows.own_number: "uniform numbers of nodes",
+    families.open_children: "noisy counts, released totals, uniform numbers",
+    families._list_wide: "noisy counts and a released total",
+    families._sum_wide: "noisy counts",
+    families._sum_shut: "noisy counts",
+    families.descend: "noisy counts and numbers of nodes, and where data begin",
+    families.combine_families: "noisy counts and their variances",
+    records.write_record: "estimates from noisy counts",
+    records.read_record: "the same, read again",
     **dict.fromkeys(
-        (
-            passes.first_pass,
-            passes._share,
-            passes._load,
-            passes._close,
-            passes._put_out,
-            families._put,
-        ),
-        "they hand arrays on: counts to add_counts, noisy counts to the others",
+        (passes.first_pass, passes._share, passes._close, passes._put_out),
+        "they hand arrays on: counts to add_counts and widen, noisy counts to the others",
     ),
     passes.second_pass: "estimates from noisy counts",
     shares.combine: "noisy counts and their variances",
@@ -121,6 +114,7 @@ NOISY = {
 RAW = (
     predicted.count_children,
     rows.add_counts,
+    rows.widen,
     topdown._add_details,
     haar.forward_dense,
     coo.coalesce,
@@ -222,12 +216,10 @@ def compiled():
     topdown._add_details(room, 1, 0, 0, looked_up)
     made.detail.families(np.zeros(1, np.uint64), 2)
     noise.uniform(np.zeros(2048, np.uint32), 0)
-    nodes, scratch = (
-        np.array([[0, 0, 0, table.key.size, 0, 1]]).T.copy(),
-        np.zeros((3, 128), np.int64),
-    )
-    cumulative = np.append(0, np.cumsum(table.count))
-    rows.add_counts(nodes, (16, 8), np.int64(1), table.key, cumulative, scratch)
+    nodes, scratch = np.array([[0, 0, 0, table.key.size, 1]]).T.copy(), np.zeros((2, 128), int)
+    cumulative, noisy = np.append(0, np.cumsum(table.count)), np.zeros(16, np.int32)
+    rows.add_counts(nodes, (0, 1), (16, 1), table.key, cumulative, noisy, scratch)
+    rows.widen(16, 1, cumulative, noisy, scratch, np.zeros(16, int))
     return [one for one in jit._kernels if one.signatures]
 
 
@@ -238,7 +230,7 @@ def test_kernels_have_no_floating_point_that_numba_infers(compiled):
             assert not inferred(one), one.py_func.__name__
 
 
-def test_the_pyramid_hands_true_counts_to_the_kernel_that_adds_them_to_noise_only():
+def test_the_pyramid_hands_true_counts_to_kernels_that_add_them_to_noise_only():
     seen = []
     for path in (KERNELS / "pyramid").glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -246,8 +238,8 @@ def test_the_pyramid_hands_true_counts_to_the_kernel_that_adds_them_to_noise_onl
             if any(isinstance(a, ast.Attribute) and a.attr == "cumulative" for a in call.args):
                 seen.append(ast.unparse(call.func))
         read = [node for node in ast.walk(tree) if getattr(node, "attr", "") == "cumulative"]
-        assert len(read) == (path.stem == "passes")
-    assert seen == ["rows.add_counts"]
+        assert len(read) == 2 * (path.stem == "passes")
+    assert seen == ["rows.add_counts", "rows.widen"]
 
 
 def test_those_that_may_compute_with_floats_do(compiled):

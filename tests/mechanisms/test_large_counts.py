@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.kernels.pyramid import layout, rows
+from geodp.kernels.pyramid.edges import NOWHERE
 from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
@@ -215,12 +216,12 @@ def test_the_pyramid_of_huge_counts_is_its_dense_twin(counts, number):
 def test_the_kernel_adds_counts_to_noise_exactly():
     key, counts = np.array([0, 1, 3], np.uint64), np.array([2**59 + 65, 1, 2**58 + 3])
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    nodes, scratch = np.zeros((6, 1), np.int64), np.zeros((3, 8), np.int64)
+    nodes, scratch = np.zeros((5, 1), np.int64), np.zeros((2, 8), np.int64)
     nodes[layout.STOP] = 3
-    scratch[layout.NOISY, ::2] = -3, 2**57 + 1, 5, -(2**57) - 1
-    rows.add_counts(nodes, (4, 2), np.int64(1), key, cumulative, scratch)
-    noisy, datum, begin = scratch
-    assert noisy[::2].tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
-    assert begin[:5].tolist() == [0, 1, 2, 2, 3]
-    assert datum[0] == 0
-    assert not noisy[1::2].any()
+    noisy = np.array([-3, NOWHERE, 5, NOWHERE], np.int32)
+    far = np.array([0, 2**57 + 1, 0, -(2**57) - 1])
+    assert rows.add_counts(nodes, (0, 1), (4, 1), key, cumulative, noisy, scratch) == counts.sum()
+    rows.widen(4, 1, cumulative, noisy, scratch, far)
+    assert far.tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
+    assert scratch[layout.BEGIN, :5].tolist() == [0, 1, 2, 2, 3]
+    assert scratch[layout.DATUM, 0] == 0

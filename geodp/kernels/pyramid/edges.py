@@ -12,6 +12,13 @@ from geodp.kernels.jit import inline, kernel
 NOTHING, SOME, ALL = range(3)
 """What of a node's keys are cells."""
 
+NOWHERE = -(1 << 31)
+"""Stands for the noisy count of a child that holds no cell, and for noise that is undecided."""
+
+ROWS = 16
+"""In which a block's children stand, see :mod:`geodp.kernels.pyramid.layout`: a block of noise has
+so many words, and a word of a mask so many bits."""
+
 
 class Edges(NamedTuple):
     """A domain: a box of indices, cut down by ranges of keys and by a list of indices.
@@ -111,11 +118,11 @@ def cut(
     level: int,
     nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     shape: tuple[int, int],
-    stride: int,
-    variance: NDArray[np.float64],
+    noisy: NDArray[np.int32],
+    lost: NDArray[np.int32],
     part: NDArray[np.uint8],
-) -> int:
-    """Give children that hold no cell the variance 0, and tell of which all keys are cells.
+) -> None:
+    """Mark children that hold no cell, and tell of which all keys are cells.
 
     Parameters
     ----------
@@ -125,22 +132,21 @@ def cut(
     nodes : int64[n], int64[n]
         Prefixes of a block's nodes, and 1 where all keys are cells: so are their children's.
     shape : int, int
-        Children of a node, and width of a row.
-    stride : int
-        Keys of a child.
-    variance : float64[.], changed
+        Children of a node, and keys of each.
+    noisy : int32[.], changed
+        ``NOWHERE`` for children without a cell.
+    lost : int32[.], written
+        How many these are in each family.
     part : uint8[.], written
-        ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes.
-
-    Returns
-    -------
-    int
-        How many children hold no cell.
+        ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes, one family's after the
+        other's.
     """
-    fanout, width = shape
+    fanout, stride = shape
     prefix, whole = nodes
-    without, at, many = 0, np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
+    pitch = -(-fanout // ROWS) * prefix.size
+    at, many = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
     for f in range(prefix.size):
+        lost[f] = 0
         if whole[f]:
             continue
         _locate(edges, level - 1, prefix[f], at)
@@ -155,10 +161,8 @@ def cut(
                     found = NOTHING
                 elif edges.ranges[r, 0] > first or edges.ranges[r, 1] < after:
                     found = min(found, SOME)
-            i = j * width + f
-            part[i] = found
+            part[f * fanout + j] = found
             if found == NOTHING:
-                variance[i] = 0.0
-                without += 1
+                noisy[j % ROWS * pitch + j // ROWS * prefix.size + f] = NOWHERE
+                lost[f] += 1
             first = after
-    return without

@@ -1,250 +1,281 @@
-"""What is done to one family after the other: sharing out, and the records of both passes."""
+"""What is done to one family after the other: sharing out, and estimates from below."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
-from geodp.kernels.noise import uniform as family_number
-from geodp.kernels.pyramid.edges import ALL
+from geodp.kernels.jit import bare
+from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
+    CANDIDATES,
     COUNT,
     DATUM,
     FANOUT,
     FIRST,
+    LAST_CHILD,
     LEAST,
-    MASK,
+    LOST,
+    NUMBER,
     OWN,
-    PLACE,
     PREFIX,
     SEVERAL,
+    SHUT,
+    SPREAD,
+    SPREADS,
     START,
     STOP,
+    SUMS,
+    THRESHOLDS,
     VARIANCE,
     WHOLE,
-    WIDTH,
-    WORD,
-    Below,
     Desk,
     Levels,
     Z,
 )
 from geodp.kernels.pyramid.masks import list_children
-from geodp.kernels.pyramid.rows import estimates_of
-from geodp.kernels.pyramid.shares import settle, share_family
+from geodp.kernels.pyramid.rows import own_number, place_of, wrap
+from geodp.kernels.pyramid.shares import could_be_above_zero, settle
+
+EVERY_Z, EVERY_VARIANCE = 2, 3
+"""Rows of ``Desk.family`` for all children of a family."""
+
+CHILD, AT = range(2)
+"""Rows of ``Desk.family`` for numbers of children, and for their places among the candidates."""
 
 
-@kernel
+@bare
 def open_children(
-    nodes: NDArray[np.int64], levels: Levels, level: int, desk: Desk, counted: bool
+    nodes: NDArray[np.int64],
+    block: tuple[int, int],
+    levels: Levels,
+    level: int,
+    desk: Desk,
+    how: tuple[bool, bool],
 ) -> int:
     """Share out what a block's nodes hold among the candidates; those above 0 are open.
 
     Parameters
     ----------
-    nodes : int64[6, n]
-        The block's.
+    nodes : int64[5, .]
+    block : int, int
+        First of the block's nodes, and how many there are.
     levels : Levels
     level : int
         Of the children.
     desk : Desk
-        Its masks of the level are read and changed, its nodes of the level are written.
-    counted : bool
-        Whether nobody asks for the nodes, but for their number.
+        Counts, numbers and estimates of the level's open children are written.
+    how : bool, bool
+        Whether open children are among the sums of the others; and whether rows of 32 bits do not
+        hold the block.
 
     Returns
     -------
     int
         Number of open children.
     """
-    table = levels.table
-    fanout, width, start = table[FANOUT, level], table[WIDTH, level], table[START, level]
-    mask = desk.mask[table[MASK, level] : table[MASK, level + 1]]
-    estimates = estimates_of(desk, levels, level)
-    z, variance = estimates[Z], estimates[VARIANCE]
-    own, spread, at = desk.family[0][Z], desk.family[0][VARIANCE], desk.family[1]
-    out, child = desk.family[2][0], desk.family[2][1]
-    uniform, least, opened = desk.lane[2 + level], levels.real[LEAST, level], 0
-    one = np.uint64(1)
-    for f in range(nodes.shape[1]):
-        total, word = nodes[COUNT, f], mask[np.uint64(f)]
-        if counted and fanout <= WORD and word & (word - one) == 0:
-            opened += 1  # an only child, of which nobody asks more
-            continue
-        some = list_children(mask, fanout, f, width, child)
-        out[0] = total
-        if some > 1:
-            uniform[f] = family_number(desk.state, f)
+    table, (first, families), (counted, wide) = levels.table, block, how
+    fanout, own, least = table[FANOUT, level], levels.real[OWN, level], levels.real[LEAST, level]
+    child, at, out = desk.family[1][CHILD], desk.family[1][AT], desk.family[2]
+    noisy, mask, row, lane = desk.noisy, desk.mask, desk.row, desk.lane[level]
+    held, estimates, opened_child = desk.nodes[COUNT], desk.estimates, desk.child
+    z, spread, digits = desk.family[0][Z], desk.family[0][VARIANCE], desk.digits
+    shape, one = (families, -(-fanout // ROWS) * families), np.uint64(1)
+    start = np.uint64(table[START, level])
+    to = start
+    for f in range(families):
+        i, total, some = np.uint64(f), nodes[COUNT, np.uint64(first + f)], one
+        if wide:
+            some = _list_wide(nodes, first, (fanout, families, f), own, desk)
+        elif row[CANDIDATES, i] >= SEVERAL:
+            some = list_children(mask, fanout, (f, families), child)
             for e in range(some):
-                i = np.uint64(child[e] * width + f)
-                own[e], spread[e], at[e], out[e] = z[i], variance[i], np.uint64(e), 0
-            settle(own, spread, at, np.uint64(some), (total, uniform[f], least), out)
-            some = _mark(mask[f:], width, some, desk.family[2])
-        if not counted:
-            _put(nodes, (fanout, width), (start + opened, some, f), desk)
-        opened += some
-    return opened
+                z[e] = np.float64(noisy[place_of(child[e], f, shape)])
+                spread[e] = own
+        else:
+            child[np.uint64(0)] = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
+            z[np.uint64(0)] = np.float64(noisy[place_of(child[np.uint64(0)], f, shape)])
+        out[np.uint64(0)], begin = total, to
+        if some > one:
+            lane[NUMBER, i] = own_number(digits, i)
+            for e in range(some):
+                at[e], out[e] = np.uint64(e), 0
+            settle(z, spread, at, some, (total, lane[NUMBER, i], least), out)
+        for e in range(some):
+            opened_child[to], held[to] = np.uint16(child[e]), out[e]
+            estimates[Z, to], estimates[VARIANCE, to] = z[e], own
+            to += np.uint64(out[e] > 0)
+        opened_child[to - one] |= np.uint16(LAST_CHILD)
+        row[THRESHOLDS, i] = np.int32(to - begin)
+        if wide:
+            _sum_wide((fanout, counted), desk, lane, f, (begin, to))
+    if not wide:
+        spreads = levels.spread[table[SPREADS, level] :]
+        _sum_shut((fanout, families, counted), spreads, row, lane, (estimates[Z], start))
+    return int(np.int64(to - start))
 
 
-@inline
-def _mark(mask: NDArray[np.uint64], width: int, some: int, family: NDArray[np.int64]) -> int:
-    """Make a family's mask that of its children above 0, and keep only those; how many they are."""
-    out, child, kept = family[0], family[1], 0
-    for word in range(0, mask.size, width):
-        mask[word] = np.uint64(0)
-    for e in range(some):
-        j, held = child[e], out[e]
-        if held > 0:
-            mask[j // WORD * width] |= np.uint64(1) << np.uint64(j % WORD)
-        child[kept], out[kept] = j, held
-        kept += held > 0
-    if kept > 1:
-        mask[0] |= np.uint64(SEVERAL)
-    return kept
-
-
-@inline
-def _put(
-    nodes: NDArray[np.int64], shape: tuple[int, int], where: tuple[int, int, int], desk: Desk
+@bare
+def _sum_shut(
+    kind: tuple[int, int, bool],
+    spread: NDArray[np.float64],
+    row: NDArray[np.int32],
+    lane: NDArray[np.float64],
+    opened: tuple[NDArray[np.float64], np.uint64],
 ) -> None:
-    """Put a family's open children, which :func:`open_children` lists, on the desk."""
-    fanout, width = shape
-    start, some, f = where
-    out, child, below = desk.family[2][0], desk.family[2][1], desk.nodes
-    datum, begin = desk.scratch[DATUM, f], desk.scratch[BEGIN]
-    for e in range(some):
-        to, j = np.uint64(start + e), child[e]
-        below[PREFIX, to], below[COUNT, to] = nodes[PREFIX, f] * fanout + j, out[e]
-        below[FIRST, to], below[STOP, to] = 0, 0
-        below[PLACE, to], below[WHOLE, to] = j * width + f, 1
-        if datum >= 0:
-            at = datum * (fanout + 1) + j
-            below[FIRST, to], below[STOP, to] = begin[at], begin[at + 1]
-        if not nodes[WHOLE, f]:
-            below[WHOLE, to] = desk.part[j * width + f] == ALL
-
-
-@inline
-def most_words(families: int, opened: int, fanout: int) -> int:
-    """Words of 64 bits that a record has at most."""
-    words = -(-families * -(-fanout // WORD) // 4)
-    return families + 2 * opened + -(-opened // 4) + words + 1
-
-
-@kernel
-def write_record(
-    levels: Levels, desk: Desk, level: int, families: int, record: NDArray[np.uint64], first: int
-) -> int:
-    """Write a block's record from word ``first`` on; the word after it.
-
-    Of the families with several open children: the estimate of each open one as float64, and which
-    of the variances that follow is its own, as uint16; or the estimates alone, as int32, where they
-    are whole and the variances the measurement's. Then the families' random numbers. Of all
-    families the masks, 16 bits a word. At last one word: ``first``, numbers of these estimates and
-    of these families, and whether int32 it is.
-    """
-    table, own = levels.table, levels.real[OWN, level]
-    fanout, width = table[FANOUT, level], table[WIDTH, level]
-    mask, child = desk.mask[table[MASK, level] :], desk.family[2][1]
-    real, short, half = record.view(np.float64), record.view(np.int32), record.view(np.uint16)
-    estimates = estimates_of(desk, levels, level)
-    z, variance = estimates[Z], estimates[VARIANCE]
-    uniform, several, some, narrow = desk.lane[0], 0, 0, True
+    """Add up the measurements of every family's shut children, or with ``counted`` of all."""
+    fanout, families, counted = kind
+    z, e = opened
     for f in range(families):
-        if mask[f] < np.uint64(SEVERAL):
-            continue
-        uniform[several] = desk.lane[2 + level, f]
-        several += 1
-        for e in range(list_children(mask, fanout, f, width, child)):
-            i = child[e] * width + f
-            real[first + some], desk.reals[some] = z[i], variance[i]
-            some += 1
-            narrow &= (variance[i] == own) & (abs(z[i]) < 2.0**31) & (z[i] == np.floor(z[i]))
-    if narrow:
-        for e in range(some):
-            short[2 * first + e] = np.int32(real[first + e])
-        at = first + (some + 1) // 2
-    else:
-        at = _write_variances(desk.reals, some, record, first + some)
-    for e in range(several):
-        real[at + e] = uniform[e]
-    at, words = at + several, -(-fanout // WORD)
-    for f in range(families):
-        for word in range(words):
-            half[4 * at + f * words + word] = np.uint16(mask[word * width + f] & np.uint64(65535))
-    at += -(-families * words // 4)
-    record[at] = np.uint64(first << 32 | some << 16 | several << 1 | narrow)
-    return int(at + 1)
+        i, some = np.uint64(f), row[THRESHOLDS, np.uint64(f)]
+        shut, inside = (
+            np.int64(row[SUMS, i]) + (np.int64(row[LOST, i]) << 31),
+            fanout - row[LOST, i],
+        )
+        if not counted:
+            inside -= some
+            for _ in range(some):
+                shut -= np.int64(z[e])
+                e += np.uint64(1)
+        lane[SHUT, i], lane[SPREAD, i] = np.float64(wrap(shut)), spread[np.uint64(inside)]
 
 
-@kernel
-def _write_variances(
-    variance: NDArray[np.float64], some: int, record: NDArray[np.uint64], at: int
-) -> int:
-    """Write some variances, which are overwritten, from a word on; the word after them.
-
-    Nodes with alike subtrees have the same: it is written once if one of the last 32 is it.
-    """
-    half, real, different = record.view(np.uint16), record.view(np.float64), 0
-    for e in range(some):
-        one, which = variance[e], different
-        for d in range(max(different - 32, 0), different):
-            which = d if variance[d] == one else which
-        variance[which] = one
-        different += which == different
-        half[4 * at + e] = np.uint16(which)
-    at += -(-some // 4)
-    for d in range(different):
-        real[at + d] = variance[d]
-    return int(at + different)
-
-
-@kernel
-def read_record(
-    levels: Levels,
-    level: int,
+@bare
+def descend(
     nodes: NDArray[np.int64],
-    below: Below,
-    record: NDArray[np.uint64],
-    end: int,
-) -> tuple[int, int]:
-    """Share out what nodes have by the record that ends at a word.
+    block: tuple[int, int],
+    fanout: int,
+    place: tuple[int, int],
+    desk: Desk,
+) -> None:
+    """Make nodes of a block's open children, whose counts are there.
 
-    Returns
-    -------
-    opened, begin : int
-        Open children, and the word at which the record begins.
+    Parameters
+    ----------
+    nodes : int64[5, .]
+    block : int, int
+        First of the block's nodes, and how many there are.
+    fanout : int
+    place : int, int
+        Where the level's open children start, and where they end.
+    desk : Desk
     """
-    fanout, start = levels.table[FANOUT, level], levels.table[START, level]
-    own, least, words = levels.real[OWN, level], levels.real[LEAST, level], -(-fanout // WORD)
-    z, variance, room = below.family[0][0], below.family[0][1], below.family[0][2]
-    at, out, child = below.family[1], below.family[2][0], below.family[2][1]
-    real, short, half = record.view(np.float64), record.view(np.int32), record.view(np.uint16)
-    known = np.int64(record[end - 1])
-    begin, variances = known >> 32, (known >> 32) + (known >> 16 & 65535)
-    several, narrow, masks = known >> 1 & 255, known & 1, end - 1 - -(-nodes.shape[1] * words // 4)
-    different = variances + -(-(variances - begin) // 4)
-    uniform, estimates, opened = masks - several, 0, 0
-    for f in range(nodes.shape[1]):
-        some = list_children(half, fanout, 4 * masks + f * words, 1, child)
-        out[0] = nodes[COUNT, f]
-        if some > 1:
-            for e in range(some):
-                if narrow:
-                    z[e], variance[e] = np.float64(short[2 * begin + estimates]), own
-                else:
-                    z[e] = real[begin + estimates]
-                    variance[e] = real[different + half[4 * variances + estimates]]
-                estimates += 1
-            children = np.uint64(0), np.uint64(some)
-            share_family(
-                z, variance, children, (nodes[COUNT, f], real[uniform], least), room, at, out
-            )
-            uniform += 1
-        for e in range(some):
-            below.nodes[PREFIX, start + opened] = nodes[PREFIX, f] * fanout + child[e]
-            below.nodes[COUNT, start + opened] = out[e]
-            opened += 1
-    return opened, int(begin)
+    below, child, part = desk.nodes, desk.child, desk.part
+    datum, begin = desk.scratch[DATUM], desk.scratch[BEGIN]
+    f, mark = np.uint64(0), np.uint64(LAST_CHILD - 1)
+    for n in range(place[0], place[1]):
+        to, node = np.uint64(n), np.uint64(block[0]) + f
+        j = np.uint64(child[to]) & mark
+        below[PREFIX, to] = nodes[PREFIX, node] * fanout + np.int64(j)
+        below[FIRST, to], below[STOP, to], below[WHOLE, to] = 0, 0, 1
+        if datum[f] >= 0:
+            at = np.uint64(datum[f] * (fanout + 1)) + j
+            below[FIRST, to], below[STOP, to] = begin[at], begin[at + np.uint64(1)]
+        if not nodes[WHOLE, node]:
+            below[WHOLE, to] = part[f * np.uint64(fanout) + j] == ALL
+        f += np.uint64(child[to] > mark)
+
+
+@bare
+def _list_wide(
+    nodes: NDArray[np.int64],
+    first: int,
+    family: tuple[int, int, int],
+    own: float,
+    desk: Desk,
+) -> np.uint64:
+    """Estimate all children of a family, list the candidates and count them.
+
+    Here alone estimates are more than the measurements can be: one from an earlier release too
+    takes their place.
+    """
+    fanout, families, f = family
+    node, shape = first + f, (families, -(-fanout // ROWS) * families)
+    z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
+    child = desk.family[1][CHILD]
+    for j in range(fanout):
+        at = place_of(np.uint64(j), f, shape)
+        z[j], variance[j] = 0.0, 0.0
+        if nodes[WHOLE, node] or desk.part[f * fanout + j] != NOTHING:
+            z[j], variance[j] = np.float64(desk.far[at]), own
+    every, goal = (np.uint64(0), np.uint64(fanout)), np.float64(nodes[COUNT, node])
+    own_z, own_variance = desk.family[0][Z], desk.family[0][VARIANCE]
+    some = could_be_above_zero(z, variance, every, goal, own_z, child)
+    for e in range(some):
+        own_z[e], own_variance[e] = z[child[e]], variance[child[e]]
+    return some
+
+
+@bare
+def _sum_wide(
+    kind: tuple[int, bool],
+    desk: Desk,
+    lane: NDArray[np.float64],
+    f: int,
+    opened: tuple[np.uint64, np.uint64],
+) -> None:
+    """Add up a family's estimates, those of shut children first."""
+    fanout, counted = kind
+    z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
+    shut, spread, e = 0.0, 0.0, np.uint64(opened[0])
+    for j in range(fanout):
+        if e < opened[1] and desk.child[e] & (LAST_CHILD - 1) == j:
+            e += np.uint64(1)
+        elif variance[j] > 0:
+            shut += z[j]
+            spread += variance[j]
+    if counted:
+        for to in range(opened[0], opened[1]):
+            shut += desk.estimates[Z, to]
+            spread += desk.estimates[VARIANCE, to]
+    lane[SHUT, f], lane[SPREAD, f] = shut, spread
+
+
+@bare
+def combine_families(
+    desk: Desk,
+    start: int,
+    lane: NDArray[np.float64],
+    own: float,
+    block: tuple[int, int],
+    counted: bool,
+    above: NDArray[np.float64],
+) -> None:
+    """Best linear estimates of a block's nodes from their own measurements and their children's.
+
+    Children that are not open come first: theirs are whole numbers. Then the open ones, in order.
+
+    Parameters
+    ----------
+    desk : Desk
+    start : int
+        Where the level's open children start.
+    lane : float64[3, LANES]
+        Of the level; the sums are overwritten.
+    own : float
+        Variance of a node's own measurement.
+    block : int, int
+        First of the block's nodes, and how many there are.
+    counted : bool
+        Whether the sums have the open children too.
+    above : float64[2, .]
+        The nodes' own measurements and variances, overwritten with the estimates'.
+    """
+    first, families = block
+    z, variance, child = desk.estimates[Z], desk.estimates[VARIANCE], desk.child
+    shut, spread, e = lane[SHUT], lane[SPREAD], np.uint64(start)
+    if not counted:
+        for f in range(families):
+            below, wide, more = shut[f], spread[f], True
+            while more:
+                below += z[e]
+                wide += variance[e]
+                more = child[e] < LAST_CHILD
+                e += np.uint64(1)
+            shut[f], spread[f] = below, wide
+    for f in range(families):
+        i, node = np.uint64(f), np.uint64(first + f)
+        weight = spread[i] / (spread[i] + own)
+        above[Z, node] = weight * above[Z, node] + (1 - weight) * shut[i]
+        above[VARIANCE, node] = weight * own

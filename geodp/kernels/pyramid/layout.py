@@ -1,7 +1,8 @@
 """How the pyramid's passes lay out what they work on; all of it is made outside, in Python.
 
-A *family* is a node and its children. Child j of family f of a block stands at ``j * width + f``:
-all that is done to every child runs along rows, over families, without a branch.
+A *family* is a node and its children. What is done to every child of a block of n families runs
+along 16 rows, without a branch: child j of family f stands in row ``j % 16`` at
+``j // 16 * n + f``.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from numpy.typing import NDArray
 
 from geodp.kernels.pyramid.edges import Edges
 
-WORD = 16
-"""Children of a word of a mask."""
+WIDE = 1 << 30
+"""Counts below it, with noise that a table gives, fit rows of 32 bits."""
 
-SEVERAL = 1 << 16
-"""The bit of a family's first word that says that several children are open."""
+LAST_CHILD = 1 << 15
+"""Marks the last of a family's open children in a list of their numbers."""
 
-FANOUT, STRIDE, WIDTH, START, MASK, LAW, GUIDE, STREAM = range(8)
+FANOUT, STRIDE, WIDTH, START, SPREADS, LAW, GUIDE, STREAM, LONG = range(9)
 """Rows of ``Levels.table``: children of a node of the level above (1 for the roots); keys of a
-node; most families of a block whose children are on the level, at most ``LANES``; where the rows,
-the masks, the thresholds and the guides of a level start, in arrays for all levels; stream of the
-noise."""
+node; most families of a block whose children are on the level, at most ``LANES``; where the open
+children, the spreads, the thresholds and the guides of a level start, in arrays for all levels;
+stream of the noise; 1 where sums of draws alone could be ``WIDE``."""
 
 OWN, LEAST = range(2)
 """Rows of ``Levels.real``: variance of a node's measurement; children below are dropped."""
@@ -34,33 +35,49 @@ class Levels(NamedTuple):
 
     Attributes
     ----------
-    table : int64[8, h + 2]
+    table : int64[9, h + 2]
         What starts at the last column is an end.
     real : float64[2, h + 1]
+    spread : float64[.]
+        Of every level the variances of sums of 0, 1, 2 ... to all children's own measurements.
     value, first, rest, guide : int16[.], uint32[.], uint64[.], uint32[.]
         Of the laws of all levels, see :class:`geodp.kernels.noise.Table`.
+    bucket : int32[.]
+        See :attr:`geodp.privacy.noise.law.Law.bucket`.
     """
 
     table: NDArray[np.int64]
     real: NDArray[np.float64]
+    spread: NDArray[np.float64]
     value: NDArray[np.int16]
     first: NDArray[np.uint32]
     rest: NDArray[np.uint64]
     guide: NDArray[np.uint32]
+    bucket: NDArray[np.int32]
 
 
-PREFIX, COUNT, FIRST, STOP, PLACE, WHOLE = range(6)
-"""Rows of nodes, int64[6, n], in key order: number of the node; what is shared out below it; first
-and one past the last of its data; where its estimate stands; 1 where every key of it is known to be
-a cell, otherwise 0."""
+PREFIX, COUNT, FIRST, STOP, WHOLE = range(5)
+"""Rows of nodes, int64[5, n], in key order: number of the node; what is shared out below it; first
+and one past the last of its data; 1 where every key of it is known to be a cell, otherwise 0."""
 
 Z, VARIANCE = range(2)
 """Rows of estimates, float64[2, n]."""
 
-NOISY, DATUM, BEGIN = range(3)
-"""Rows of a desk's scratch: noise of a block's children, then their counts with noise; which of the
-block's families with data each is (-1: it has none); first of the data of all children of these
-families, and one past the last."""
+DATUM, BEGIN = range(2)
+"""Rows of a desk's scratch: which of the block's families with data each is (-1: it has none);
+first of the data of all children of these families, and one past the last."""
+
+THRESHOLDS, SUMS, LOST, CANDIDATES = range(4)
+"""Rows of ``Desk.row``, of families: what a candidate is above, later how many children are open;
+sums of children; how many are nowhere; how many are candidates times ``SEVERAL`` / 2, and the sum
+of their numbers."""
+
+SEVERAL = 1 << 17
+"""From here on there are several candidates, below it the number of one is the rest."""
+
+NUMBER, SHUT, SPREAD = range(3)
+"""Of ``Desk.lane``, each level's: the families' own numbers; sums of the estimates, and of the
+variances, of children that are not open."""
 
 
 class Desk(NamedTuple):
@@ -68,38 +85,45 @@ class Desk(NamedTuple):
 
     Attributes
     ----------
-    nodes : int64[6, .]
-        Open children of every level's block, from the level's start on.
-    estimates : float64[.]
-        Of all children of every level's block, all z before all variances; variance 0: the child
-        is no part of the domain.
-    mask : uint64[.]
-        Which children are open, ``WORD`` a word: word w of family f at ``w * width + f``.
-    lane : float64[h + 3, LANES]
-        Two rows for a block's steps, and the random numbers of every level's families.
-    state : uint32[16 * LANES]
-    scratch : int64[3, .]
-    reals : float64[.]
-        As many as a block has children.
+    nodes : int64[5, .]
+        Open children of every level's block, from the level's start on, as are the next two.
+    estimates : float64[2, .]
+    child : uint16[.]
+        Their numbers in their families, with ``LAST_CHILD``.
+    lane : float64[h + 1, 3, LANES]
+    room : uint32[16 * LANES], uint64[.]
+        Blocks of the cipher, and their addresses.
+    digits : uint32[2, LANES]
+    noisy : int32[.]
+        Noise of a block's children, then their counts with noise.
+    row : int32[4, .]
+    mask : uint32[.]
+    scratch : int64[2, .]
     part : uint8[.]
         Of children of families that are not whole: see :func:`geodp.kernels.pyramid.edges.cut`.
-    family : float64[2, .], uint64[.], int64[2, .]
-        Estimates, places, counts and numbers of the children of one family.
+    far : int64[.]
+        The same where rows of 32 bits do not hold it.
+    family : float64[2, .], uint64[2, .], int64[.]
+        Estimates, numbers, places and counts of the children of one family.
     """
 
     nodes: NDArray[np.int64]
     estimates: NDArray[np.float64]
-    mask: NDArray[np.uint64]
+    child: NDArray[np.uint16]
     lane: NDArray[np.float64]
-    state: NDArray[np.uint32]
+    room: tuple[NDArray[np.uint32], NDArray[np.uint64]]
+    digits: NDArray[np.uint32]
+    noisy: NDArray[np.int32]
+    row: NDArray[np.int32]
+    mask: NDArray[np.uint32]
     scratch: NDArray[np.int64]
-    reals: NDArray[np.float64]
     part: NDArray[np.uint8]
+    far: NDArray[np.int64]
     family: tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64]]
 
 
 DONE, DECIDE, ROOM, SPACE = range(4)
-"""Why a pass comes back: it is done; draws are ``UNDECIDED``; a record has no room, or no record is
+"""Why a pass comes back: it is done; draws are undecided; a record has no room, or no record is
 left; the open nodes have no space."""
 
 STATE = 10
@@ -111,9 +135,10 @@ nodes of the last level; nodes measured; what a record or the open nodes need.""
 LOAD, SHARE, CLOSE = range(3)
 """Phases of a block."""
 
-FROM, UPTO, OPEN, TURN = range(4)
+FROM, UPTO, OPEN, TURN, BEYOND = range(5)
 """Columns of a fill: first and one past the last of the block's nodes among the open ones of the
-level above; its open children; which of the blocks below the same block it is."""
+level above; its open children; which of the blocks below the same block it is; 1 where rows of 32
+bits do not hold it."""
 
 
 class Tree(NamedTuple):
@@ -153,15 +178,13 @@ class Top(NamedTuple):
 
     Attributes
     ----------
-    nodes : int64[6, n]
-        See :mod:`geodp.kernels.pyramid.rows`.
-    z, variance : float64[n]
-        Their estimates, which are improved.
+    nodes : int64[5, n]
+    estimates : float64[2, n]
+        They are improved.
     """
 
     nodes: NDArray[np.int64]
-    z: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    estimates: NDArray[np.float64]
 
 
 class Out(NamedTuple):
@@ -187,9 +210,9 @@ class Below(NamedTuple):
     ----------
     nodes : int64[2, .]
         Prefixes and counts, from the level's start on.
-    family : float64[3, .], uint64[.], int64[2, .]
+    family : float64[3, .], uint64[.], int64[.]
         Estimates and variances, two that :func:`geodp.kernels.pyramid.shares.share_family`
-        overwrites, counts and numbers of the children of one family.
+        overwrites, and counts of the children of one family.
     """
 
     nodes: NDArray[np.int64]

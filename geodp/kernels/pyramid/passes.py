@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel
+from geodp.kernels.jit import bare
 from geodp.kernels.noise import BUCKET_BITS, Table
 from geodp.kernels.pyramid import rows
 from geodp.kernels.pyramid.edges import cut
-from geodp.kernels.pyramid.families import most_words, open_children, read_record, write_record
+from geodp.kernels.pyramid.families import combine_families, descend, open_children
 from geodp.kernels.pyramid.layout import (
     AT,
+    BEYOND,
     CLOSE,
     COUNT,
     DECIDE,
@@ -29,14 +30,13 @@ from geodp.kernels.pyramid.layout import (
     LAW,
     LEVEL,
     LOAD,
-    MASK,
+    LONG,
+    LOST,
     NEEDED,
-    NOISY,
     OPEN,
     OPENED,
     OWN,
     PHASE,
-    PLACE,
     PREFIX,
     PUT,
     ROOM,
@@ -51,6 +51,7 @@ from geodp.kernels.pyramid.layout import (
     VARIANCE,
     VISITED,
     WHOLE,
+    WIDE,
     WIDTH,
     Below,
     Desk,
@@ -61,11 +62,10 @@ from geodp.kernels.pyramid.layout import (
     Tree,
     Z,
 )
-from geodp.kernels.pyramid.masks import list_children
-from geodp.kernels.pyramid.rows import estimates_of
+from geodp.kernels.pyramid.records import most_words, read_record, write_record
 
 
-@kernel
+@bare
 def first_pass(
     words: NDArray[np.uint32],
     tree: Tree,
@@ -86,7 +86,7 @@ def first_pass(
     goal : Goal
     top : Top
     desk : Desk
-    progress : int64[STATE], int64[h + 1, 4]
+    progress : int64[STATE], int64[h + 1, 5]
         State, and a row for every level's block; see this file's constants.
     record : uint64[.], written
         From ``state[AT]`` on.
@@ -101,35 +101,37 @@ def first_pass(
     table, (state, fill) = tree.levels.table, progress
     while True:
         i = state[LEVEL]
-        base, last = table[START, i - 1], i == state[LAST]
-        above = estimates_of(desk, tree.levels, i - 1)
-        nodes, z, variance = desk.nodes, above[Z], above[VARIANCE]
-        some = fill[i - 1, OPEN]
+        base, nodes, above, some = (
+            table[START, i - 1],
+            desk.nodes,
+            desk.estimates,
+            fill[i - 1, OPEN],
+        )
         if i == state[TOP]:
-            base, nodes, z, variance = 0, top.nodes, top.z, top.variance
-            some = nodes.shape[1]
-        block = nodes[:, base + fill[i, FROM] : base + fill[i, UPTO]].copy()  # rows side by side
+            base, nodes, above, some = 0, top.nodes, top.estimates, top.nodes.shape[1]
+        block, last = (base + fill[i, FROM], fill[i, UPTO] - fill[i, FROM]), i == state[LAST]
+        counted = last and goal.keep and goal.given.size == 0
         if state[PHASE] == LOAD:
             state[PHASE] = SHARE
-            state[VISITED] += block.shape[1] * table[FANOUT, i]
-            if _load(words, tree.levels, block, desk, i):
+            state[VISITED] += block[1] * table[FANOUT, i]
+            fill[i, BEYOND] = table[LONG, i]
+            if _load(words, tree.levels, nodes[PREFIX, block[0] :][: block[1]], desk, i):
+                fill[i, BEYOND] = 1
                 return DECIDE
         if state[PHASE] == SHARE:
             state[PHASE] = CLOSE
-            fill[i, OPEN] = _share(tree, block, desk, i, last and goal.keep)
+            _share(tree, nodes, block, desk, i, fill[i], counted)
             if not last:
                 state[LEVEL], state[PHASE] = i + 1, LOAD
                 begin(table, fill, i + 1, fill[i, OPEN], 0)
                 continue
             state[OPENED] += fill[i, OPEN]
         if goal.keep:
-            if not _close(tree.levels, goal, block.shape[1], desk, progress, record):
+            if not _close(tree.levels, goal, block, desk, progress, (counted, record)):
                 return ROOM
-            estimates = estimates_of(desk, tree.levels, i)
-            shape, own = (table[FANOUT, i], table[WIDTH, i]), tree.levels.real[OWN, i - 1]
-            mask = desk.mask[table[MASK, i] :]
-            rows.combine_rows(estimates, shape, mask, own, desk, block[PLACE], (z, variance))
-        elif last and not _put_out(tree.levels, desk, fill[i, OPEN], state, out):
+            own, lane, start = tree.levels.real[OWN, i - 1], desk.lane[i], table[START, i]
+            combine_families(desk, start, lane, own, block, counted, above)
+        elif last and not _put_out(table[START, i], desk, fill[i, OPEN], state, out):
             return SPACE
         if fill[i, UPTO] < some:
             state[PHASE] = LOAD
@@ -140,9 +142,9 @@ def first_pass(
             state[LEVEL] = i - 1  # whose phase is CLOSE too
 
 
-@kernel
+@bare
 def _load(
-    words: NDArray[np.uint32], levels: Levels, block: NDArray[np.int64], desk: Desk, level: int
+    words: NDArray[np.uint32], levels: Levels, prefix: NDArray[np.int64], desk: Desk, level: int
 ) -> int:
     """Draw the noise of the children of a block's nodes; the number of undecided draws."""
     table = levels.table
@@ -152,81 +154,92 @@ def _load(
         levels.rest[table[LAW, level] : table[LAW, level + 1]],
         levels.guide[table[GUIDE, level] : table[GUIDE, level + 1]],
     )
-    shape, stream = (table[FANOUT, level], table[WIDTH, level]), np.uint32(table[STREAM, level])
-    return rows.draw(words, stream, block[PREFIX], shape, law, desk.state, desk.scratch[NOISY])
+    bucket = levels.bucket[level << BUCKET_BITS :][: 1 << BUCKET_BITS]
+    fanout, stream = table[FANOUT, level], np.uint32(table[STREAM, level])
+    return rows.draw(
+        words, stream, prefix, fanout, (law, bucket), desk.room, desk.noisy, desk.digits
+    )
 
 
-@kernel
-def _share(tree: Tree, block: NDArray[np.int64], desk: Desk, level: int, counted: bool) -> int:
-    """Count, estimate and open the children of a block's nodes; how many are open.
+@bare
+def _share(
+    tree: Tree,
+    nodes: NDArray[np.int64],
+    block: tuple[int, int],
+    desk: Desk,
+    level: int,
+    fill: NDArray[np.int64],
+    counted: bool,
+) -> None:
+    """Count, estimate and open the children of a block's nodes.
 
-    With ``counted`` they are counted and marked only.
+    With ``counted`` they are numbered only.
     """
     levels, edges = tree.levels, tree.edges
-    table = levels.table
-    shape, stride = (table[FANOUT, level], table[WIDTH, level]), table[STRIDE, level]
-    rows.add_counts(block, shape, stride, tree.key, tree.cumulative, desk.scratch)
-    estimates = estimates_of(desk, levels, level)
-    noisy, own = desk.scratch[NOISY], levels.real[OWN, level]
-    rows.estimate(noisy, block.shape[1], shape, own, estimates)
-    even = own
+    table, noisy, scratch = levels.table, desk.noisy, desk.scratch
+    fanout, start = table[FANOUT, level], table[START, level]
+    shape = fanout, table[STRIDE, level]
+    largest = rows.add_counts(nodes, block, shape, tree.key, tree.cumulative, noisy, scratch)
+    if largest >= WIDE:
+        fill[BEYOND] = 1
+    if fill[BEYOND]:
+        rows.widen(fanout, block[1], tree.cumulative, noisy, scratch, desk.far)
+    here = slice(block[0], block[0] + block[1])
     if edges.limit.size:
-        nodes = block[PREFIX], block[WHOLE]
-        if cut(edges, level, nodes, shape, stride, estimates[VARIANCE], desk.part):
-            even = 0.0
-    mask = desk.mask[table[MASK, level] : table[MASK, level + 1]]
-    rows.find_candidates(block[COUNT], shape, estimates, even, desk.lane, mask)
-    return open_children(block, levels, level, desk, counted)
+        known = nodes[PREFIX, here], nodes[WHOLE, here]
+        cut(edges, level, known, shape, noisy, desk.row[LOST], desk.part)
+    if not fill[BEYOND]:
+        rows.find_candidates(nodes[COUNT, here], fanout, noisy, desk.row, desk.mask)
+    how = counted, fill[BEYOND] > 0
+    fill[OPEN] = open_children(nodes, block, levels, level, desk, how)
+    if not counted:
+        descend(nodes, block, fanout, (start, start + fill[OPEN]), desk)
 
 
-@kernel
-def _put_out(levels: Levels, desk: Desk, opened: int, state: NDArray[np.int64], out: Out) -> bool:
+@bare
+def _put_out(start: int, desk: Desk, opened: int, state: NDArray[np.int64], out: Out) -> bool:
     """Put out a block's open children; whether there was space."""
     state[NEEDED], to = opened, state[PUT]
     if to + opened > out.prefix.size:
         return False
-    start, estimates = levels.table[START, state[LEVEL]], estimates_of(desk, levels, state[LEVEL])
     for e in range(start, start + opened):
         out.prefix[to], out.held[to] = desk.nodes[PREFIX, e], desk.nodes[COUNT, e]
         if out.estimates.size:
-            place = desk.nodes[PLACE, e]
-            out.estimates[Z, to] = estimates[Z, place]
-            out.estimates[VARIANCE, to] = estimates[VARIANCE, place]
+            out.estimates[Z, to] = desk.estimates[Z, e]
+            out.estimates[VARIANCE, to] = desk.estimates[VARIANCE, e]
         to += 1
     state[PUT] = to
     return True
 
 
-@kernel
+@bare
 def _close(
     levels: Levels,
     goal: Goal,
-    families: int,
+    block: tuple[int, int],
     desk: Desk,
     progress: tuple[NDArray[np.int64], NDArray[np.int64]],
-    record: NDArray[np.uint64],
+    to: tuple[bool, NDArray[np.uint64]],
 ) -> bool:
     """Write a block's record; whether there was room."""
-    state, fill = progress
+    (state, fill), (counted, record) = progress, to
     i = state[LEVEL]
-    table = levels.table
-    fanout, width, estimates = table[FANOUT, i], table[WIDTH, i], estimates_of(desk, levels, i)
-    state[NEEDED] = most_words(families, fill[i, OPEN], fanout)
+    start, opened = levels.table[START, i], fill[i, OPEN]
+    state[NEEDED] = most_words(block[1], opened)
     if state[AT] + state[NEEDED] > record.size:
         return False
     if i == state[LAST] and goal.given.size:
-        mask, child = desk.mask[table[MASK, i] :], desk.family[2][1]
-        for f in range(families):
-            for e in range(list_children(mask, fanout, f, width, child)):
-                place = child[e] * width + f
-                estimates[Z, place] = goal.given[Z, state[GIVEN]]
-                estimates[VARIANCE, place] = goal.given[VARIANCE, state[GIVEN]]
-                state[GIVEN] += 1
-    state[AT] = write_record(levels, desk, i, families, record, state[AT])
+        for e in range(opened):
+            desk.estimates[Z, start + e] = goal.given[Z, state[GIVEN] + e]
+            desk.estimates[VARIANCE, start + e] = goal.given[VARIANCE, state[GIVEN] + e]
+        state[GIVEN] += opened
+    measured = counted and fill[i, BEYOND] == 0
+    written = block[1], opened, measured
+    state[AT] = write_record(desk, start, desk.lane[i], written, record, state[AT])
     return True
 
 
-@kernel
+@bare
 def begin(
     table: NDArray[np.int64], fill: NDArray[np.int64], level: int, some: int, turn: int
 ) -> None:
@@ -236,7 +249,7 @@ def begin(
     fill[level, TURN], fill[level, OPEN] = turn, 0
 
 
-@kernel
+@bare
 def second_pass(
     levels: Levels,
     top: NDArray[np.int64],
@@ -253,7 +266,7 @@ def second_pass(
     top : int64[2, n]
         Prefixes of the nodes that the first pass was run below, and what they have now.
     below : Below
-    progress : int64[STATE], int64[h + 1, 4]
+    progress : int64[STATE], int64[h + 1, 5]
         State, and a row for every level's block. The records end at word ``state[AT]``.
     record : uint64[.]
     out : uint64[.], int64[.], written
@@ -273,8 +286,10 @@ def second_pass(
             nodes, base = below.nodes, table[START, i - 1]
             if i == state[TOP]:
                 nodes, base = top, 0
-            block = nodes[:, base + fill[i, FROM] : base + fill[i, UPTO]].copy()
-            fill[i, OPEN], state[AT] = read_record(levels, i, block, below, record, state[AT])
+            block = base + fill[i, FROM], fill[i, UPTO] - fill[i, FROM]
+            fill[i, OPEN], state[AT] = read_record(
+                levels, i, nodes, block, below, record, state[AT]
+            )
             if i < state[LAST]:
                 state[LEVEL], blocks = i + 1, -(-fill[i, OPEN] // table[WIDTH, i + 1])
                 begin(table, fill, i + 1, fill[i, OPEN], blocks - 1)
@@ -292,7 +307,7 @@ def second_pass(
             state[LEVEL], state[PHASE] = i - 1, CLOSE
 
 
-@kernel
+@bare
 def _put_back(
     opened: NDArray[np.int64], out: tuple[NDArray[np.uint64], NDArray[np.int64]], end: int
 ) -> int:

@@ -6,48 +6,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.chacha import LANES, lanes
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, kernel
 from geodp.kernels.noise import UNDECIDED, Table, look_up, settle
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
+    CANDIDATES,
     DATUM,
     FIRST,
-    NOISY,
     PREFIX,
-    START,
+    SEVERAL,
     STOP,
-    VARIANCE,
-    WORD,
-    Desk,
-    Levels,
-    Z,
+    SUMS,
+    THRESHOLDS,
 )
-from geodp.kernels.pyramid.masks import list_children
 
-WORDS = 16
-"""Children that share a block of noise."""
-
-
-@inline
-def estimates_of(desk: Desk, levels: Levels, level: int) -> NDArray[np.float64]:
-    """Return the estimates of a level's block: float64[2, .]."""
-    start, after = levels.table[START, level], levels.table[START, level + 1]
-    return desk.estimates[2 * start : 2 * after].reshape(2, after - start)
+SUB_BITS = 15
+"""Digits of a draw below those that number its bucket."""
 
 
-@kernel
+@bare_inline
+def wrap(number: np.int64) -> np.int32:
+    """Return a whole number modulo ``2**32``, written so that it overflows nowhere."""
+    return np.int32(((number + 2147483648) & 4294967295) - 2147483648)
+
+
+@bare_inline
+def place_of(child: np.uint64, family: int, shape: tuple[int, int]) -> np.uint64:
+    """Where a child stands: in row ``child % 16``, whose lanes are families, part by part."""
+    size, pitch = shape
+    row, part = child % np.uint64(ROWS), child // np.uint64(ROWS)
+    return row * np.uint64(pitch) + part * np.uint64(size) + np.uint64(family)
+
+
+@bare
 def draw(
     words: NDArray[np.uint32],
     stream: np.uint32,
     prefix: NDArray[np.int64],
-    shape: tuple[int, int],
-    law: Table,
-    state: NDArray[np.uint32],
-    noise: NDArray[np.int64],
+    fanout: int,
+    law: tuple[Table, NDArray[np.int32]],
+    room: tuple[NDArray[np.uint32], NDArray[np.uint64]],
+    noise: NDArray[np.int32],
+    digits: NDArray[np.uint32],
 ) -> int:
     """Draw the noise of a block's children.
 
-    The same as :func:`geodp.kernels.noise.families` and what follows it, from lanes where they lie.
+    The same as :meth:`geodp.privacy.noise.node.NodeNoise.families`, from lanes where they lie.
 
     Parameters
     ----------
@@ -55,78 +60,179 @@ def draw(
         Of the key.
     prefix : int64[n]
         Of at most ``LANES`` nodes.
-    shape : int, int
-        Children of a node, and width of a row.
-    law : Table
-    state : uint32[16 * LANES], written
-        The families' first blocks, which their numbers in [0, 1) are taken from.
-    noise : int64[.], written
-        ``UNDECIDED`` where 91 digits do not decide.
+    fanout : int
+    law : Table, int32[2**12]
+        The law, and its buckets: see :attr:`geodp.privacy.noise.law.Law.bucket`.
+    room : uint32[16 * LANES], uint64[.], overwritten
+        Blocks, and their addresses.
+    noise : int32[.], written
+        ``NOWHERE`` where 91 digits do not decide.
+    digits : uint32[2, LANES], written
+        Digits of the families' own numbers, see :func:`own_number`.
 
     Returns
     -------
     int
         Number of undecided draws.
     """
-    fanout, width = shape
-    size, parts, undecided = prefix.size, -(-fanout // WORDS), 0
-    address, todo = np.empty(size, np.uint64), np.empty(size + 1, np.int32)
-    for part in range(parts - 1, -1, -1):  # the first block, of the families' numbers, comes last
+    size, parts, undecided = prefix.size, -(-fanout // ROWS), 0
+    pitch, (state, address) = parts * size, room
+    for part in range(parts):
         for n in range(size):
-            i = np.uint64(n)  # unsigned: no test for negative indices
-            address[i] = np.uint64(prefix[i]) * np.uint64(parts) + np.uint64(part)
-        lanes(words, stream, np.uint32(0), address, state)
-        for j in range(WORDS * part, min(WORDS * part + WORDS, fanout)):
-            slot = j - WORDS * part
-            word, drawn = state[slot * LANES :][:size], noise[j * width :][:size]
-            left = look_up(word, law, drawn, todo)
-            if left:
-                for n in range(left):
-                    child = np.uint64(prefix[todo[n]]) * np.uint64(fanout) + np.uint64(j)
-                    address[n] = child
-                left = settle(words, stream, address[:left], word, law, drawn, todo)
-                for n in range(left):
-                    drawn[todo[n]] = UNDECIDED
-                undecided += left
+            own = np.uint64(prefix[np.uint64(n)]) * np.uint64(parts)
+            address[np.uint64(part * size + n)] = own + np.uint64(part)
+    for start in range(0, pitch, LANES):
+        stop = min(start + LANES, pitch)
+        lanes(words, stream, np.uint32(0), address[start:stop], state)
+        if start == 0:
+            _collect_nibbles(state, size, digits)
+        for r in range(min(ROWS, fanout)):
+            some = min(-((r - fanout) // ROWS) * size - start, LANES)  # of all parts' children r
+            place = np.uint64(r * pitch + start)
+            if _look_up_row(state, np.uint64(r * LANES), law[1], noise, place, some):
+                family = (r, start, fanout)
+                word, drawn = state[r * LANES :][:some], noise[place:][:some]
+                undecided += _finish_row(words, stream, prefix, family, word, law[0], drawn)
     return undecided
 
 
+@bare_inline
+def _look_up_row(
+    word: NDArray[np.uint32],
+    at: np.uint64,
+    bucket: NDArray[np.int32],
+    drawn: NDArray[np.int32],
+    to: np.uint64,
+    some: int,
+) -> bool:
+    """Draw by one comparison each, without a branch; whether some are left, marked NOWHERE.
+
+    What can be done for many at once is in a loop of its own.
+    """
+    left = np.int32(0)
+    for n in range(some):
+        i = np.uint64(n)
+        above = (word[at + i] >> np.uint32(4 + SUB_BITS)) & np.uint32(4095)
+        drawn[to + i] = bucket[np.uint64(above)]
+    for n in range(some):
+        i = np.uint64(n)
+        entry = drawn[to + i]
+        below = np.int32((word[at + i] >> np.uint32(4)) & np.uint32((1 << SUB_BITS) - 1))
+        edge = np.int32(entry & np.int32(65535))
+        sign = -np.int32(word[at + i] >> np.uint32(31))
+        magnitude = np.int32(np.int32(entry >> np.int32(16)) + np.int32(below < edge))
+        one = np.int32(np.int32(magnitude ^ sign) - sign)
+        open_ = np.int32(below == edge) | np.int32(entry < np.int32(-(1 << 30)))
+        drawn[to + i] = np.int32(NOWHERE) if open_ else one
+        left |= open_
+    return bool(left)
+
+
 @kernel
+def _finish_row(
+    words: NDArray[np.uint32],
+    stream: np.uint32,
+    prefix: NDArray[np.int64],
+    family: tuple[int, int, int],
+    word: NDArray[np.uint32],
+    law: Table,
+    drawn: NDArray[np.int32],
+) -> int:
+    """Draw by all digits what one comparison has left; how many even these do not decide."""
+    r, start, fanout = family
+    place, some = np.empty(drawn.size + 1, np.int64), 0
+    for i in range(drawn.size):
+        place[some] = i
+        some += drawn[i] == NOWHERE
+    own, noise = np.empty(some, np.uint32), np.empty(some, np.int64)
+    todo = np.empty(some + 1, np.int32)
+    for e in range(some):
+        own[e] = word[place[e]]
+    left = look_up(own, law, noise, todo)
+    if left:
+        node = np.empty(left, np.uint64)
+        for e in range(left):
+            lane = place[todo[e]] + start
+            j = lane // prefix.size * ROWS + r
+            node[e] = np.uint64(prefix[lane % prefix.size]) * np.uint64(fanout) + np.uint64(j)
+        left = settle(words, stream, node, own, law, noise, todo)
+        for e in range(left):
+            noise[todo[e]] = UNDECIDED
+    for e in range(some):
+        one = noise[e]
+        drawn[place[e]] = NOWHERE if one == UNDECIDED else one
+    return left
+
+
+@bare_inline
+def _collect_nibbles(state: NDArray[np.uint32], size: int, digits: NDArray[np.uint32]) -> None:
+    """Put the low nibbles of blocks' 16 words together, which no draw sees, eight a word."""
+    for half in range(2):
+        for n in range(size):
+            digits[half, np.uint64(n)] = np.uint32(0)
+        for j in range(8 * half, 8 * half + 8):
+            row = np.uint64(j * LANES)
+            for n in range(size):
+                i = np.uint64(n)
+                nibble = state[row + i] & np.uint32(15)
+                digits[half, i] = np.uint32(digits[half, i] << np.uint32(4)) | nibble
+
+
+@bare_inline
+def own_number(digits: NDArray[np.uint32], family: np.uint64) -> float:
+    """Return a family's number in [0, 1), of its first 53 digits.
+
+    The same as :func:`geodp.kernels.noise.uniform` of its block.
+    """
+    upper = np.uint64(digits[0, family]) << np.uint64(32)
+    return float(np.float64((upper | np.uint64(digits[1, family])) >> np.uint64(11)) * 2.0**-53)
+
+
+@bare
 def add_counts(
     nodes: NDArray[np.int64],
+    block: tuple[int, int],
     shape: tuple[int, int],
-    stride: int,
     key: NDArray[np.uint64],
     cumulative: NDArray[np.int64],
+    noisy: NDArray[np.int32],
     scratch: NDArray[np.int64],
-) -> None:
-    """Add the counts of a block's children to their noise, as integers.
+) -> int:
+    """Add the counts of a block's children to their noise, as integers modulo ``2**32``.
 
     Parameters
     ----------
-    nodes : int64[6, n]
-        Those that have these children.
+    nodes : int64[5, .]
+    block : int, int
+        First of the block's nodes, and how many there are.
     shape : int, int
-        Children of a node, and width of a row.
-    stride : int
-        Keys of a child: child j covers those from ``(prefix * fanout + j) * stride`` on.
+        Children of a node, and keys of each: child j has those from
+        ``(prefix * fanout + j) * stride`` on.
     key, cumulative : uint64[m], int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
-    scratch : int64[3, .], changed
-        ``NOISY``: noise of the children; afterwards their counts with noise. The others are
-        written.
+    noisy : int32[.], changed
+        Noise of the children; afterwards their counts with noise.
+    scratch : int64[2, .], written
+
+    Returns
+    -------
+    int
+        The largest count of a node.
     """
-    fanout, width = shape
-    noisy, datum, begin = scratch[NOISY], scratch[DATUM], scratch[BEGIN]
+    (fanout, stride), (first, families) = shape, block
+    datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
-    for f in range(nodes.shape[1]):
-        low, end = np.uint64(nodes[FIRST, f]), np.uint64(nodes[STOP, f])
-        datum[f] = -1
+    pitch = -(-fanout // ROWS) * families
+    for f in range(families):
+        node = np.uint64(first + f)
+        low, end = np.uint64(nodes[FIRST, node]), np.uint64(nodes[STOP, node])
+        datum[np.uint64(f)] = -1
         if low == end:
             continue
-        datum[f] = found_data
-        at, place = np.uint64(found_data * (fanout + 1)), np.uint64(f)
-        bound = np.uint64(nodes[PREFIX, f]) * step * np.uint64(stride)
+        datum[np.uint64(f)] = found_data
+        largest = max(largest, cumulative[end] - cumulative[low])
+        at = np.uint64(found_data * (fanout + 1))
+        bound = np.uint64(nodes[PREFIX, node]) * step * np.uint64(stride)
         for j in range(step):
             begin[at + j] = np.int64(low)
             bound = bound + np.uint64(stride)  # may be 2**64, which is 0: the last key is one less
@@ -135,164 +241,114 @@ def add_counts(
                 half = (left + one) >> one
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
-            noisy[place] += cumulative[found] - cumulative[low]
-            place += np.uint64(width)
+            if found > low:
+                place = place_of(np.uint64(j), f, (families, pitch))
+                noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
             low = found
         begin[at + step] = np.int64(end)
         found_data += 1
+    return int(largest)
 
 
-@kernel
-def estimate(
-    noisy: NDArray[np.int64],
+@bare
+def widen(
+    fanout: int,
     families: int,
-    shape: tuple[int, int],
-    own: float,
-    estimates: NDArray[np.float64],
+    cumulative: NDArray[np.int64],
+    noisy: NDArray[np.int32],
+    scratch: NDArray[np.int64],
+    far: NDArray[np.int64],
 ) -> None:
-    """First estimates of a block's children, and their variances: the measurements themselves.
-
-    All that follows looks at these alone. An estimate from more than the measurement, such as an
-    earlier release's, takes this function's place.
+    """Write the counts with noise that rows of 32 bits do not hold.
 
     Parameters
     ----------
-    noisy : int64[.]
-        Counts with noise.
-    families : int
-    shape : int, int
-        Children of a node, and width of a row.
-    own : float
-        Variance of the measurements.
-    estimates : float64[2, .], written
+    fanout, families : int
+        Of a block.
+    cumulative : int64[m + 1]
+        Prefix sums of the counts of the data.
+    noisy : int32[.]
+        As :func:`add_counts` leaves it, so that taking the counts away gives the noise.
+    scratch : int64[2, .]
+        Written there too.
+    far : int64[.], changed
+        The noise where it was ``NOWHERE``; afterwards the counts with noise.
     """
-    fanout, width = shape
-    z, variance = estimates[Z], estimates[VARIANCE]
-    for j in range(fanout):
-        row = np.uint64(j * width)
-        for f in range(families):
-            i = row + np.uint64(f)
-            z[i] = np.float64(noisy[i])
-            variance[i] = own
+    shape = families, -(-fanout // ROWS) * families
+    datum, begin = scratch[DATUM], scratch[BEGIN]
+    for f in range(families):
+        for j in range(fanout):
+            at, count = place_of(np.uint64(j), f, shape), 0
+            if datum[f] >= 0:
+                here = datum[f] * (fanout + 1) + j
+                count = cumulative[begin[here + 1]] - cumulative[begin[here]]
+            drawn = np.int64(wrap(np.int64(noisy[at]) - count))
+            far[at] = count + (far[at] if drawn == NOWHERE else drawn)
 
 
-@kernel
+@bare
 def find_candidates(
     total: NDArray[np.int64],
-    shape: tuple[int, int],
-    estimates: NDArray[np.float64],
-    even: float,
-    lane: NDArray[np.float64],
-    mask: NDArray[np.uint64],
+    fanout: int,
+    noisy: NDArray[np.int32],
+    row: NDArray[np.int32],
+    mask: NDArray[np.uint32],
 ) -> None:
-    """Mark the children that are not below 0 for every tau that can be.
+    """Mark the children that are not below 0 for every tau that can be, and add all of them up.
 
-    The largest child of a family gets no more than the total, which bounds tau from below, as in
-    :func:`geodp.kernels.pyramid.shares.share`.
+    The largest child of a family gets no more than the total, so tau is at least the rest. All have
+    the same variance: the same as :func:`geodp.kernels.pyramid.shares.could_be_above_zero`, in
+    whole numbers.
 
     Parameters
     ----------
     total : int64[n]
         Of the families.
-    shape : int, int
-        Children of a node, and width of a row.
-    estimates : float64[2, .]
-    even : float
-        The variance of all of them, or 0 where they differ.
-    lane : float64[2 or more, LANES]
-        The first two rows are overwritten.
-    mask : uint64[.], written
+    fanout : int
+    noisy : int32[.]
+        Counts with noise; ``NOWHERE``: the child holds no cell.
+    row : int32[4, .], written
+        ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too; and
+        ``CANDIDATES``.
+    mask : uint32[.], written
+        Word w of family f at ``w * n + f``.
     """
-    fanout, width = shape
-    best, least, z, variance = lane[0], lane[1], estimates[Z], estimates[VARIANCE]
-    for f in range(total.size):
-        best[np.uint64(f)], least[np.uint64(f)] = -np.inf, even
-    for j in range(fanout):
-        row = np.uint64(j * width)
-        if even > 0:
-            for f in range(total.size):
-                i = np.uint64(f)
-                best[i] = z[row + i] if z[row + i] > best[i] else best[i]
-        else:
-            for f in range(total.size):
-                i = np.uint64(f)
-                spread = variance[row + i]
-                one = z[row + i] if spread > 0 else -np.inf
-                best[i] = one if one > best[i] else best[i]
-                least[i] = spread if spread > least[i] else least[i]
-    for f in range(total.size):
-        i = np.uint64(f)
-        excess = best[i] - np.float64(total[i])
-        best[i] = excess if excess > 0 else -np.inf
-    for first in range(0, fanout, WORD):
-        word = np.uint64(first // WORD * width)
-        for f in range(total.size):
-            mask[word + np.uint64(f)] = np.uint64(0)
-        for j in range(first, min(first + WORD, fanout)):
-            row, bit = np.uint64(j * width), np.uint64(1) << np.uint64(j - first)
-            if even > 0:
-                for f in range(total.size):
-                    i = np.uint64(f)
-                    mask[word + i] |= bit if z[row + i] > best[i] else np.uint64(0)
-            else:
-                for f in range(total.size):
-                    i = np.uint64(f)
-                    spread = variance[row + i]
-                    some = (spread > 0) & (z[row + i] * least[i] > best[i] * spread)
-                    mask[word + i] |= bit if some else np.uint64(0)
-
-
-@kernel
-def combine_rows(
-    estimates: NDArray[np.float64],
-    shape: tuple[int, int],
-    mask: NDArray[np.uint64],
-    own: float,
-    desk: Desk,
-    place: NDArray[np.int64],
-    above: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> None:
-    """Best linear estimates of a block's nodes from their own measurements and their children's.
-
-    Those of children that are not open come first: they are sums of whole numbers. Then the open
-    ones', in order.
-
-    Parameters
-    ----------
-    estimates : float64[2, .]
-        Of the children; variance 0: cannot hold anybody.
-    shape : int, int
-        Children of a node, and width of a row.
-    mask : uint64[.]
-        Which children are open.
-    own : float
-        Variance of a node's own measurement.
-    desk : Desk
-        The first two lanes and the numbers of a family are overwritten.
-    place : int64[n]
-        Of each node in ``above``.
-    above : float64[.], float64[.]
-        The nodes' own measurements and variances, overwritten with the estimates'.
-    """
-    fanout, width = shape
-    z, variance, below, spread = estimates[Z], estimates[VARIANCE], desk.lane[0], desk.lane[1]
-    for f in range(place.size):
-        below[np.uint64(f)], spread[np.uint64(f)] = 0.0, 0.0
-    for j in range(fanout):
-        row, word, bit = np.uint64(j * width), np.uint64(j // WORD * width), np.uint64(j % WORD)
-        for f in range(place.size):
+    size, parts = total.size, -(-fanout // ROWS)
+    pitch = parts * size
+    for n in range(pitch):
+        i = np.uint64(n)
+        row[THRESHOLDS, i], row[SUMS, i], mask[i] = noisy[i], np.int32(0), np.uint32(0)
+        row[CANDIDATES, i] = np.int32(0)
+    for r in range(min(ROWS, fanout)):
+        start = np.uint64(r * pitch)
+        for n in range(-((r - fanout) // ROWS) * size):
+            i = np.uint64(n)
+            one = noisy[start + i]
+            row[THRESHOLDS, i] = max(one, row[THRESHOLDS, i])
+            row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(one))
+    for part in range(1, parts):
+        other = np.uint64(part * size)
+        for f in range(size):
             i = np.uint64(f)
-            shut = (mask[word + i] >> bit) & np.uint64(1) == np.uint64(0)
-            one = variance[row + i] if shut else 0.0
-            below[i] += z[row + i] if one > 0 else 0.0
-            spread[i] += one
-    child = desk.family[2][1]
-    for f in range(place.size):
-        for e in range(list_children(mask, fanout, f, width, child)):
-            i = np.uint64(child[e] * width + f)
-            below[f] += z[i]
-            spread[f] += variance[i]
-        weight = spread[f] / (spread[f] + own)
-        i = np.uint64(place[f])
-        above[Z][i] = weight * above[Z][i] + (1 - weight) * below[f]
-        above[VARIANCE][i] = weight * own
+            row[THRESHOLDS, i] = max(row[THRESHOLDS, other + i], row[THRESHOLDS, i])
+            row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(row[SUMS, other + i]))
+    for f in range(size):
+        i = np.uint64(f)
+        excess = np.int64(row[THRESHOLDS, i]) - total[i]
+        row[THRESHOLDS, i] = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
+    for n in range(size, pitch):
+        row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
+    for r in range(min(ROWS, fanout)):
+        start, bit, one = np.uint64(r * pitch), np.uint32(1 << r), np.int32(SEVERAL // 2 + r)
+        for n in range(-((r - fanout) // ROWS) * size):
+            i = np.uint64(n)
+            some = noisy[start + i] > row[THRESHOLDS, i]
+            mask[i] |= bit if some else np.uint32(0)
+            row[CANDIDATES, i] += one if some else np.int32(0)
+    for part in range(1, parts):
+        other = np.uint64(part * size)
+        for f in range(size):
+            i = np.uint64(f)
+            more = row[CANDIDATES, other + i]
+            many = np.int32(more // np.int32(SEVERAL // 2))
+            row[CANDIDATES, i] += np.int32(more + many * np.int32(ROWS * part))

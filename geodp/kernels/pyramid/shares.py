@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, kernel
 
 
-@kernel
+@bare
 def combine(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
@@ -43,7 +43,7 @@ def combine(
         above_variance[i] = weight * own
 
 
-@inline
+@bare_inline
 def could_be_above_zero(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
@@ -71,7 +71,7 @@ def could_be_above_zero(
     return active
 
 
-@inline
+@bare_inline
 def settle(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
@@ -128,7 +128,7 @@ def settle(
     out[at[active - one]] = total - shared
 
 
-@inline
+@bare_inline
 def share_family(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from geodp.kernels import chacha
 from geodp.kernels.pyramid import layout
+from geodp.kernels.pyramid.edges import ROWS
 from geodp.kernels.pyramid.layout import Below, Desk, Levels
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.law import Law
 
 CHILDREN = 1 << 11
-"""Children of a block of families: they and all that is done to them stay in the cache."""
+"""Most children of a block of families: they and all that is done to them stay in the cache."""
 
 NARROWEST = 8
 """Families of a block at least, as the cipher makes so many blocks at the price of one."""
@@ -62,7 +63,7 @@ class Descent:
     @cached_property
     def tables(self) -> tuple[NDArray[Any], ...]:
         """The laws' tables, each part of all levels together; read-only."""
-        parts = zip(*(law.table for law in self.laws), strict=True)
+        parts = zip(*((*law.table, law.bucket) for law in self.laws), strict=True)
         found = tuple(np.concatenate(part) for part in parts)
         for part in found:
             part.flags.writeable = False
@@ -70,20 +71,23 @@ class Descent:
 
     def levels(self, streams: Sequence[int]) -> Levels:
         """Return what the kernel asks of all levels; ``streams``: of their noise."""
-        found = np.zeros((8, len(self.laws) + 1), np.int64)
+        found = np.zeros((9, len(self.laws) + 1), np.int64)
         fanout = np.array((1, *self.fanouts))
-        width = np.clip(CHILDREN // fanout, NARROWEST, chacha.LANES)
-        found[layout.FANOUT, :-1], found[layout.WIDTH, :-1], found[layout.STRIDE, :-1] = (
-            fanout,
-            width,
-            self.strides,
-        )
+        width = np.clip(CHILDREN // (-(-fanout // ROWS) * ROWS), NARROWEST, chacha.LANES)
+        size = np.array([law.table.first.size for law in self.laws])
+        found[: layout.START, :-1] = fanout, self.strides, width
         found[layout.STREAM, :-1] = streams
+        found[layout.LONG, :-1] = fanout * size >= layout.WIDE
         found[layout.START, 1:] = np.cumsum(fanout * width)
-        found[layout.MASK, 1:] = np.cumsum(-(-fanout // layout.WORD) * width)
-        found[layout.LAW, 1:] = np.cumsum([law.table.first.size for law in self.laws])
+        found[layout.SPREADS, 1:] = np.cumsum(fanout + 1)
+        found[layout.LAW, 1:] = np.cumsum(size)
         found[layout.GUIDE, 1:] = np.cumsum([law.table.guide.size for law in self.laws])
-        return Levels(found, np.array([self.variances, self.least]), *self.tables)
+        spread = [
+            np.cumsum([0.0, *[own] * int(most)])
+            for own, most in zip(self.variances, fanout, strict=True)
+        ]
+        real = np.array([self.variances, self.least])
+        return Levels(found, real, np.concatenate(spread), *self.tables)
 
     @classmethod
     def of(cls, chain: Chain, event: Measurement, prune: float, passes: int) -> Descent:
@@ -100,24 +104,28 @@ class Descent:
 
 def desk_of(levels: Levels) -> Desk:
     """Return room for a block of every level."""
-    table = levels.table
+    table, lanes = levels.table, chacha.LANES
     size, most = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
-    widest = int((table[layout.FANOUT] * table[layout.WIDTH]).max())
+    widest = int((-(-table[layout.FANOUT] // ROWS) * ROWS * table[layout.WIDTH]).max())
     return Desk(
-        np.empty((6, size), np.int64),
-        np.empty(2 * size),
-        np.empty(int(table[layout.MASK, -1]), np.uint64),
-        np.empty((table.shape[1] + 1, chacha.LANES)),
-        np.empty(16 * chacha.LANES, np.uint32),
-        np.empty((3, widest + chacha.LANES), np.int64),
-        np.empty(widest),
-        np.empty(widest, np.uint8),
-        (np.empty((2, most)), np.empty(most, np.uint64), np.empty((2, most), np.int64)),
+        nodes=np.empty((5, size), np.int64),
+        estimates=np.empty((2, size)),
+        child=np.empty(size, np.uint16),
+        lane=np.empty((table.shape[1] - 1, 3, lanes)),
+        room=(np.empty(16 * lanes, np.uint32), np.empty(widest, np.uint64)),
+        digits=np.empty((2, lanes), np.uint32),
+        noisy=np.empty(widest, np.int32),
+        row=np.zeros((4, widest), np.int32),
+        mask=np.empty(widest, np.uint32),
+        scratch=np.empty((2, widest + lanes), np.int64),
+        part=np.empty(widest, np.uint8),
+        far=np.empty(widest, np.int64),
+        family=(np.empty((4, most)), np.empty((2, most), np.uint64), np.empty(most, np.int64)),
     )
 
 
 def below_of(levels: Levels) -> Below:
     """Return room for a second pass."""
     size, most = int(levels.table[layout.START, -1]), int(levels.table[layout.FANOUT].max())
-    family = np.empty((3, most)), np.empty(most, np.uint64), np.empty((2, most), np.int64)
+    family = np.empty((3, most)), np.empty(most, np.uint64), np.empty(most, np.int64)
     return Below(np.empty((2, size), np.int64), family)

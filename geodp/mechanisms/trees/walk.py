@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.tree import edges_of
-from geodp.kernels.noise import UNDECIDED
 from geodp.kernels.pyramid import layout, passes
-from geodp.kernels.pyramid.edges import Edges
+from geodp.kernels.pyramid.edges import ROWS, Edges
 from geodp.kernels.pyramid.layout import Desk, Levels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
@@ -306,14 +305,15 @@ class Run:
                     out = self._out(max(PUT, state[layout.NEEDED]))
                     state[layout.PUT] = 0
         walk.desks.append(desk)
+        front.z[:], front.variance[:] = top.estimates
         self.opened, self.visited = int(state[layout.OPENED]), int(state[layout.VISITED])
 
     def _top(self) -> layout.Top:
         front, size = self.front, self.front.prefix.size
         spans = self.walk.spans(front.level, front.prefix)
         whole = np.full(size, self.walk.edges.limit.size == 0)
-        nodes = [front.prefix.view(np.int64), front.count, *spans, np.arange(size), whole]
-        return layout.Top(np.array(nodes, np.int64), front.z, front.variance)
+        nodes = [front.prefix.view(np.int64), front.count, *spans, whole]
+        return layout.Top(np.array(nodes, np.int64), np.array([front.z, front.variance]))
 
     def _out(self, size: int) -> layout.Out:
         estimates = np.empty((2, size if self.columns == 4 else 0))
@@ -339,11 +339,11 @@ class Run:
             nodes, base = desk.nodes, int(table[layout.START, level - 1])
         first, stop = fill[level, [layout.FROM, layout.UPTO]]
         above = nodes[layout.PREFIX, base + first : base + stop].view(np.uint64)
-        fanout, width = int(table[layout.FANOUT, level]), int(table[layout.WIDTH, level])
-        noise = desk.scratch[layout.NOISY, : fanout * width].reshape(fanout, width)
-        source = self.walk.noise[level]
-        for f in np.flatnonzero((noise[:, : above.size] == UNDECIDED).any(axis=0)):
-            noise[:, f], _ = source.families(above[f : f + 1], fanout)
+        fanout, source = int(table[layout.FANOUT, level]), self.walk.noise[level]
+        drawn = np.zeros((above.size, -(-fanout // ROWS) * ROWS), np.int64)
+        drawn[:, :fanout] = source.families(above, fanout)[0].reshape(-1, fanout)
+        rows = drawn.reshape(above.size, -1, ROWS).transpose(2, 1, 0)
+        desk.far[: drawn.size] = rows.reshape(-1)
 
 
 def prefix_sums(table: Cells) -> NDArray[np.int64]:
@@ -366,7 +366,7 @@ def start_pass(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """State and fill of a first pass below a front."""
     state = np.zeros(layout.STATE, np.int64)
-    fill = np.zeros((levels.table.shape[1], 4), np.int64)
+    fill = np.zeros((levels.table.shape[1], 5), np.int64)
     state[[layout.LEVEL, layout.TOP]], state[layout.LAST] = front.level + 1, last
     passes.begin(levels.table, fill, front.level + 1, front.prefix.size, 0)
     return state, fill

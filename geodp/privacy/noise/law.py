@@ -87,17 +87,24 @@ class Law(ABC):
     table : Table, read-only
         See :func:`geodp.kernels.noise.look_up`: ``P(|Z| >= g)`` down to the
         first below ``2**-24``.
+    bucket : int32[2**12], read-only
+        Of the first 12 digits of U: how many thresholds are above all such U, times ``2**16``, and
+        of the one threshold among them the 15 digits that follow; where none is among them, one
+        less, and ``2**15``. ``-2**31`` where there are more of them, or the last one.
     """
 
     table: kernels.Table = field(init=False, repr=False)
+    bucket: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         first, rest = self._digits()
         bits = min(max(_GUIDE_BITS[0], first.size.bit_length() + 2), _GUIDE_BITS[1])
         table = kernels.Table(_values(first), first, rest, _count_above(first, bits))
-        for array in table:
+        bucket = _buckets(first)
+        for array in (*table, bucket):
             array.flags.writeable = False
         object.__setattr__(self, "table", table)
+        object.__setattr__(self, "bucket", bucket)
 
     @property
     @abstractmethod
@@ -195,3 +202,15 @@ def _values(first: NDArray[np.uint32]) -> NDArray[np.int16]:
     decided = (above[:-1] == above[1:]) & (magnitude < most)
     halves = [np.where(decided, sign * magnitude, kernels.MARK) for sign in (1, -1)]
     return np.concatenate(halves).astype(np.int16)
+
+
+def _buckets(first: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Return :attr:`Law.bucket`."""
+    digits = FIRST - kernels.BUCKET_BITS
+    above = _count_above(first, kernels.BUCKET_BITS).astype(np.int64)
+    inside = above[:-1] - above[1:]
+    among = first[np.minimum(above[1:], first.size - 1)].astype(np.int64) & ((1 << digits) - 1)
+    none = (above[1:] - 1 << 16) | 1 << digits
+    found = np.where(inside == 0, none, above[1:] << 16 | among)
+    known = (inside <= 1) & (above[:-1] < min(first.size, 1 << 14))
+    return np.where(known, found, -(1 << 31)).astype(np.int32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.grid.tree import edges_of, overlaps
-from geodp.kernels.pyramid.edges import ALL, NOTHING, SOME, cut
+from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS, SOME, cut
 from tests.grids import FORMS
 
 
@@ -27,15 +27,17 @@ def test_nodes_of_every_level(name):
         held = keys.reshape(-1, stride).sum(axis=1)
         expected = np.select([held == 0, held == stride], [NOTHING, ALL], SOME)
         parent = keys.reshape(-1, strides[level - 1]).all(axis=1)[above]
-        width = above.size + 2
-        variance, part = np.full(fanout * width, 5.0), np.full(fanout * width, 9, np.uint8)
-        cut(edges, level, (above, parent.astype(np.int64)), (fanout, width), stride, variance, part)
+        parts = -(-fanout // ROWS)
+        noisy, lost = np.full(parts * ROWS * above.size, 5, np.int32), np.full(above.size, 9, "i4")
+        part = np.full(fanout * above.size, 9, np.uint8)
+        cut(edges, level, (above, parent.astype(np.int64)), (fanout, stride), noisy, lost, part)
         children = above[:, None] * fanout + np.arange(fanout)
-        found = part.reshape(fanout, width).T[: above.size]
+        found = part.reshape(-1, fanout)
         assert (found[~parent] == expected[children[~parent]]).all()
         assert (found[parent] == 9).all()
-        open_ = variance.reshape(fanout, width).T[: above.size] > 0
-        assert (open_ == (expected[children] != NOTHING)).all()
+        here = noisy.reshape(ROWS, parts, -1).T.reshape(-1, parts * ROWS)[:, :fanout] == 5
+        assert (here == (expected[children] != NOTHING)).all()
+        assert (lost == fanout - here.sum(axis=1)).all()
         nodes = children.reshape(-1).astype(np.uint64)
-        assert (open_.reshape(-1) == overlaps(grid, nodes, stride)).all()
+        assert (here.reshape(-1) == overlaps(grid, nodes, stride)).all()
         above = np.flatnonzero(held)

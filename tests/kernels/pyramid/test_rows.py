@@ -5,71 +5,163 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.kernels.pyramid import families, layout, masks, passes, rows, shares
+from geodp.kernels.pyramid import families, layout, masks, passes, records, rows, shares
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.mechanisms.trees import descent
+from geodp.privacy.key import NoiseKey, expose
+from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import NodeNoise
 from tests.privacy.noise.laws import law_of
 
-LAW = law_of("laplace", Fraction(3))
+
+def in_rows(values, fill=0):
+    """The children of families, one a line, as a block has them."""
+    size, fanout = values.shape
+    every = np.full((size, -(-fanout // ROWS) * ROWS), fill, values.dtype)
+    every[:, :fanout] = values
+    return np.ascontiguousarray(every.reshape(size, -1, ROWS).transpose(2, 1, 0)).reshape(-1)
 
 
-def block(draw, families, fanout, width, closed=0.0):
-    """Estimates of a block's children in rows, and the same family by family."""
-    z = np.rint(draw.laplace(0, 30, (families, fanout)))
-    variance = np.where(draw.random((families, fanout)) < closed, 0.0, 9.0)
-    variance[:, 0] = 9.0  # a family has a child that can be
-    estimates = np.full((2, fanout * width), np.nan)
-    for row, values in zip(estimates, (z, variance), strict=True):
-        row.reshape(fanout, width)[:, :families] = values.T
-    return estimates, z, variance
+def chain_of(fanout):
+    """Levels of a tree of one family of each root."""
+    laws = law_of("laplace", Fraction(1)), law_of("laplace", Fraction(3))
+    return descent.Descent((fanout,), (fanout, 1), laws, (0.0, 0.0), 2)
 
 
-@pytest.mark.parametrize(("fanout", "width"), [(2, 128), (16, 128), (17, 120), (100, 24)])
-@pytest.mark.parametrize("closed", [0.0, 0.4])
-def test_candidates_are_those_of_a_share(fanout, width, closed):
-    draw = np.random.default_rng(fanout)
-    size = width - 5
-    estimates, z, variance = block(draw, size, fanout, width, closed)
-    total = draw.integers(1, 200, size)
-    words = -(-fanout // layout.WORD)
-    mask = np.zeros(words * width, np.uint64)
-    even = 0.0 if closed else 9.0
-    rows.find_candidates(total, (fanout, width), estimates, even, np.empty((2, 128)), mask)
-    child, own, at = np.empty(fanout, np.int64), np.empty(fanout), np.empty(fanout, np.uint64)
+def test_a_child_stands_where_it_is_said():
+    for fanout, size in ((2, 5), (16, 3), (17, 4), (100, 2)):
+        block = in_rows(np.arange(fanout * size).reshape(size, fanout), -1)
+        shape = size, -(-fanout // ROWS) * size
+        for f in range(size):
+            places = [int(rows.place_of(np.uint64(j), f, shape)) for j in range(fanout)]
+            assert block[places].tolist() == list(range(f * fanout, (f + 1) * fanout))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(3), Fraction(40), Fraction(5000)])
+@pytest.mark.parametrize(("fanout", "size"), [(2, 128), (8, 100), (16, 3), (20, 64), (300, 8)])
+def test_draws_are_those_of_the_nodes_noise(scale, fanout, size):
+    law, key = law_of("laplace", scale), NoiseKey(bytes(range(32)))
+    desk = descent.desk_of(chain_of(fanout).levels([0, 1]))
+    above = np.arange(3 * 2**40, 3 * 2**40 + size)
+    with expose(key) as words:
+        known = law.table, law.bucket
+        left = rows.draw(
+            words, np.uint32(9), above, fanout, known, desk.room, desk.noisy, desk.digits
+        )
+    noise, number = NodeNoise(key, 9, law).families(above.astype(np.uint64), fanout)
+    assert left == 0
+    expected = in_rows(noise.reshape(size, fanout), NOWHERE)
+    inside = expected != NOWHERE
+    assert (desk.noisy[: expected.size][inside] == expected[inside]).all()
     for f in range(size):
-        found = masks.list_children(mask, fanout, f, width, child)
-        ends = np.uint64(0), np.uint64(fanout)
-        some = shares.could_be_above_zero(z[f], variance[f], ends, float(total[f]), own, at)
+        assert rows.own_number(desk.digits, np.uint64(f)) == number[f]
+
+
+class Tied(Law):
+    """Another law's first threshold alone: what is below it is left for the exact way."""
+
+    def __new__(cls, law):
+        found = object.__new__(type(law))
+        for name in ("scale", "sigma2"):
+            if hasattr(law, name):
+                object.__setattr__(found, name, getattr(law, name))
+        object.__setattr__(found, "_digits", lambda: tuple(p[:1] for p in law._digits()))
+        found.__post_init__()
+        return found
+
+
+def test_draws_that_no_table_decides_are_nowhere_and_counted():
+    law, key = Tied(law_of("laplace", Fraction(5))), NoiseKey(bytes(32))
+    desk = descent.desk_of(chain_of(20).levels([0, 1]))
+    desk.noisy[:] = 1
+    above = np.arange(60)
+    with expose(key) as words:
+        known = law.table, law.bucket
+        left = rows.draw(words, np.uint32(9), above, 20, known, desk.room, desk.noisy, desk.digits)
+    noise = in_rows(NodeNoise(key, 9, law).families(above.astype("u8"), 20)[0].reshape(60, 20))
+    drawn = desk.noisy[: noise.size]
+    assert left == (drawn == NOWHERE).sum() > 100
+    assert ((noise == 0) == (drawn == 0))[drawn != 1].all()
+
+
+@pytest.mark.parametrize(("fanout", "size"), [(2, 128), (16, 120), (17, 60), (100, 16)])
+@pytest.mark.parametrize("lost", [0.0, 0.4])
+def test_candidates_are_those_of_a_share(fanout, size, lost):
+    draw = np.random.default_rng(fanout)
+    z = np.rint(draw.laplace(0, 30, (size, fanout))).astype(np.int32)
+    out = draw.random(z.shape) < lost
+    out[:, 0] = False  # a family has a child that can be
+    total = draw.integers(1, 200, size)
+    total[0] = 2**62
+    noisy = in_rows(np.where(out, NOWHERE, z).astype(np.int32))
+    row, mask = np.empty((4, noisy.size), np.int32), np.empty(noisy.size, np.uint32)
+    rows.find_candidates(total, fanout, noisy, row, mask)
+    child, own, at = np.empty(fanout, np.uint64), np.empty(fanout), np.empty(fanout, np.uint64)
+    variance = np.where(out, 0.0, 9.0)
+    for f in range(size):
+        found = int(masks.list_children(mask, fanout, (f, size), child))
+        ends, goal = (np.uint64(0), np.uint64(fanout)), float(total[f])
+        some = shares.could_be_above_zero(z[f].astype(float), variance[f], ends, goal, own, at)
         assert child[:found].tolist() == at[: int(some)].tolist()
+        one = layout.SEVERAL // 2
+        assert (row[layout.CANDIDATES, f] < 2 * one) == (found == 1)
+        assert found > 1 or row[layout.CANDIDATES, f] == one + child[0]
+        sums = int(row[layout.SUMS, f]) + (int(out[f].sum()) << 31)
+        assert (sums - z[f][~out[f]].sum()) % 2**32 == 0
 
 
-@pytest.mark.parametrize(("fanout", "width"), [(4, 128), (25, 80)])
-@pytest.mark.parametrize("some", [0.0, 0.3, 1.0])
-def test_estimates_from_below_are_those_of_one_family_after_the_other(fanout, width, some):
+@pytest.mark.parametrize("beyond", [0, 2**35, 2**59])
+def test_counts_with_noise_are_exact_in_64_bits(beyond):
+    """True counts up to 2**59 and noise that 32 bits do not hold."""
+    draw = np.random.default_rng(7)
+    fanout, size = 20, 9
+    count = draw.integers(0, 50, (size, fanout)) + beyond * (draw.random((size, fanout)) < 0.1)
+    count[3] = 0
+    key = np.flatnonzero(count).astype(np.uint64)
+    cumulative = np.concatenate([[0], np.cumsum(count.reshape(-1)[count.reshape(-1) > 0])])
+    noise = draw.integers(-(2**29), 2**29, count.shape)
+    far = draw.random(count.shape) < 0.1
+    noise[far] *= 2**20
+    noisy = in_rows(np.where(far, NOWHERE, noise).astype(np.int32))
+    rest, scratch = in_rows(np.where(far, noise, 77)), np.empty((2, 1000), np.int64)
+    nodes = np.zeros((5, size), np.int64)
+    nodes[layout.PREFIX] = np.arange(size)
+    edges = np.searchsorted(key, np.arange(size + 1) * fanout)
+    nodes[layout.FIRST], nodes[layout.STOP] = edges[:-1], edges[1:]
+    block, shape = (0, size), (fanout, 1)
+    largest = rows.add_counts(nodes, block, shape, key, cumulative, noisy, scratch)
+    assert largest == count.sum(axis=1).max()
+    rows.widen(fanout, size, cumulative, noisy, scratch, rest)
+    inside = in_rows(np.ones(count.shape, np.int8)) == 1
+    assert (rest[inside] == in_rows(count + noise)[inside]).all()
+    if not beyond:
+        near = inside & ~in_rows(far)
+        assert (noisy[near] == in_rows(count + noise)[near]).all()
+
+
+@pytest.mark.parametrize("fanout", [4, 25])
+@pytest.mark.parametrize("counted", [False, True])
+def test_estimates_from_below_are_those_of_one_family_after_the_other(fanout, counted):
     """The sum of the shut children first, then the open ones in order."""
     draw = np.random.default_rng(fanout)
-    size = width - 3
-    estimates, z, variance = block(draw, size, fanout, width, 0.3)
-    opened = (draw.random(z.shape) < some) & (variance > 0)
-    z[opened] += draw.random(z.shape)[opened]
-    estimates[0].reshape(fanout, width)[:, :size] = z.T
-    words = -(-fanout // layout.WORD)
-    mask, place = np.zeros((words, width), np.uint64), draw.permutation(size)
-    for f, j in np.argwhere(opened):
-        mask[j // layout.WORD, f] |= np.uint64(1 << j % layout.WORD)
-    above = np.rint(draw.laplace(0, 50, (2, size)))
+    size = 30
+    desk = descent.desk_of(chain_of(fanout).levels([0, 1]))
+    some = draw.integers(1, fanout + 1, size)
+    ends = np.cumsum(some)
+    desk.estimates[:, : ends[-1]] = draw.random((2, ends[-1]))
+    desk.child[: ends[-1]] = 1
+    desk.child[ends - 1] |= layout.LAST_CHILD
+    lane = draw.random((3, 128))
+    above = np.rint(draw.laplace(0, 50, (2, size + 3)))
     expected = above.copy()
-    for f in range(size):
-        order = [*np.flatnonzero(~opened[f] & (variance[f] > 0)), *np.flatnonzero(opened[f])]
-        below, spread = 0.0, 0.0
-        for j in order:
-            below, spread = below + z[f, j], spread + variance[f, j]
+    for f, (stop, many) in enumerate(zip(ends, some, strict=True)):
+        below, spread = lane[layout.SHUT, f], lane[layout.SPREAD, f]
+        for e in range(stop - many, stop if not counted else stop - many):
+            below, spread = below + desk.estimates[0, e], spread + desk.estimates[1, e]
         weight = spread / (spread + 4.0)
-        expected[0, place[f]] = weight * expected[0, place[f]] + (1 - weight) * below
-        expected[1, place[f]] = weight * 4.0
-    chain = descent.Descent((fanout,), (fanout, 1), (LAW, LAW), (0.0, 0.0), 2)
-    desk = descent.desk_of(chain.levels([0, 1]))
-    shape = fanout, width
-    rows.combine_rows(estimates, shape, mask.reshape(-1), 4.0, desk, place, (above[0], above[1]))
+        expected[0, f + 3] = weight * expected[0, f + 3] + (1 - weight) * below
+        expected[1, f + 3] = weight * 4.0
+    families.combine_families(desk, 0, lane, 4.0, (3, size), counted, above)
     assert np.array_equal(above, expected)
 
 
@@ -77,20 +169,20 @@ def test_a_mask_names_its_children_in_order():
     draw = np.random.default_rng(3)
     for fanout in (1, 2, 16, 17, 70):
         some = draw.random(fanout) < 0.5
-        words = -(-fanout // layout.WORD)
-        bits = np.append(some, np.zeros(words * layout.WORD - fanout, bool)).reshape(words, -1)
-        mask = np.zeros(3 * words, np.uint64)
-        mask[1::3] = bits @ (1 << np.arange(layout.WORD))
-        child = np.empty(fanout, np.int64)
-        found = masks.list_children(mask, fanout, 1, 3, child)
+        words = -(-fanout // ROWS)
+        bits = np.append(some, np.zeros(words * ROWS - fanout, bool)).reshape(words, -1)
+        mask = np.zeros(3 * words, np.uint32)
+        mask[1::3] = bits @ (1 << np.arange(ROWS))
+        child = np.empty(fanout, np.uint64)
+        found = int(masks.list_children(mask, fanout, (1, 3), child))
         assert child[:found].tolist() == np.flatnonzero(some).tolist()
 
 
 def test_blocks_of_a_level_are_even_and_none_is_left_out():
-    table = np.zeros((8, 3), np.int64)
+    table = np.zeros((9, 3), np.int64)
     table[layout.WIDTH] = 7
     for some in (1, 7, 8, 50):
-        fill, ends = np.zeros((2, 4), np.int64), [0]
+        fill, ends = np.zeros((2, 5), np.int64), [0]
         for turn in range(-(-some // 7)):
             passes.begin(table, fill, 1, some, turn)
             assert fill[1, layout.FROM] == ends[-1]
@@ -99,8 +191,41 @@ def test_blocks_of_a_level_are_even_and_none_is_left_out():
         assert np.ptp(np.diff(ends)) <= 1
 
 
-def test_no_record_is_longer_than_the_room_that_is_asked_for():
-    for fanout, some in ((16, 1), (16, 128), (17, 60), (4096, 8)):
-        masks_of_all = -(-some * -(-fanout // layout.WORD) * 16 // 64)
-        longest = 2 * some * fanout + some * fanout // 4 + some + masks_of_all + 1
-        assert families.most_words(some, some * fanout, fanout) == longest
+@pytest.mark.parametrize("kind", [records.UNEVEN, records.EVEN, records.MEASURED])
+def test_records_are_read_as_they_were_written(kind):
+    """Families of one and of several open children; none is longer than the room asked for."""
+    draw = np.random.default_rng(kind)
+    fanout, size = 60, 32
+    levels = chain_of(fanout).levels([0, 1])
+    desk, below = descent.desk_of(levels), descent.below_of(levels)
+    open_ = [np.sort(draw.choice(fanout, draw.choice([1, 1, 5, 60]), False)) for _ in range(size)]
+    child = np.concatenate(open_)
+    ends, start = np.cumsum([len(one) for one in open_]), int(levels.table[layout.START, 1])
+    here = slice(start, start + child.size)
+    desk.child[here] = child
+    desk.child[start + ends - 1] |= layout.LAST_CHILD
+    z, variance = draw.integers(-9, 90, child.size).astype(float), np.full(child.size, 7.0)
+    if kind == records.MEASURED:
+        variance[:] = levels.real[layout.OWN, 1]
+    if kind == records.UNEVEN:
+        variance += draw.random(child.size)
+    desk.estimates[0][here], desk.estimates[1][here] = z, variance
+    number = draw.random(size)
+    desk.lane[1, layout.NUMBER, :size] = number
+    record = np.zeros(5 + records.most_words(size, child.size), np.uint64)
+    block = size, child.size, kind == records.MEASURED
+    end = records.write_record(desk, start, desk.lane[1], block, record, 5)
+    assert end <= record.size
+    nodes = np.zeros((5, size + 2), np.int64)
+    nodes[layout.PREFIX, 2:], nodes[layout.COUNT, 2:] = np.arange(size) + 9, 40
+    opened, begin = records.read_record(levels, 1, nodes, (2, size), below, record, end)
+    assert (opened, begin) == (child.size, 5)
+    prefix, held = below.nodes[:, here]
+    assert (
+        prefix == np.repeat(np.arange(size) + 9, np.diff(ends, prepend=0)) * fanout + child
+    ).all()
+    out, members = np.empty(child.size, np.int64), np.diff(ends, prepend=0)
+    shares.share(z, variance, members, np.full(size, 40), number, 0.0, out)
+    single = np.repeat(members == 1, members)
+    assert (held[single] == 40).all()
+    assert (held[~single] == out[~single]).all()
