@@ -12,6 +12,10 @@ from bench.inputs import public
 from bench.suites import dominate, regions, statistics
 from tests.analysis.statistics.test_unmixing import villages
 
+FAMILIES = (
+    *(f"cells 2^{bits}" for bits in (0, 2, 6, 12)),
+    *("polygons of 1 to 64 cells", "polygons of 64 to 512 cells", "municipalities", "rectangles"),
+)
 KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in (statistics, regions, dominate)}
 
 
@@ -75,6 +79,29 @@ def test_inhabited_cells_and_size_classes_were_estimable():
         assert sum(row["statistic"] == name and row["right"] == "yes" for row in told) >= 5
     for row in found["sums"]:
         assert 0.85 <= row["ratio"] <= 1.15
+
+
+def test_who_wins_where_is_as_the_document_tells():
+    found = {
+        (row["map"], row["regions"]): row["peer"] for row in KEPT[regions]["rows"] if row["best"]
+    }
+    best = {map_: [found[map_, name] for name in FAMILIES] for map_ in regions.MAPS}
+    ag = "AG, as its authors have it"
+    assert best["kanto"][:4] == ["filter", "filter", "hb", "hb"]
+    assert best["europe-2018-9-8"][:4] == ["filter", "filter", "hb", "hb"]
+    assert best["kanto"][4:] == ["laplace-nonnegative", ag, "agrid", "HDMM, all ranges"]
+    assert best["europe-2018-9-8"][4:] == ["laplace", "geometric", "pyramid", "agrid"]
+    assert found["europe-2018-9-8", "cells 2^4"] == "PrivTree"
+
+
+def test_every_method_was_dominated_or_refused():
+    kept = KEPT[dominate]
+    for name in dominate.MAPS:
+        told = {row["method"] for row in kept["rows"] if row["map"] == name}
+        assert told == set(geodp.METHODS) - {"matrix"}
+    for row in kept["rows"]:
+        if row["closed_form"] is not None and row["closed_form"] < 1:
+            assert row["measured"] < 1  # dominated by its closed form, and measured
 
 
 def test_documents_show_the_committed_figures():
