@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from geodp.errors import UsageError
+
 if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
     from geodp.privacy.terms import Terms
+    from geodp.release.series.sharing import Sharing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -182,3 +186,17 @@ def terms_of(options: dict[str, Any]) -> Terms:
 
     names = TermsGiven.__annotations__
     return Terms.of(**{name: options[name] for name in names if name in options})
+
+
+def share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
+    """Return how the budget of a series is shared, if one is planned."""
+    if options["snapshots"] is None:
+        if options["person_in"] is not None:
+            raise UsageError("--person-in goes with --snapshots only.")
+        return None
+    from geodp.mechanisms import mechanism
+    from geodp.release.series.sharing import share_budget
+
+    method = mechanism(options["method"] or "pyramid")
+    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
+    return share_budget(grid, method, terms_of(options), **shared)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
 from geodp.table.reading import Reading
@@ -231,6 +232,19 @@ class CountTable(Cells):
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"
+
+
+def coarsen(table: CountTable, onto: Coarsening) -> CountTable:
+    """Return confidential counts summed to coarser cells; what bounds a person's part stays."""
+    key = onto.grid.encode(onto.index(onto.fine.decode(table.key)))
+    return CountTable.from_keys(
+        onto.grid,
+        key,
+        table.count,
+        bound=table.bound,
+        enforced=table.enforced,
+        reading=table.reading,
+    )
 
 
 WHOLE = "A count must be a whole number, not negative and below 2**60."

@@ -70,7 +70,7 @@ NOISY = {
     records.write_record: "estimates from noisy counts",
     records.read_record: "the same, read again",
     **dict.fromkeys(
-        (passes.first_pass, passes._share, passes._close, passes._put_out),
+        (passes.first_pass, passes._share, passes._load, passes._close, passes._put_out),
         "they hand arrays on: counts to add_counts and widen, noisy counts to the others",
     ),
     passes.second_pass: "estimates from noisy counts",

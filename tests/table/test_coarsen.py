@@ -7,7 +7,7 @@ from geodp import CountTable, Grid
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.table.coarsen import coarsen
+from geodp.table.counts import coarsen
 
 # Neither begins nor ends at an edge of a 10 km or 5 km mesh.
 EDGES = (139.0125, 35.0125, 139.40625, 35.3)

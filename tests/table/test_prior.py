@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
-from geodp.table.coarsen import coarsen
+from geodp.table.counts import coarsen
 from geodp.table.prior import Prior
 from tests.reference.informed import predict
 

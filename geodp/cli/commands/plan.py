@@ -22,6 +22,7 @@ from geodp.cli.options import (
     neighbours,
     people,
     rho,
+    share_of,
     terms_of,
 )
 from geodp.cli.output import require_drawn, require_free, write_file
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from geodp.analysis.plan.areas import Planned
     from geodp.analysis.plan.plan import Plan, PlanGiven
     from geodp.grid.grid import Grid
-    from geodp.release.series.sharing import Sharing
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
@@ -139,7 +139,7 @@ def plan(**options: Any) -> None:
         from geodp.grid.coarsen import Coarsening
 
         grid = Coarsening.of(grid, options["stop_at"]).grid
-    sharing = _share(options, grid)
+    sharing = share_of(options, grid)
     terms = terms_of(options) if sharing is None else sharing.each
     given: PlanGiven = {**terms.given, "regions": _regions(options, grid)}
     specs = split_specs(options["compare"])
@@ -213,20 +213,6 @@ def _check_objective(context: click.Context) -> str | None:
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
     return wishes[0] if wishes else None
-
-
-def _share(options: dict[str, Any], grid: Grid) -> Sharing | None:
-    """Return how the budget of a series is shared, if one is planned."""
-    if options["snapshots"] is None:
-        if options["person_in"] is not None:
-            raise UsageError("--person-in goes with --snapshots only.")
-        return None
-    from geodp.mechanisms import mechanism
-    from geodp.release.series.sharing import share_budget
-
-    method = mechanism(options["method"] or "pyramid")
-    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
-    return share_budget(grid, method, terms_of(options), **shared)
 
 
 def _serve(options: dict[str, Any], grid: Grid, given: PlanGiven) -> Plan:

@@ -103,9 +103,7 @@ CARRIED_OUT = {
     "--simulate",
     type=int,
     default=0,
-    show_default=True,
-    help="Releases that are simulated for the intervals of cells, instead of margins of public "
-    "maps; it takes as long as some times as many releases.",
+    help="Releases that are simulated for the intervals of cells; 0: margins of public maps.",
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
@@ -285,7 +283,7 @@ def _place(options: dict[str, Any]) -> dict[str, Any]:
 
 def _table(options: dict[str, Any], start: _Start) -> CountTable:
     """Return the confidential table on the grid that is published."""
-    from geodp.table.coarsen import coarsen
+    from geodp.table.counts import coarsen
 
     table = read(options, start.grid, start.key)
     return table if start.coarser is None else coarsen(table, start.coarser)
