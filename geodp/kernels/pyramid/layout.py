@@ -126,11 +126,12 @@ DONE, DECIDE, ROOM, SPACE = range(4)
 """Why a pass comes back: it is done; draws are undecided; a record has no room, or no record is
 left; the open nodes have no space."""
 
-STATE = 10
-LEVEL, PHASE, TOP, LAST, AT, PUT, GIVEN, OPENED, VISITED, NEEDED = range(STATE)
+STATE = 11
+LEVEL, PHASE, TOP, LAST, AT, PUT, GIVEN, OPENED, VISITED, BLOCKS, NEEDED = range(STATE)
 """Of a pass's state: the level of the block, and what is to be done with it; first and last level;
 where the next record starts, or the last one ended; nodes put out; estimates that were taken; open
-nodes of the last level; nodes measured; what a record or the open nodes need."""
+nodes of the last level; nodes measured, and blocks of the cipher for them; what a record or the
+open nodes need."""
 
 LOAD, SHARE, CLOSE = range(3)
 """Phases of a block."""

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import bare
 from geodp.kernels.noise import BUCKET_BITS, Table
 from geodp.kernels.pyramid import rows
-from geodp.kernels.pyramid.edges import cut
+from geodp.kernels.pyramid.edges import ROWS, cut
 from geodp.kernels.pyramid.families import combine_families, descend, open_children
 from geodp.kernels.pyramid.layout import (
     AT,
     BEYOND,
+    BLOCKS,
     CLOSE,
     COUNT,
     DECIDE,
@@ -114,6 +115,7 @@ def first_pass(
         if state[PHASE] == LOAD:
             state[PHASE] = SHARE
             state[VISITED] += block[1] * table[FANOUT, i]
+            state[BLOCKS] += block[1] * -(-table[FANOUT, i] // ROWS)
             fill[i, BEYOND] = table[LONG, i]
             if _load(words, tree.levels, nodes[PREFIX, block[0] :][: block[1]], desk, i):
                 fill[i, BEYOND] = 1
