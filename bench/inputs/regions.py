@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from geodp.analysis.plan.proxy import Proxy
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import Objective, Objectives, draw_families
@@ -13,6 +12,7 @@ from geodp.analysis.plan.regions import Boxes, Cells
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.counts import CountTable
+from geodp.table.proxy import Proxy
 
 SEED = 20201122
 MANY = 1_000

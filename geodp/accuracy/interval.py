@@ -377,8 +377,11 @@ class NodeSums:
     def listed(
         self, prefix: NDArray[np.uint64], stride: int, least: float = 0.0
     ) -> NDArray[np.int64]:
-        """Return how many listed cells of ``least`` people nodes of ``stride`` keys have."""
-        key, before = self._layers[0]
+        """Return how many listed cells of ``least`` people nodes of ``stride`` keys have.
+
+        Of a part of a release: nodes that lie in it, or any, if the tops are cells.
+        """
+        key, before = self._layers[self._from == 1]
         key = key[np.diff(before) >= least] if least else key
         first = prefix * np.uint64(stride)
         last = first + np.uint64(stride - 1)

@@ -168,7 +168,8 @@ def publish(
     )
     prepared = prepared.add(*beside, told, simulate)
     warn_of(prepared.outline)
-    return simulate_cells(prepared.release(), simulate)
+    release = prepared.release()
+    return simulate_cells(release, simulate) if simulate else release
 
 
 @dataclass(frozen=True, eq=False)

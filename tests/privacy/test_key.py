@@ -77,6 +77,8 @@ def test_streams_have_the_numbers_that_releases_were_made_with_and_room_between(
         "SAMPLE": 4,
         "LOCAL_ROUNDING": 256,
         "PYRAMID": 4096,
+        "PARTS": 8192,
+        "PARTS_ROUNDING": 16384,
         "STAGE": 65536,
         "SELECT": 1 << 24,
     }

@@ -8,7 +8,7 @@ from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.table.counts import coarsen
 from geodp.table.prior import Prior
-from tests.reference.informed import predict
+from tests.mechanisms.trees.naive_informed import predict
 
 GRID = geodp.Grid.regular((16, 16))
 

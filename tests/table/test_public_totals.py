@@ -9,10 +9,10 @@ import pyarrow.csv
 import pytest
 
 import geodp
-from geodp.analysis.plan.proxy import Proxy
 from geodp.errors import CodeError, UsageError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.table.counts import CountTable
+from geodp.table.proxy import Proxy
 from geodp.table.public_totals import PublicTotals, divide, nearest
 
 STAYS = (

@@ -15,6 +15,7 @@ from sys import getsizeof
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.margins import AROUND
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
@@ -164,9 +165,10 @@ class PyramidPartition(TreePartition):
 
     @property
     def level(self) -> int:
-        """The cut's level in the chain."""
+        """The cut's level in the chain: what is around a cell lies with it, or roots are cells."""
         strides = self.descent.strides
-        return max(i for i, s in enumerate(strides) if strides[0] // s <= MOST_ROOTS)
+        few = [i for i, s in enumerate(strides) if strides[0] // s <= MOST_ROOTS]
+        return max(i for i in few if strides[i] == 1 or strides[i] >= AROUND)
 
     @property
     def stride(self) -> int:

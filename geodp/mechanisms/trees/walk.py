@@ -216,7 +216,7 @@ def descend(
     threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
     """Run both passes under several roots side by side: each has ``strides[0]`` keys."""
-    walk, last = Walk.of(table, descent, key), descent.last
+    walk, last = Walk.of(table, descent, key), len(descent.strides) - 1
     front, uniform = walk.roots(roots)
     middle, visited = front, roots.size
     split = parallel.processors(threads) > 1 or parts > 1
@@ -229,6 +229,10 @@ def descend(
     if split and middle.prefix.size:
         cuts = parts or parallel.count_runs(middle.prefix.size, threads)
         runs = parallel.partition(middle.count, cuts)
+    if descent.passes > 1 and len(runs) == 1:  # nothing to be side by side with
+        records, seen = walk.measure(middle, last)
+        count = walk.settle(front, uniform, middle)
+        return *walk.share(middle, last, count, records), visited + seen
     if descent.passes == 1:
         done = parallel.map_items(lambda run: walk.cells(middle.piece(run), last), runs, threads)
         visited += sum(seen for _, seen in done)

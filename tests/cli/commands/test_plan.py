@@ -80,7 +80,7 @@ def test_wishes():
     found = document_of(*SMALL, "--weight", "1=1", "--chain", "4-4-4")
     assert found["plans"][0]["method"].startswith("pyramid:chain=4-4-4,")
     found = document_of(*SMALL, "--dominate", "topdown")
-    assert found["largest_ratio"] < 0.9
+    assert found["largest_ratio"] < 0.95
     assert found["simulated"]
     assert [one["method"] for one in found["plans"]][1:] == ["topdown"]
     done = run(*SMALL, "--dominate", "30,60,120,120,120,120,240")

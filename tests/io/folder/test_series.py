@@ -12,7 +12,7 @@ from geodp.io.folder.manifest import foreign, read_sums, sha256, sums_text
 from geodp.io.verify.series import find_series, verify_series
 from geodp.io.verify.verify import verify
 from geodp.io.write.series import netcdf
-from geodp.release.release import intervals_of
+from geodp.release.simulated_cells import intervals_of
 from geodp.table.series import SeriesCard
 from tests.release.series.test_publish import publish
 

@@ -136,7 +136,7 @@ def cell(row, column, text):
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (cell(1, 3, "40"), ["areas"]),
+        (cell(1, 3, "40"), ["counts", "areas"]),  # and outside of its interval
         (cell(1, 3, "0"), ["counts", "areas"]),
         (cell(1, 3, "-7"), ["counts", "areas"]),
         (cell(1, 3, "7.5"), ["counts", "areas"]),

@@ -15,7 +15,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.table.prior import Prior
 from tests.grids import FORMS, cells_of
-from tests.reference import informed as reference
+from tests.mechanisms.trees import naive_informed as reference
 
 KEY = NoiseKey(bytes(range(32)))
 SETTINGS = [

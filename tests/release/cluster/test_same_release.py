@@ -209,7 +209,8 @@ def test_a_sum_in_every_cell_is_found_across_ranges(cluster, tmp_path, attribute
     assert dense.min() == 0
     table = geodp.CountTable.from_dense(dense, grid)
     release = publish(cluster(2), split(table, tmp_path / "parts", 3), parts=5, key=kept(), **ONCE)
-    assert release.card() == geodp.publish(table, key=kept(), **ONCE).card()
+    alone = geodp.publish(table, method="pyramid", key=kept(), **ONCE)
+    assert release.card() == alone.card()
     said = [w.filename for w in recwarn if "small labels" in str(w.message)]
     assert said == ([__file__] * 3 if attributes == "below" else [])  # once for every call
     assert SUMS in release.public_facts

@@ -50,13 +50,13 @@ def test_how_many_snapshots_change_with_a_person(person, neighbours, changed):
 
 
 def test_gaussian_from_thirty_measurements_on():
-    assert count_levels(GRID, PYRAMID, Terms.of(**BOTH)) == 4
-    assert [share(n).gaussian for n in (7, 8)] == [False, True]
-    assert "8 x 4 = 32 times: Gaussian noise, as that is 30 or more." in share(8).rule
-    assert share(7).whole.loss == PureDP(Fraction(1, 10))  # a delta that is not needed is not spent
+    assert count_levels(GRID, PYRAMID, Terms.of(**BOTH)) == 5
+    assert [share(n).gaussian for n in (5, 6)] == [False, True]
+    assert "6 x 5 = 30 times: Gaussian noise, as that is 30 or more." in share(6).rule
+    assert share(5).whole.loss == PureDP(Fraction(1, 10))  # a delta that is not needed is not spent
     assert not share(36, "one").gaussian
-    assert share(7, noise="gaussian").gaussian
-    assert not share(8, noise="laplace").gaussian
+    assert share(5, noise="gaussian").gaussian
+    assert not share(6, noise="laplace").gaussian
     assert not share(300, method=mechanism("laplace")).gaussian
     assert share(2, epsilon=None, rho="1/10", delta=None).gaussian
 

@@ -153,7 +153,7 @@ def test_wrong_calls_are_refused_in_a_sentence_and_cost_nothing(charged, change,
 def test_a_plan_says_which_noise_is_less():
     shared = ["--grid", "regular:64x64", "--epsilon", "0.1", "--delta", "1e-10"]
     found = Runner(plan).document_of(*shared, "--snapshots", 36, "--person-in", "all")
-    assert "36 x 4 = 144 times: Gaussian noise, as that is 30 or more." in found["series"][0]
+    assert "36 x 5 = 180 times: Gaussian noise, as that is 30 or more." in found["series"][0]
     shown = geodp("plan", *shared, "--snapshots", 36, "--person-in", "one")
     assert "1 x 4 = 4 times: Laplace noise" in shown.stdout
     assert (
