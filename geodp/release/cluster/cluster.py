@@ -36,7 +36,7 @@ from geodp.table.released import ReleasedTable
 __all__ = ["Partitions", "join", "publish", "write"]
 
 
-ALONE = ("measurements", "totals")
+ALONE = ("measurements", "totals", "prior", "prior_source", "simulate")
 """What one machine publishes beside the counts: no process of a cluster holds the whole table."""
 
 
@@ -93,7 +93,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     ------
     UsageError
         As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
-        a worker may not read; measurements or public totals, which one machine alone publishes.
+        a worker may not read; what one machine alone publishes beside counts, or with a prior.
     InputError
         Data that must not be used, or a file that changed during the run.
     BudgetError
@@ -175,8 +175,8 @@ def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, flo
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
     if any(name in given for name in ALONE):
         raise UsageError(
-            "A cluster releases counts alone: measurements and public totals are those of one "
-            "machine, geodp.publish(table, measurements=..., totals=...)."
+            "A cluster releases counts alone: measurements, public totals, priors and simulated "
+            "intervals are those of one machine, geodp.publish(table, measurements=..., ...)."
         )
     wanted, rest = split(given, *RunGiven.__annotations__)
     method, terms = mechanism(rest.pop("method", "pyramid")), Terms.of(**wanted)

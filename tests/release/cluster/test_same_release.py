@@ -162,6 +162,8 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
         ({"contribution": 0}, "contribution must be"),
         ({"measurements": True}, "counts alone"),
         ({"totals": None}, "counts alone"),
+        ({"prior": None}, "counts alone"),
+        ({"simulate": 20}, "counts alone"),
     ],
 )
 def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
