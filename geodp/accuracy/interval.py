@@ -341,11 +341,7 @@ class NodeSums:
         Sums of nodes of this level and of those above are taken from them.
     """
 
-    def __init__(
-        self,
-        table: ReleasedTable,
-        tops: Tops | None = None,
-    ) -> None:
+    def __init__(self, table: ReleasedTable, tops: Tops | None = None) -> None:
         self._from = 0 if tops is None else tops[0]
         self._layers = [self._layer(table.key, table.count)]
         if tops is not None:
