@@ -53,6 +53,9 @@ RECORDED = {
 }
 """Table (of ``clustered``) and method: nodes visited, ChaCha20 blocks drawn, cells put out."""
 
+GROUP = 128
+"""Families of the pyramid that are drawn together at most."""
+
 MOVED = 600_000
 """Pairs moved to sort 100,000 keys of 40 bits with counts; 32 bytes each."""
 
@@ -135,7 +138,8 @@ def test_nodes_and_blocks_are_as_recorded(bits, people, places, method):
     needed = one.work(output)
     assert visited == needed.visited
     # A draw that stays open takes its own block, and from outside the kernel its group's again.
-    assert drawn == needed.blocks + (method == "topdown") * 2 * further_digits(one)
+    more, opened = drawn - needed.blocks, further_digits(one)
+    assert opened <= more <= opened * (2 if method == "topdown" else 1 + GROUP)
     assert 0 < needed.with_data < visited
 
 

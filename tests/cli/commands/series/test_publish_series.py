@@ -155,7 +155,7 @@ def test_a_plan_says_which_noise_is_less():
     found = Runner(plan).document_of(*shared, "--snapshots", 36, "--person-in", "all")
     assert "36 x 5 = 180 times: Gaussian noise, as that is 30 or more." in found["series"][0]
     shown = geodp("plan", *shared, "--snapshots", 36, "--person-in", "one")
-    assert "1 x 4 = 4 times: Laplace noise" in shown.stdout
+    assert "1 x 5 = 5 times: Laplace noise" in shown.stdout
     assert (
         "--person-in goes with --snapshots only"
         in geodp("plan", *shared, "--person-in", "one").stderr
