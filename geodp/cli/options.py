@@ -163,6 +163,31 @@ records = click.option(
     help="What the inputs are, where a table of a secret sample of the data set was charged to the "
     "ledger (see: geodp audit): all records, a fresh sample, or the same, which is refused.",
 )
+_RUN: tuple[Callable[[Any], Any], ...] = (
+    click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key)."),
+    click.option(
+        "--ledger", type=click.Path(path_type=Path), help="Charged once, before any noise."
+    ),
+    click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget)."),
+    records,
+    click.option(
+        "--pad-time",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="Seconds that the run shall take at least, as its duration depends on the data.",
+    ),
+    click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder."),
+    click.option("--name", default="population", show_default=True, help="Of column and files."),
+)
+
+
+def run_options(command: Command) -> Command:
+    """Give a command what every run that publishes is asked: key, ledger, time, and where to."""
+    for option in reversed(_RUN):
+        command = option(command)
+    return command
+
+
 contribution = click.option(
     "--contribution", type=click.IntRange(1), help="The most a person is counted; you vouch for it."
 )

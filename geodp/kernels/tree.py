@@ -54,17 +54,17 @@ def branches(
         if (middle & mask) <= limit:
             possible = BOTH
         if domain.shape[0] > 0:
-            a = _range_after(domain, first)
+            a = range_after(domain, first)
             if a == domain.shape[0] or domain[a, 0] >= middle:
                 possible &= RIGHT
-            b = _range_after(domain, middle)
+            b = range_after(domain, middle)
             if b == domain.shape[0] or domain[b, 0] >= middle + half:
                 possible &= LEFT
         branch[i] = possible
 
 
 @inline
-def _range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
+def range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
     """Index of the first range that ends above ``key``."""
     low, high = 0, domain.shape[0]
     while low < high:
@@ -83,6 +83,6 @@ def cover(
     """Whether every key of a node lies in one range of ``domain``; ``inside`` is written."""
     for i in range(prefix.size):
         first = np.uint64(prefix[i]) << np.uint64(height)
-        a = _range_after(domain, first)
+        a = range_after(domain, first)
         after = first + (np.uint64(1) << np.uint64(height))
         inside[i] = a < domain.shape[0] and domain[a, 0] <= first and domain[a, 1] >= after

@@ -25,8 +25,8 @@ from geodp.cli.options import (
     neighbours,
     people,
     prior_options,
-    records,
     rho,
+    run_options,
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
@@ -105,18 +105,7 @@ CARRIED_OUT = {
     default=0,
     help="Releases that are simulated for the intervals of cells; 0: margins of public maps.",
 )
-@click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Charged before any noise.")
-@click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
-@records
-@click.option(
-    "--pad-time",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="Seconds that the run shall take at least, as its duration depends on the data.",
-)
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
-@click.option("--name", default="population", show_default=True, help="Of column and files.")
+@run_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
 @click.option(
     "--resume",

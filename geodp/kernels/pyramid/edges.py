@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline, kernel
+from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
 """What of a node's keys are cells."""
@@ -65,19 +66,6 @@ def _before(number: NDArray[np.int64], bound: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return low
-
-
-@inline
-def _range_after(ranges: NDArray[np.uint64], key: np.uint64) -> int:
-    """Index of the first range that ends above a key."""
-    low, high = 0, ranges.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if ranges[middle, 1] > key:
-            high = middle
-        else:
-            low = middle + 1
     return low
 
 
@@ -151,7 +139,7 @@ def cut(
             continue
         _locate(edges, level - 1, prefix[f], at)
         first = np.uint64(prefix[f]) * np.uint64(fanout) * np.uint64(stride)
-        r = _range_after(edges.ranges, first)
+        r = range_after(edges.ranges, first)
         for j in range(fanout):
             found, after = _part_of(edges, level, j, at), first + np.uint64(stride)
             if many:

@@ -20,8 +20,8 @@ from geodp.cli.options import (
     grid_options,
     neighbours,
     people,
-    records,
     rho,
+    run_options,
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
@@ -99,18 +99,7 @@ def part_inputs(
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
 @people
-@click.option("--key-file", type=click.Path(path_type=Path), help="Kept key (see: geodp key).")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Charged once, before any noise.")
-@click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
-@records
-@click.option(
-    "--pad-time",
-    type=click.FloatRange(0),
-    default=0.0,
-    help="Seconds that the run shall take at least, as its duration depends on the data.",
-)
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
-@click.option("--name", default="population", show_default=True, help="Of column and files.")
+@run_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier series.")
 @click.option(
     "--resume",
