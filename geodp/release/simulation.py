@@ -115,14 +115,14 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
         lost = min(float(losses[side, depth]), known.high - known.count)
         ends = known.count - np.array([high[i], low[i]])
         if region.cells == 1:  # whose surroundings are of a known class
-            ends = np.clip([ends[0], max(ends[1], known.count + lost)], known.low, known.high)
+            ends[1] = max(ends[1], known.count + lost)
         else:
             moved = TILT * tilt(tree, table.grid, held, region.key, taken)
             ends += min(moved, 0.0), max(moved, 0.0)
             ends[1] = max(ends[1], known.count + lost)
             strong = strength(tree, region.key, table.event.is_normal, DOUBT)
             ends = np.clip(ends, *reach(tree, table, region.key, strong, domain).approximations())
-        below, above = np.maximum(ends, 0.0).tolist()
+        below, above = np.clip(ends, known.low, known.high).tolist()  # never wider than these
         found.append(replace(known, standard_error=float(error[i]), low=below, high=above))
     return found
 
