@@ -29,7 +29,7 @@ from geodp.kernels import (
     rectangles,
     topdown,
 )
-from geodp.kernels.pyramid import edges, families, passes, rows, shares
+from geodp.kernels.pyramid import edges, families, passes, rows, shares, spare
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -81,6 +81,9 @@ NOISY = {
     shares.settle: "noisy counts, released totals, uniform numbers",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
+    spare.spare: "noisy counts, their variances and a released total",
+    spare.close_small: "noisy counts, their variances and a released total",
+    spare.spare_all: "noisy counts, their variances and released totals",
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",

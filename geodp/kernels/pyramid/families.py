@@ -34,6 +34,7 @@ from geodp.kernels.pyramid.layout import (
 from geodp.kernels.pyramid.masks import list_children
 from geodp.kernels.pyramid.rows import estimates_of
 from geodp.kernels.pyramid.shares import settle, share_family
+from geodp.kernels.pyramid.spare import spare
 
 
 @kernel
@@ -227,6 +228,7 @@ def read_record(
     several, narrow, masks = known >> 1 & 255, known & 1, end - 1 - -(-nodes.shape[1] * words // 4)
     different = variances + -(-(variances - begin) // 4)
     uniform, estimates, opened = masks - several, 0, 0
+    firm = level < levels.table.shape[1] - 2  # above the cells
     for f in range(nodes.shape[1]):
         some = list_children(half, fanout, 4 * masks + f * words, 1, child)
         out[0] = nodes[COUNT, f]
@@ -239,6 +241,7 @@ def read_record(
                     variance[e] = real[different + half[4 * variances + estimates]]
                 estimates += 1
             children = np.uint64(0), np.uint64(some)
+            spare(z, variance, children, (nodes[COUNT, f], fanout, firm), room, at)
             share_family(
                 z, variance, children, (nodes[COUNT, f], real[uniform], least), room, at, out
             )
