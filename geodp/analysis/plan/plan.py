@@ -21,6 +21,7 @@ from geodp.errors import UsageError
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
+from geodp.io.read.public.land import warn_of_sea
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Measurement
@@ -218,8 +219,9 @@ class Plan:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Where a release would not have the errors that it states: a sentence each."""
-        return warnings_of(self.method, self.grid, self.event, self.people)
+        """What must be known before a release, as publish says it: a sentence each."""
+        about = warnings_of(self.method, self.grid, self.event, self.people)
+        return (*about, *warn_of_sea(self.grid))
 
     @property
     def notes(self) -> tuple[str, ...]:

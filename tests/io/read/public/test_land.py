@@ -125,6 +125,16 @@ def test_a_domain_that_is_mostly_sea_is_said_loudly(japan):
     assert warn_of_sea(geodp.Grid.mesh("inspire:1km")) == ()
 
 
+def test_a_plan_says_it_too(japan):
+    """On stderr, in the document and in the plan's file, and nothing of it on land."""
+    plan = ("plan", "--grid", "jis:half", "--epsilon", "0.1", "--json")
+    found = command(*plan)
+    assert "Warning: About 63 % of the domain lie at sea" in found.stderr
+    (said,) = json.loads(found.stdout)["plans"][0]["warnings"]
+    assert "--mask land:world" in said
+    assert geodp.plan(japan, epsilon=0.1).warnings == ()
+
+
 def test_the_command_line_publishes_on_land(tmp_path):
     rows = "533945871,7\n533945872,9\n"
     (tmp_path / "in.csv").write_text(f"code,n\n{rows}")
