@@ -21,6 +21,7 @@ BENCHMARKS = {
     "local": "reports of devices beside other libraries, in time, memory and error",
     "large": "what one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records",
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
+    "settlements": "what settlements that stand alone lose, by their people, on a made-up map",
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",

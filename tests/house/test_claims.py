@@ -206,7 +206,7 @@ def test_tests_that_documents_name_are_there(path):
 
 
 @pytest.mark.parametrize(
-    ("method", "bias", "error"), [("pyramid", -210, 261), ("topdown", -385, 418)]
+    ("method", "bias", "error"), [("pyramid", -151, 236), ("topdown", -385, 418)]
 )
 def test_errors_that_the_documents_tell(method, bias, error):
     short, text = (

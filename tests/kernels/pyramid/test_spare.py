@@ -76,3 +76,12 @@ def test_small_children_that_have_much_together_are_not_closed():
     found = spare(few, variance, np.array([420]), True)
     assert found[0, 0] == OWN
     assert not found[0, 1:].any()
+
+
+@pytest.mark.parametrize(("scales", "probability"), [(2, 0.62), (4, 0.20)])
+def test_the_largest_of_fifteen_noises_hides_a_small_part(scales, probability):
+    """No rule that sees one level alone finds the true one of 16 siblings more often."""
+    draw = np.random.default_rng(4)
+    largest = draw.laplace(0, 1, (200_000, 15)).max(axis=1)
+    found = (largest > scales + draw.laplace(0, 1, 200_000)).mean()
+    assert found == pytest.approx(probability, abs=0.005)
