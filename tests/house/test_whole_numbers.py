@@ -61,6 +61,7 @@ NOISY = {
     noise.uniform: "uniform numbers of nodes",
     noise.families: "uniform numbers of nodes",
     rows.own_number: "uniform numbers of nodes",
+    rows.draw: "noise, before a count is added, and arrays handed on",
     families.open_children: "noisy counts, released totals, uniform numbers",
     families._list_wide: "noisy counts and a released total",
     families._sum_wide: "noisy counts",
@@ -70,7 +71,7 @@ NOISY = {
     records.write_record: "estimates from noisy counts",
     records.read_record: "the same, read again",
     **dict.fromkeys(
-        (passes.first_pass, passes._share, passes._load, passes._close, passes._put_out),
+        (passes.first_pass, passes._share, passes._close, passes._put_out),
         "they hand arrays on: counts to add_counts and widen, noisy counts to the others",
     ),
     passes.second_pass: "estimates from noisy counts",

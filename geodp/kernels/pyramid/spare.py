@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare, kernel
+from geodp.kernels.jit import kernel, part
 
 POPULOUS = 8.0
 """Squares of estimates over their variances from which on a child pays less: 4 scales of Laplace
@@ -20,7 +20,7 @@ LEAST_PART = 0.1
 """Of its variance: what the most populous children pay by."""
 
 
-@bare
+@part
 def spare(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
@@ -82,7 +82,7 @@ def spare(
         variance[j] = room[j - first] if variance[j] > 0 else 0.0
 
 
-@bare
+@part
 def close_small(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
