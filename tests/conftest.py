@@ -6,6 +6,8 @@ import pytest
 from hypothesis import settings
 
 os.environ["MPLBACKEND"] = "Agg"
+# Matrices here are small, and processes run side by side: threads would only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Under nohup and in shells' background jobs Ctrl-C is ignored, also by whatever tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,3 +39,12 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return fail_unless_listed((yield))
+
+
+def pytest_sessionstart(session):
+    """Compile this worker's share of the kernels, where tests run side by side."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is not None:
+        from tests.warm import compile_share
+
+        compile_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"])

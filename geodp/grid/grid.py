@@ -351,10 +351,11 @@ class Grid:
         mask, limit : uint64[bits]
             For every level from the root: the split axis's key bits, and its last index there.
         domain : uint64[r, 2]
+            Writable, with a mask or without, so that kernels are compiled once.
         """
         masks = self.order.axis_masks()
         last = self.order.encode(np.array(self.shape, np.int64)[:, None] - 1)
-        ranges = np.empty((0, 2), np.uint64) if self.mask is None else self.mask.ranges
+        ranges = np.empty((0, 2), np.uint64) if self.mask is None else self.mask.ranges.copy()
         return masks, masks & last[0], ranges
 
     def describe(self) -> dict[str, Any]:

@@ -60,6 +60,14 @@ class Cells:
                 "Keys must be uint64 and strictly increasing, with as many counts; "
                 "from_keys and from_dense bring them into this form."
             )
+        self._seal()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Seal what another process sent: kernels are compiled anew for arrays that are not."""
+        self.__dict__.update(state)
+        self._seal()
+
+    def _seal(self) -> None:
         for name in ("key", "count"):  # views, so that the caller's own arrays stay writable
             view = getattr(self, name).view()
             view.setflags(write=False)

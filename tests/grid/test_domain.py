@@ -3,6 +3,7 @@
 from itertools import product
 from math import prod
 
+import numba
 import numpy as np
 import pytest
 import shapely
@@ -36,6 +37,11 @@ def test_indices_keys_and_arrays_agree_on_what_is_a_cell(grid):
     assert {key: values[tuple(index)] for key, index in cells.items()} == {
         key: vector[key] for key in np.flatnonzero(vector).tolist()
     }
+
+
+def test_a_kernel_is_compiled_once_for_masks_and_whole_maps():
+    types = {numba.typeof(FORMS[name].domain_tests()) for name in ("padded", "mask")}
+    assert len(types) == 1
 
 
 @every_form

@@ -1,3 +1,6 @@
+import pickle
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,6 +62,15 @@ def test_arrays_are_read_only():
     table = geodp.CountTable.from_dense(np.ones((4, 4), int), GRID)
     with pytest.raises(ValueError, match="read-only"):
         table.count[0] = 5
+
+
+def test_arrays_of_another_process_are_of_the_same_type():
+    """A kernel is compiled for read-only arrays, and again for those that can be written."""
+    table = geodp.CountTable.from_dense(np.ones((4, 4), int), GRID)
+    sent = pickle.loads(pickle.dumps(table))
+    for name in ("key", "count"):
+        assert numba.typeof(getattr(sent, name)) == numba.typeof(getattr(table, name))
+        assert (getattr(sent, name) == getattr(table, name)).all()
 
 
 def test_raw_and_released_tables_are_different_types():

@@ -15,6 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
 from geodp.io.opening import parse_json
+from geodp.io.read.public.polygons import DEGREES
 from geodp.io.read.rows.delimited import BINARY
 from geodp.io.read.rows.pixels import align_parts
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
@@ -116,7 +117,7 @@ def _blocks_of_polygons(path: FilePath, lattice: Lattice) -> Blocks:
         raise InputError("A mask is made of polygons.", file=name)
     step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
     shapes = shapely.segmentize(shapes, step)
-    move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
+    move = Transformer.from_crs(DEGREES, lattice.crs, always_xy=True)
     shapes = shapely.transform(
         shapes, lambda points: np.stack(move.transform(*points.T), axis=1), include_z=False
     )

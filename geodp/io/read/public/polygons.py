@@ -26,6 +26,9 @@ FORMATS = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb
 CRS84 = "OGC:CRS84"
 """Longitude and latitude on WGS 84: the CRS of all GeoJSON."""
 
+DEGREES = "EPSG:4326"
+"""The same, latitude first: PROJ looks for a way from the other to Japan's datum for a second."""
+
 
 def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
     """Polygons by name, in the grid's CRS.
@@ -167,7 +170,7 @@ def _move(shapes: Any, given: str | None, wanted: str) -> Any:
         return shapes
     if given != CRS84:
         raise UsageError(f"The polygons have another CRS than the grid; bring them to {wanted}.")
-    move = Transformer.from_crs(given, wanted, always_xy=True)
+    move = Transformer.from_crs(DEGREES, wanted, always_xy=True)
     step = 0.05  # degrees: edges stay where they are when the grid's CRS bends them
     moved = shapely.transform(
         shapely.segmentize(shapes, step),

@@ -5,12 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
+from pyproj import Transformer
 from rasterio.transform import Affine
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.mesh import read_mesh
 from geodp.io.read.public.mask import read_mask
+from geodp.io.read.public.polygons import CRS84, DEGREES
 
 WINDOW = Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 141, 36 + 2 / 3))
 
@@ -105,3 +107,12 @@ def test_rows_outside_a_mask(tmp_path: Path) -> None:
         read_mesh(data, grid=grid)
     assert caught.value.row == 3
     assert read_mesh(data, grid=grid, outside="drop").count.tolist() == [4]
+
+
+def test_degrees_are_those_of_geojson() -> None:
+    place = np.array([[4.9, 13.4, 24.9], [52.4, 52.5, 60.2]])
+    moved = [
+        Transformer.from_crs(crs, "EPSG:3035", always_xy=True).transform(*place)
+        for crs in (CRS84, DEGREES)
+    ]
+    assert np.array_equal(*moved)
