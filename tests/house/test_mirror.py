@@ -31,7 +31,6 @@ ELSEWHERE = {
     "tests/grid/codes/test_codes.py": (
         "grid/codes/arrays grid/codes/inspire grid/codes/jis grid/codes/system"
     ),
-    "tests/grid/codes/test_national.py": "grid/codes/quadkey",
     # What a reader goes by: every reader's tests go through all of it.
     "tests/io/read/test_readers.py": (
         "io/read/rows/columns io/read/rows/locators io/read/rows/mesh_columns io/read/rows/tally"

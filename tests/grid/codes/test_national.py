@@ -7,6 +7,7 @@ from pyproj import Transformer
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.codes.national import EXTENTS
+from geodp.grid.codes.quadkey import Quadkeys
 from geodp.grid.grid import Grid
 
 NAMES = ["cbs:100m", "cbs:500m", "statpop:100m", "national:3067:1km", "quadkey:3", "quadkey:20"]
@@ -105,4 +106,4 @@ def test_other_names_are_refused(name):
 def test_a_map_of_them_is_a_grid():
     grid = Grid.mesh("cbs:100m", bounds=(85_000, 436_000, 86_000, 437_000))
     assert grid.size == 100
-    assert Grid.mesh("quadkey:8").with_official_order().size == 4**8
+    assert Grid.mesh(Quadkeys(8)).with_official_order().size == 4**8
