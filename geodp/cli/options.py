@@ -104,6 +104,12 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
     return command
 
 
+def grid_option_names() -> list[str]:
+    """Return names of the options of the grid, beside ``--grid`` itself."""
+    probe = click.command()(grid_options(lambda: None))
+    return [str(one.name) for one in probe.params if one.name != "spec"]
+
+
 _PRIOR: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--prior",
