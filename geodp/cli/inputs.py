@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GRIDS: dict[str, tuple[str, ...]] = {
     "jis": ("bounds", "primary", "crs"),
-    "inspire": ("bounds",),
+    **dict.fromkeys(("inspire", "cbs", "statpop", "national", "quadkey"), ("bounds",)),
     "regular": ("crs", "origin", "cell"),
     "like": ("domain_is_public",),
 }

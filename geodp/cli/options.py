@@ -97,11 +97,18 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         "--grid",
         "spec",
         required=required,
-        help="jis:half, inspire:1km, regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
+        help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
+        "regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
     )
     for option in reversed((spec, *_GRID)):
         command = option(command)
     return command
+
+
+def grid_option_names() -> list[str]:
+    """Return names of the options of the grid, beside ``--grid`` itself."""
+    probe = click.command()(grid_options(lambda: None))
+    return [str(one.name) for one in probe.params if one.name != "spec"]
 
 
 _PRIOR: tuple[Callable[[Any], Any], ...] = (

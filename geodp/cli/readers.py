@@ -181,9 +181,8 @@ def require_known(context: click.Context) -> None:
     """Raise UsageError for options that would change nothing in this call, or are ill-formed."""
     options = context.params
     names = {str(o.name): o.opts[-1] for o in context.command.get_params(context)}
-    given = [
-        name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
+    sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    given = [name for name in names if context.get_parameter_source(name) in sources]
     chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
     kinds = {reader.name: list(_flags(reader)) for reader in _readers().values()}

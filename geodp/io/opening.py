@@ -32,8 +32,9 @@ MOST_DEPTH = 64
 MOST_DIGITS = 20
 """Digits of a whole number in a JSON document: more than 64 bits hold."""
 
-RASTERS = "GTiff"
-"""GDAL's only driver for rasters: others follow names in a file, wherever these lead."""
+RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
+"""GDAL's drivers for rasters, by what a file is: others follow names in a file, wherever these
+lead. NetCDF is read in its classic formats alone, as HDF5 can keep pixels in other files."""
 
 SEALED = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
@@ -46,12 +47,14 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 @contextmanager
-def open_raster(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open a GeoTIFF for reading; of what stands beside it, or what it names, nothing is read.
+def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[Any]:
+    """Open a raster for reading; of what stands beside it, or what it names, nothing is read.
 
     Parameters
     ----------
     path : path
+    kind : str
+        One of ``RASTERS``.
 
     Yields
     ------
@@ -60,12 +63,12 @@ def open_raster(path: str | os.PathLike[str]) -> Iterator[Any]:
     Raises
     ------
     rasterio.errors.RasterioIOError
-        An OSError: no such file, or one that is no GeoTIFF, whatever its name.
+        An OSError: no such file, or one of another kind, whatever its name.
     """
     import rasterio  # late: cards are read without it
 
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
-    with rasterio.Env(**SEALED), rasterio.open(full, driver=RASTERS) as raster:
+    with rasterio.Env(**SEALED), rasterio.open(full, driver=RASTERS[kind]) as raster:
         yield raster
 
 

@@ -36,6 +36,7 @@ class Stream(enum.IntEnum):
     TOPDOWN_DETAIL = 2
     CONTINUOUS = 3
     SAMPLE = 4
+    ROUNDING = 5
     LOCAL_ROUNDING = 1 << 8
     """And the numbers that follow: levels of trees that devices report about."""
     PYRAMID = 1 << 12

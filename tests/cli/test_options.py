@@ -45,11 +45,14 @@ def test_the_names_of_the_help_are_those_of_the_library() -> None:
         (POINTS, ["--duplicates=sum", "--suppressed=zero", "--raster-unit=2", "--band=1"]),
         (RASTER, ["--value", "--where", "--attribute", "--column", "--duplicates=sum"]),
         (RASTER, ["--code", "--x", "--y", "--suppressed=zero", "--points-crs", "--encoding"]),
-        (TABLE, ["--attribute", "--suppressed=zero", "--raster-unit=2", "--points-crs"]),
+        (TABLE, ["--suppressed=zero", "--raster-unit=2", "--points-crs"]),
         (TABLE, ["--person", "--band=1", "--crs", "--origin=1", "--cell=1", "--primary"]),
         (MESH, ["--where", "--missing", "--anchor=index", "--raster-unit=2", "--points-crs"]),
         (MESH, ["--origin=1", "--cell=1", "--mask-source", "--cells=2", "--encoding"]),
         (MESH, ["--domain-is-public", "--allow-ballpark", "--person", "--delimiter"]),
+        (RASTER, ["--decimal=.", "--layer=a"]),
+        (MESH, ["--layer=a", "--round=nearest"]),
+        (POINTS, ["--round=nearest"]),
         (RASTER, ["--crs", "--origin=1", "--cell=1", "--bounds=1", "--primary", "--mask-source"]),
         (TABLE, ["--anchor=corner"]),
         (POINTS, ["--cells=2", "--per-cell=2", "--truncation=sample"]),
@@ -70,8 +73,8 @@ def test_defaults_are_no_options(call: list[str]) -> None:
 
 
 def test_y_alone_is_a_table() -> None:
-    with pytest.raises(UsageError, match="a table: --attribute"):
-        require_known(context(*MESH, "--y", "y", "--attribute", "a"))
+    with pytest.raises(UsageError, match="a table: --suppressed"):
+        require_known(context(*MESH, "--y", "y", "--suppressed", "zero"))
 
 
 @pytest.mark.parametrize("grid", ["inspire:1km", "regular:3x4", "like:b.tif"])
@@ -79,19 +82,20 @@ def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     call = ["a.csv", "--grid", grid, "--value", "n"]
     assert choose_reader(context(*call).params) is Table
     assert choose_reader(context("a.csv", "--grid", "jis:half").params) is Mesh
-    for option, value in (("--attribute", "a"), ("--suppressed", "zero")):
-        with pytest.raises(UsageError, match=f"Not for a table: {option}.*--code"):
-            require_known(context(*call, option, value))
-    require_known(context(*call, "--missing", "-1"))
+    with pytest.raises(UsageError, match=r"Not for a table: --suppressed.*--code"):
+        require_known(context(*call, "--suppressed", "zero"))
+    require_known(context(*call, "--missing", "-1", "--attribute", "a"))
 
 
-def test_a_european_table_is_asked_for_its_codes(tmp_path) -> None:
+def test_a_european_table_is_read_by_its_codes(tmp_path) -> None:
     path = tmp_path / "grid.csv"
     path.write_text("GRD_ID,T\n1kmN2599E4695,3\n")
-    call = [str(path), "--grid", "inspire:1km", "--value", "T", "--epsilon", "1"]
-    done = CliRunner().invoke(geodp, ["publish", *call, "--output", str(tmp_path / "o")])
-    assert "--code, --x and --y" in str(done.exception)
-    assert "JIS" not in str(done.exception)
+    bounds = ["--bounds", "4695000", "2599000", "4696000", "2600000"]
+    call = [str(path), "--grid", "inspire:1km", "--value", "T", "--epsilon", "1", *bounds]
+    call += ["--contribution", "1", "--check", "--output", str(tmp_path / "o")]
+    done = CliRunner().invoke(geodp, ["publish", *call])
+    assert done.exit_code == 0, done.output
+    assert "--code GRD_ID" in done.stderr
 
 
 def test_a_name_is_given_once() -> None:

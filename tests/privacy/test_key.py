@@ -75,6 +75,7 @@ def test_streams_have_the_numbers_that_releases_were_made_with_and_room_between(
         "TOPDOWN_DETAIL": 2,
         "CONTINUOUS": 3,
         "SAMPLE": 4,
+        "ROUNDING": 5,
         "LOCAL_ROUNDING": 256,
         "PYRAMID": 4096,
         "PARTS": 8192,

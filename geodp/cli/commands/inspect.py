@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from geodp.cli.output import quote
-from geodp.errors import printable
+from geodp.errors import UsageError, printable
 
 
 @click.command()
@@ -19,12 +20,15 @@ from geodp.errors import printable
 def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
     """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
 
-    Names, labels and delimiters are written as a shell takes them.
+    Names, labels and delimiters are written as a shell takes them. Last comes the command that
+    publishes it, and what must still be said.
     """
     from geodp.io.read.rows.inspect import inspect as run
 
     found = run(file, encoding=encoding)
+    proposed = _propose(file, encoding)
     if as_json:
+        found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
         return
     click.echo(f"format: {found['format']}")
@@ -42,9 +46,29 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
             label, kind = column.get("label", ""), column.get("type", "")
             more = quote(label) if label else printable(kind)
             click.echo(f"    {quote(column['name'])}  {more}".rstrip())
+    if proposed["preset"]:
+        click.echo(f"preset: {proposed['preset']}")
+    for words in proposed["asks"]:
+        click.echo(f"still to say: {words}")
+    if proposed["command"]:
+        click.echo(f"to publish:\n{proposed['command']}")
 
 
 COMMANDS = (inspect,)
+
+
+def _propose(file: Path, encoding: str | None) -> dict[str, Any]:
+    """Return the preset that fits, what remains to be said, and the command that publishes."""
+    from geodp.cli.layout import command_of
+    from geodp.io.read.layout.propose import propose
+
+    given = {} if encoding is None else {"encoding": encoding}
+    try:
+        found = propose(file, given)
+    except UsageError as error:  # a file that no command publishes
+        return {"preset": "", "asks": [str(error)], "command": ""}
+    command = command_of(file, replace(found, options={**given, **found.options}))
+    return {"preset": found.preset, "asks": [*found.asks], "command": command}
 
 
 def _line(values: dict[str, Any]) -> str:

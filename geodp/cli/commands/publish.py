@@ -6,6 +6,7 @@ import json
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from click.core import ParameterSource
 from geodp import progress
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.inputs import grid_of, read_public_totals, sha256
+from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
     contribution,
     delta,
@@ -58,7 +60,8 @@ CARRIED_OUT = {
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
-@grid_options
+@layout_options
+@partial(grid_options, required=False)
 @epsilon
 @rho
 @delta
@@ -134,6 +137,8 @@ def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 
     \b
+    Official files:       geodp publish Zensus2022_Bevoelkerungszahl_1km-Gitter.csv --epsilon 0.1
+                              --output out, or what: geodp inspect FILE, ends with
     Official mesh files:  geodp publish *.zip --grid jis:half --value LABEL
                               --bounds 138 35 141.2 37.1333333333 --epsilon 0.1 --output out
     Tables:               geodp publish grid.parquet --grid inspire:1km --x x --y y --value T ...
@@ -185,10 +190,12 @@ class _Start:
 
 def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStack) -> str:
     """Publish; what is to be said of it."""
-    require_known(click.get_current_context())
+    context = click.get_current_context()
+    inferred = complete(context, options)
+    require_known(context)
     plan = None
     if options["plan"] is not None:
-        plan = _read_plan_options(click.get_current_context())
+        plan = _read_plan_options(context)
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
@@ -211,7 +218,10 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         click.echo(f"Warning: {words}", err=True)
     if prepared.asked is not None:
         click.echo(prepared.asked.words, err=True)
-    return _write(options, start, prepared, seconds)
+    said = _write(options, start, prepared, seconds)
+    if inferred:
+        write_recipe(context, options)
+    return said
 
 
 def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:

@@ -14,15 +14,26 @@ from __future__ import annotations
 from geodp.errors import UsageError
 from geodp.grid.codes.inspire import SIZES, InspireGrid
 from geodp.grid.codes.jis import LEVELS, JISMesh, infer_jis_level
+from geodp.grid.codes.national import NationalGrid, national_grid
+from geodp.grid.codes.quadkey import Quadkeys
 from geodp.grid.codes.system import CodeSystem
 
-__all__ = ["CodeSystem", "InspireGrid", "JISMesh", "code_system", "infer_jis_level"]
+__all__ = [
+    "CodeSystem",
+    "InspireGrid",
+    "JISMesh",
+    "NationalGrid",
+    "Quadkeys",
+    "code_system",
+    "infer_jis_level",
+]
 
 
 def code_system(spec: str) -> CodeSystem:
-    """Return the code system named "jis:<level>" or "inspire:<size>"; UsageError if unknown.
+    """Return the code system of a name; UsageError if unknown.
 
-    The size of INSPIRE cells is "1km", or "1000" for metres.
+    Names are "jis:<level>"; "inspire:<size>", size "1km", or "1000" for metres; "cbs:<size>",
+    "statpop:100m", "national:<epsg>:<size>"; "quadkey:<zoom>".
 
     >>> code_system("jis:half"), code_system("inspire:1km") == code_system("inspire:1000")
     (JISMesh(level='half', crs='EPSG:6668'), True)
@@ -33,7 +44,12 @@ def code_system(spec: str) -> CodeSystem:
     for metres, label in SIZES.items():
         if family == "inspire" and size in (label, str(metres)):
             return InspireGrid(metres)
+    if (found := national_grid(spec)) is not None:
+        return found
+    if family == "quadkey" and size.isdecimal() and len(size) < 3:
+        return Quadkeys(int(size))
     raise UsageError(
         f"code systems are jis:<level>, level one of {', '.join(LEVELS)}, "
-        f"and inspire:<size>, size one of {', '.join(SIZES.values())}"
+        f"inspire:<size>, size one of {', '.join(SIZES.values())}, cbs:<size>, statpop:100m, "
+        "national:<epsg>:<size> and quadkey:<zoom>"
     )

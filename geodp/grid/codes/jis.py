@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -146,7 +147,10 @@ class JISMesh:
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
         x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
-        rule = "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90"
+        rule = (
+            "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
+            "may be swapped"
+        )
         require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
         row, col = snap_floor(y * _NORTH), snap_floor((x - 100) * _EAST)
         side = _SIDES[self.level]
@@ -185,6 +189,11 @@ class JISMesh:
             return MISSING
         if "." in text and text.replace(".", "", 1).isdecimal():
             return "codes are never decimals: drop the blanks and read the column as text"
+        if re.fullmatch(r"\d\.?\d*[eE]\+?\d+", text):
+            return (
+                "codes were rounded by a spreadsheet (5.33940E+07), which lost their last digits: "
+                "import the original file with this column as text"
+            )
         if not (text.isascii() and text.isdecimal()):
             return (
                 f"codes of {self.name} are {digits} ASCII digits and nothing else: strip blanks "

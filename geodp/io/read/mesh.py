@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from geodp.errors import InputError
+from geodp.io.read import reader
 from geodp.io.read.reader import DUPLICATES, OUTSIDE, VALUE, Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
@@ -21,15 +22,11 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Duplicates, Outside
+    from geodp.io.read.table import Decimal
     from geodp.table.counts import CountTable
 
 Suppressed: TypeAlias = Literal["error", "zero"]
 
-ATTRIBUTE = Option(
-    "Name of the axis that several --value columns make; needs a --contribution, as columns may "
-    "count a person several times.",
-    "--attribute",
-)
 SUPPRESSED = Option("", "--suppressed", type=("error", "zero"))
 
 
@@ -47,10 +44,11 @@ class Mesh(Reader):
     value: Sequence[str] | None = field(
         default=None, metadata=asks(VALUE, convert=lambda given: given or None)
     )
-    attribute: str | None = field(default=None, metadata=asks(ATTRIBUTE))
+    attribute: str | None = field(default=None, metadata=asks(reader.ATTRIBUTE))
     duplicates: Duplicates = field(default="error", metadata=asks(DUPLICATES))
     suppressed: Suppressed = field(default="error", metadata=asks(SUPPRESSED))
     outside: Outside | None = field(default=None, metadata=asks(OUTSIDE))
+    decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
@@ -65,8 +63,10 @@ class Mesh(Reader):
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, open_tables
         from geodp.io.read.rows.delimited import TextTable
+        from geodp.io.read.rows.rounding import Counting
         from geodp.io.read.rows.tally import Tally
 
+        mesh.require_meshes(self.grid)
         grid = mesh.with_values(self.grid, self.attribute, self.value)
         labels = mesh.numbers_of_labels(grid)
         tally = Tally(
@@ -78,6 +78,7 @@ class Mesh(Reader):
             scratch=self.scratch,
         )
         zero = (mesh.NONE, *mesh.MARKS) if self.suppressed == "zero" else (mesh.NONE,)
+        counting = Counting(zero, self.decimal, mark=mesh.HIDDEN)
         for table in open_tables(paths, labelled=True):
             if not isinstance(table, TextTable):
                 rule = "This is no text; read it as a table (--code, read_table)."
@@ -92,7 +93,7 @@ class Mesh(Reader):
                 index = np.stack([row, col, *[row] * len(grid.attributes)])
                 for number, column in enumerate(columns):
                     with rows.named(titles[number]):
-                        count = fields.counts(column, missing=zero, mark=mesh.HIDDEN)
+                        count = counting.numbers(column)
                     index[2:] = np.array(np.unravel_index(number, labels))[:, None]
                     tally.add(rows, index, count)
         return tally.table()
@@ -112,6 +113,7 @@ def read_mesh(
     duplicates: Duplicates = "error",
     suppressed: Suppressed = "error",
     outside: Outside | None = None,
+    decimal: Decimal | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
@@ -147,7 +149,7 @@ def read_mesh(
         the mesh named in HTKSAKI: that row then counts these people. `-` always counts 0.
     outside : {"error", "crop", "drop"}, optional
         Default: "drop" with `primary`, "crop" with `bounds`, else "error".
-    memory, scratch
+    decimal, memory, scratch
     """
     from geodp.io.read.rows.mesh_columns import public_map
 
@@ -159,6 +161,7 @@ def read_mesh(
         duplicates=duplicates,
         suppressed=suppressed,
         outside=outside or cropping,
+        decimal=decimal,
         memory=memory,
         scratch=scratch,
     ).read(paths)

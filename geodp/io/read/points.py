@@ -12,11 +12,13 @@ from geodp.io.read.reader import Option, Reader, asks
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
     from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Outside
+    from geodp.io.read.table import Decimal
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
     from geodp.table.counts import CountTable
@@ -31,14 +33,14 @@ TRUNCATION = Option("", "--truncation", type=("first", "sample"))
 
 @dataclass(frozen=True, kw_only=True)
 class Points(Reader):
-    """Records with coordinates: CSV and Parquet; the fields are those of :func:`read_points`."""
+    """Records with coordinates or geometries; the fields are those of :func:`read_points`."""
 
     name: ClassVar[str] = "points"
     kind: ClassVar[str] = "points"
-    flag: ClassVar[str] = "Every row is one person at x, y."
+    flag: ClassVar[str] = "Every row is one person at x, y, or at a geometry that is a point."
 
-    x: str = field(metadata=asks(reader.X))
-    y: str = field(metadata=asks(reader.Y))
+    x: str | None = field(default=None, metadata=asks(reader.X))
+    y: str | None = field(default=None, metadata=asks(reader.Y))
     crs: str | None = field(default=None, metadata=asks(CRS))
     allow_ballpark: bool = field(default=False, metadata=asks(BALLPARK))
     person: str | None = field(default=None, metadata=asks(PERSON))
@@ -51,6 +53,8 @@ class Points(Reader):
     outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
     encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
     delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
+    decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
+    layer: str | None = field(default=None, metadata=asks(reader.LAYER))
 
     def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
@@ -58,21 +62,28 @@ class Points(Reader):
 
         from geodp.io.read.rows.columns import batches, find_column, open_tables
         from geodp.io.read.rows.external_sort import Runs
+        from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.persons import Persons
         from geodp.io.read.rows.survey import Survey
         from geodp.io.read.rows.tally import place
         from geodp.table.counts import CountTable
 
-        locators = self._locators()
-        names = [name for locator in locators for name in locator.columns]
-        names += [] if self.person is None else [self.person]
+        by_column = self._require_places()
+        located = self._locators(self._columns()) if by_column else []
         runs, survey = Runs(self.memory, self.scratch), Survey()
         persons = None if self.person is None else Persons(self.person, self.memory)
-        for table in open_tables(paths, delimiter=self.delimiter, encoding=self.encoding):
+        for table in open_tables(
+            paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
+        ):
+            locators = located or self._locators(self._geometry(table))
+            names = [name for locator in locators for name in locator.columns]
+            names += [] if self.person is None else [self.person]
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             for rows, arrays in batches(table, chosen, wanted, survey):
+                if by_column:
+                    arrays[:2] = [decimal_points(one, self.decimal) for one in arrays[:2]]
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
@@ -85,16 +96,34 @@ class Points(Reader):
         read = survey.reading()
         return CountTable.of_cells(self.grid, *runs.arrays(), bound=None, reading=read)
 
-    def _locators(self) -> list[Locator]:
-        from geodp.io.read.rows.locators import axis_locators, require_axes
-        from geodp.io.read.rows.projection import point_locator, transformation
-
+    def _require_places(self) -> bool:
+        """Whether columns say where records are; UsageError for half of them, or no such grid."""
         places = self.grid.places
         if len(places) != 1 or places[0].transform is None:
             raise UsageError("Points need a grid of one map with a place on the Earth.")
-        move = transformation(places[0], self.crs, self.allow_ballpark)
-        found = [point_locator(places[0], self.x, self.y, move)]
-        found += axis_locators(self.grid, self.columns)
+        if (self.x is None) != (self.y is None):
+            raise UsageError("x and y go together (--x, --y); without both, geometries are read.")
+        return self.x is not None
+
+    def _columns(self) -> Locator:
+        from geodp.io.read.rows.projection import point_locator, transformation
+
+        assert self.x is not None
+        assert self.y is not None
+        lattice = self.grid.places[0]
+        move = transformation(lattice, self.crs, self.allow_ballpark)
+        return point_locator(lattice, self.x, self.y, move)
+
+    def _geometry(self, table: Columns) -> Locator:
+        from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
+
+        lattice, found = self.grid.places[0], find_geometry(table)
+        return geometry_points(lattice, found, self.crs, self.allow_ballpark)
+
+    def _locators(self, first: Locator) -> list[Locator]:
+        from geodp.io.read.rows.locators import axis_locators, require_axes
+
+        found = [first, *axis_locators(self.grid, self.columns)]
         require_axes(self.grid, found)
         return found
 
@@ -122,8 +151,8 @@ def read_points(
     paths: Given,
     *,
     grid: str | Grid,
-    x: str,
-    y: str,
+    x: str | None = None,
+    y: str | None = None,
     crs: str | None = None,
     person: str | None = None,
     cells: int = 1,
@@ -136,10 +165,14 @@ def read_points(
     allow_ballpark: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
-    """Count records per cell: CSV (plain, gzip, zip), Parquet, tables in memory; in batches.
+    """Count records per cell, in batches: text (plain, gzip, zip), Parquet, tables in memory.
+
+    Also GeoJSON, JSON lines, GeoPackage, FlatGeobuf, Shapefile and xlsx.
 
     With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
     records in each; the table then carries the bound that it keeps, ``cells * per_cell``. All
@@ -155,11 +188,12 @@ def read_points(
         DuckDB or a pyarrow.Table.
     grid : str or Grid
         Public, one map with or without attributes; a string names a code system.
-    x, y : str
-        Columns of longitude and latitude, or of easting and northing.
+    x, y : str, optional
+        Columns of longitude and latitude, or of easting and northing. Default: the file's
+        geometries are points.
     crs : str, optional
-        CRS of the records. Default: the grid's. A transformation that is not exact enough is
-        refused.
+        CRS of the records. Default: the grid's, or what is said of geometries. A transformation
+        that is not exact enough is refused.
     person : str, optional
         Column that tells persons apart.
     cells, per_cell, truncation, secret
@@ -169,7 +203,7 @@ def read_points(
     allow_ballpark : bool
         Whether a datum may be taken for another where the exact transformation is not
         installed: the points of the Tokyo datum then move by some 450 m.
-    where, outside, delimiter, encoding, memory, scratch
+    where, outside, delimiter, encoding, decimal, layer, memory, scratch
     """
     from geodp.grid.grid import Grid
 
@@ -189,6 +223,8 @@ def read_points(
         allow_ballpark=allow_ballpark,
         delimiter=delimiter,
         encoding=encoding,
+        decimal=decimal,
+        layer=layer,
         memory=memory,
         scratch=scratch,
     ).read(paths)

@@ -1,4 +1,4 @@
-"""Rasters of counts: GeoTIFF, on a lattice of the same cells."""
+"""Rasters of counts: GeoTIFF, ASCII grid and NetCDF, on a lattice of the same cells."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 from geodp.errors import UsageError
-from geodp.io.read.reader import MISSING, OUTSIDE, Call, Claim, Option, Reader, asks
+from geodp.io.read.reader import MISSING, OUTSIDE, ROUND, Call, Claim, Option, Reader, asks
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.rounding import Rounding
     from geodp.io.read.rows.sources import FilePath, Given
     from geodp.io.read.rows.tally import Outside
+    from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
 BAND = Option("Of a raster with several, counted from 1.", "--band", type=int)
@@ -38,6 +40,8 @@ class Raster(Reader):
     unit: float = field(default=1.0, metadata=asks(UNIT))
     missing: Sequence[float] = field(default=(), metadata=asks(MISSING, convert=_numbers))
     outside: Outside | None = field(default=None, metadata=asks(OUTSIDE))
+    rounding: Rounding | None = field(default=None, metadata=asks(ROUND))
+    secret: NoiseKey | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,8 +50,8 @@ class Raster(Reader):
 
     @classmethod
     def claim(cls, call: Call) -> Claim:
-        """GeoTIFF is told by its ending."""
-        return Claim.FILES if call.ends_in(".tif", ".tiff") else Claim.NONE
+        """Rasters are told by their endings."""
+        return Claim.FILES if call.ends_in(".tif", ".tiff", ".asc", ".nc") else Claim.NONE
 
     def read(self, paths: Given) -> CountTable:
         """Read the pixels of the one raster."""
@@ -55,6 +59,7 @@ class Raster(Reader):
 
         from geodp.io.read.rows.columns import Rows
         from geodp.io.read.rows.pixels import align_parts, counts_of
+        from geodp.io.read.rows.rounding import rounder
         from geodp.io.read.rows.sources import list_paths
         from geodp.io.read.rows.tally import Tally
 
@@ -64,8 +69,14 @@ class Raster(Reader):
         if len(self.grid.shape) != 2 or len(self.grid.places) != 1:
             raise UsageError("A raster needs a grid of one map without attributes.")
         tally = Tally(
-            self.grid, self.outside or "error", "error", memory=self.memory, scratch=self.scratch
+            self.grid,
+            self.outside or "error",
+            "error",
+            bounded=self.rounding is None,
+            memory=self.memory,
+            scratch=self.scratch,
         )
+        rounded = None if self.rounding is None else rounder(self.rounding, self.secret)
         for part in align_parts(path, self.grid.places[0], self.band):
             values, valid = part.values, part.valid
             for value in self.missing:
@@ -74,9 +85,13 @@ class Raster(Reader):
             tally.survey.take(part.lines.name, pixels, {}, pixels)
             row, col = np.nonzero(valid & (values != 0))
             rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
+            index = np.stack([part.rows[row], part.cols[col]])
             with rows.named():
-                count = counts_of(values[row, col], self.unit)
-            tally.add(rows, np.stack([part.rows[row], part.cols[col]]), count)
+                if rounded is None:
+                    count = counts_of(values[row, col], self.unit)
+                else:
+                    count = rounded(index, values[row, col].astype(np.float64) / self.unit)
+            tally.add(rows, index, count)
         return tally.table()
 
 
@@ -91,10 +106,12 @@ def read_raster(
     band: int | None = None,
     missing: Sequence[float] = (),
     outside: Outside = "error",
+    rounding: Rounding | None = None,
+    secret: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> CountTable:
-    """Read a raster of counts.
+    """Read a raster of counts: GeoTIFF, ASCII grid, NetCDF in its classic formats.
 
     Its cells must be the grid's: same CRS, same size, shifted by whole cells. Nodata and NaN
     are nobody. An error's row is the raster's line, counted from 1. What is not explained here all
@@ -112,7 +129,7 @@ def read_raster(
         Counted from 1; needed where there are several.
     missing : sequence of float, optional
         Values that mean nobody besides nodata, such as -200.
-    outside, memory, scratch
+    outside, rounding, secret, memory, scratch
     """
     from geodp.io.read.rows.pixels import grid_like
 
@@ -122,6 +139,8 @@ def read_raster(
         band=band,
         missing=missing,
         outside=outside,
+        rounding=rounding,
+        secret=secret,
         memory=memory,
         scratch=scratch,
     ).read(path)

@@ -126,6 +126,24 @@ OUTSIDE = Option(
 )
 ENCODING = Option("Of texts (tables, points), such as cp1252; default: found.", "--encoding")
 DELIMITER = Option("Of texts (tables, points), one character; default: found.", "--delimiter")
+DECIMAL = Option(
+    "Decimal mark of numbers in texts; the other one, blanks and ' then separate thousands, which "
+    "nothing may do otherwise.",
+    "--decimal",
+    type=(".", ","),
+)
+LAYER = Option("Of a GeoPackage with several; or sheet of a workbook.", "--layer")
+ATTRIBUTE = Option(
+    "Name of the axis that several --value columns make; needs a --contribution, as columns may "
+    "count a person several times.",
+    "--attribute",
+)
+ROUND = Option(
+    "Make whole numbers of fractional, modelled counts: the nearest, or at random so that their "
+    "mean stays. Needs a --contribution, which then is the number of cells that a person changes.",
+    "--round",
+    type=("nearest", "stochastic"),
+)
 """Options that several readers share."""
 
 
@@ -204,7 +222,19 @@ class Reader(ABC):
         For rows outside the domain: "crop" drops those outside the grid's extent, but refuses
         those that a mask excludes. Default: "error".
     delimiter, encoding : str, optional
-        Of texts. Default: as found in the header; UTF-8 or CP932.
+        Of texts. Default: as found in the header; UTF-8, UTF-16 with its mark, or CP932.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers in texts; the other one, blanks and apostrophes then separate
+        thousands. Default: a point, and nothing separates thousands.
+    layer : str, optional
+        Of a GeoPackage with several, or sheet of a workbook.
+    rounding : {"nearest", "stochastic"}, optional
+        For counts that are no whole numbers, as models give them: the nearest, or up as often as
+        the fraction says. The table then has no bound, as a person may change a little of many
+        cells, each of which may be rounded otherwise: by at most 1 where the model's value changes
+        by at most 1. Default: they are refused.
+    secret : NoiseKey, optional
+        Of what is drawn; default: fresh from the operating system.
     """
 
     name: ClassVar[str]

@@ -48,7 +48,6 @@ CASES = [
     # how it is written
     Case("binary", text(bytes(range(256)) * 9), mesh, "looks binary"),
     Case("binary without NUL", text(b"\x01\x02\x03\x04" * 9 + b"\n1,2"), mesh, "looks binary"),
-    Case("UTF-16", text(HEAD.encode("utf-16")), mesh, "UTF-16"),
     Case("neither UTF-8 nor CP932", text(b"code;n\x81 \n1;2\n"), table, "name its encoding"),
     Case(
         "Western text", text("code;Größe;n\n1;2;3\n".encode("cp1252")), table, "name its encoding"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import numpy as np
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.opening import parse_json
+from geodp.io.read.rows.forms.vector import VIEWS, computes
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 NAMES = ("name", "NAME", "Name", "id", "ID", "code", "CODE")
@@ -138,25 +137,8 @@ def _require_known(path: Path) -> None:
             "FlatGeobuf (.fgb); this file is none, or is damaged.",
             file=os.fspath(path),
         )
-    if path.suffix.lower() == ".gpkg" and _computes(path):
-        raise InputError(
-            "A GeoPackage with views is not read, as these may call anything; export its tables.",
-            file=os.fspath(path),
-        )
-
-
-def _computes(path: Path) -> bool:
-    """Whether a database holds more than tables and their indices."""
-    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-    with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
-        try:
-            found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
-        except sqlite3.DatabaseError:
-            return True
-    return any(
-        kind == "view" or (str(sql).startswith("create virtual") and "using rtree" not in str(sql))
-        for kind, sql in found
-    )
+    if path.suffix.lower() == ".gpkg" and computes(path):
+        raise InputError(VIEWS, file=os.fspath(path))
 
 
 def _move(shapes: Any, given: str | None, wanted: str) -> Any:

@@ -23,7 +23,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.sources import ArrowStream, Given, list_paths, sources
+from geodp.io.read.rows.sources import VECTOR, ArrowStream, Given, Source, list_paths, sources
 from geodp.io.read.rows.survey import Survey
 
 MOST_NAMES = 20
@@ -89,6 +89,7 @@ def open_tables(
     delimiter: str | None = None,
     encoding: str | None = None,
     labelled: bool = False,
+    layer: str | None = None,
 ) -> Iterator[Table]:
     """Open a table in memory, or those inside files; see :mod:`geodp.io.read.rows.sources`.
 
@@ -99,6 +100,8 @@ def open_tables(
         columns; UTF-8 if the start of the file is, else CP932.
     labelled : bool
         Whether a second header row with labels may follow, whose first field is empty.
+    layer : str, optional
+        Of a GeoPackage with several, or sheet of a workbook.
     """
     if delimiter is not None and (
         len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
@@ -120,12 +123,29 @@ def open_tables(
         "Reading", sum(os.path.getsize(p) for p in list_paths(paths) if os.path.isfile(p))
     )
     for source in sources(paths):
-        if source.kind == "parquet":
-            yield ParquetTable.open(source)
-        else:
+        if source.kind == "text":
             yield TextTable.open(source, delimiter, encoding, labelled)
+        else:
+            yield _open(source, encoding, layer)
         progress.advance(source.size)
     progress.begin("Sorting")
+
+
+def _open(source: Source, encoding: str | None, layer: str | None) -> Table:
+    """Open what is no text."""
+    if source.kind == "parquet":
+        return ParquetTable.open(source)
+    if source.kind in VECTOR:
+        from geodp.io.read.rows.forms.vector import VectorTable
+
+        return VectorTable.open(source, layer, encoding)
+    if source.kind == "xlsx":
+        from geodp.io.read.rows.forms.workbook import SheetTable
+
+        return SheetTable.open(source, layer)
+    from geodp.io.read.rows.forms.json import JsonTable
+
+    return JsonTable.open(source)
 
 
 def batches(

@@ -9,8 +9,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import IO, Any
 from unicodedata import category
 
 import pyarrow as pa
@@ -66,6 +67,12 @@ class TextTable:
                 return stream.read(HEAD)
 
         head = guard(source.name, start)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            source, encoding = (
+                replace(source, open=partial(_recode, source.open), share=_unknown),
+                None,
+            )
+            head = guard(source.name, start)
         if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
             encoding = _encoding(head, source.name)
         text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
@@ -249,6 +256,39 @@ def _undecodable(note: Callable[[object], str]) -> Iterator[None]:
         sys.unraisablehook = shown
 
 
+class _Recoded(io.RawIOBase):
+    """A stream of UTF-16 as UTF-8: rows are split at bytes that mean ASCII."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._waiting = stream, b""
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._waiting:
+            read = self._stream.read(1 << 16)
+            self._waiting = self._decoder.decode(read, final=not read).encode("utf-8", "replace")
+            if not read:
+                break
+        given, self._waiting = self._waiting[: len(buffer)], self._waiting[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _recode(opens: Callable[[], IO[bytes]]) -> IO[bytes]:
+    return io.BufferedReader(_Recoded(opens()))
+
+
+def _unknown(stream: IO[bytes]) -> float:
+    return 0.0
+
+
 def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
@@ -256,8 +296,6 @@ def _strip(text: str) -> str:
 def _encoding(head: bytes, name: str) -> str:
     if head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError("The text is UTF-16; save it as UTF-8.", file=name)
     if b"\0" in head:
         raise InputError(BINARY, file=name)
     lines = head[: head.rfind(b"\n") + 1] or head

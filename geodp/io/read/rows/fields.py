@@ -82,6 +82,58 @@ def counts(
     return whole_counts(numbers)
 
 
+def fractions(
+    column: pa.Array, *, missing: Sequence[str | float] = (), mark: str = MARK
+) -> NDArray[np.float64]:
+    """Return numbers that need not be whole, as :func:`counts` does: float64[n]."""
+    plain = _plain(column)
+    tokens = [str(token).strip() for token in missing]
+    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
+    if pa.types.is_string(plain.type):
+        plain = _without(pc.fill_null(pc.utf8_trim_whitespace(plain), ""), tokens, amounts)
+        numbers = pc.match_substring_regex(plain, _NUMBER)
+        _require(plain, numbers, lambda text: _diagnose(text, mark))
+        plain = plain.cast(pa.float64())
+    plain = plain.cast(pa.float64())
+    if "" in tokens or NAN in amounts:
+        plain = pc.fill_null(plain, 0.0)
+    _require(plain, pc.is_valid(plain), lambda _: mark)
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    for amount in amounts:
+        if isinstance(amount, Decimal):
+            values = np.where(values == float(amount), 0.0, values)
+    return values
+
+
+def decimal_points(column: pa.Array, decimal: str | None) -> pa.Array:
+    """Return texts of numbers with a point for `decimal`, and nothing between thousands.
+
+    Whatever is no such number, and every column that is no text, stays as it is. None: all do.
+
+    >>> decimal_points(pa.array(["1.234,5", "1,5", "1.5"]), ",").to_pylist()
+    ['1234.5', '1.5', '1.5']
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if decimal is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    other = re.escape("." if decimal == "," else ",")
+    mark = re.escape(decimal)
+    between = rf"[{other}'\u2019 \u00a0\u202f]"
+    whole = rf"[0-9]{{1,3}}(?:{between}[0-9]{{3}})+|[0-9]+"
+    coded = pc.utf8_trim_whitespace(column.cast(pa.string())).dictionary_encode()
+    number = re.compile(rf"([+-]?)({whole})(?:{mark}([0-9]*))?")
+    words = []
+    for word in coded.dictionary.to_pylist():
+        found = number.fullmatch(word)
+        if found:
+            digits = re.sub(between, "", found[2])
+            word = found[1] + digits + (f".{found[3]}" if found[3] else "")
+        words.append(word)
+    return pa.array(words, pa.string()).take(coded.indices)
+
+
 def _amount(text: str) -> Decimal | str | None:
     """Return what a text means as a number: its value, `NAN`, or None where it is no number."""
     if re.fullmatch(_NUMBER, text) or re.fullmatch(_INFINITE, text):
@@ -238,9 +290,12 @@ def _diagnose(text: str, mark: str) -> str:
     if not text.isascii() and text.isdecimal():
         return "a count is written in ASCII digits; convert full-width digits (NFKC) first."
     if re.fullmatch(r"[+-]?\d{1,3}([,.' ]\d{3})+", text):
-        return "a count is plain digits; write it without thousands separators."
+        return "a count has thousands separators; say which mark is the decimal's (--decimal)."
     if re.fullmatch(r"[+-]?\d+,\d*", text):
-        return "a count has a decimal comma; write a whole number."
+        return (
+            "a count has a decimal comma; counts are whole numbers, and a mean is no count. For "
+            "modelled counts name the mark and how to round (--decimal , --round nearest)."
+        )
     return "a count must be a number in plain digits."
 
 
@@ -248,5 +303,5 @@ def _coordinate_rule(text: str) -> str:
     if not text:
         return "a coordinate is missing."
     if re.fullmatch(r"[+-]?\d+,\d*", text):
-        return "a coordinate has a decimal comma; write a decimal point."
+        return "a coordinate has a decimal comma; write a decimal point, or say so (--decimal ,)."
     return "a coordinate must be a number with a decimal point."

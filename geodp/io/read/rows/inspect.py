@@ -14,11 +14,15 @@ from geodp.grid.codes import code_system, infer_jis_level
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Table, open_tables
 from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
-from geodp.io.read.rows.sources import FilePath, kind_of
+from geodp.io.read.rows.sources import RASTER, FilePath, kind_of
 
-KEYS = ("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "CODE")
+KEYS = (
+    *("KEY_CODE", "GRD_ID", "GITTER_ID", "MESH_ID", "MESHCODE", "MESH_CODE", "MESH1KMID", "MESH"),
+    *("CRS28992RES", "C28992R", "RELI", "QUADKEY", "CODE"),
+)
 """Beginnings of the names of columns that hold codes."""
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
@@ -43,11 +47,12 @@ def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``format``: "text", "gzip", "zip", "parquet" or "raster". Of a raster, ``raster``: its
-        header. Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name``
-        with ``label`` or ``type``, or None where the first row looks like data; ``key``, the
-        column of codes, or None; ``grid``, the name of a code system, or None where it is
-        not certain; ``protected``, whether columns tell of hidden values; and of a text
+        ``format``: "raster", or what :func:`geodp.io.read.rows.sources.kind_of` says. Of a
+        raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``; ``columns``, a
+        list of ``name`` with ``label`` or ``type``, or None where the first row looks like data;
+        ``key``, the column of codes, or None; ``grid``, the name of a code system, or None where
+        it is not certain; ``digits`` of all codes, or None; ``geometry``, the CRS of geometries, or
+        None; ``protected``, whether columns tell of hidden values; and of a text
         ``encoding`` and ``delimiter``.
 
     Raises
@@ -58,9 +63,9 @@ def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
         A file that is none of these, or damaged.
     """
     kind = kind_of(path)
-    if encoding is not None and kind in ("tiff", "parquet"):
+    if encoding is not None and kind in (*RASTER, "parquet"):
         raise UsageError("Only a text has an encoding (--encoding, encoding=).")
-    if kind == "tiff":
+    if kind in RASTER:
         return {"format": "raster", "raster": _raster(path)}
     tables = [_table(table) for table in open_tables(path, encoding=encoding, labelled=True)]
     return {"format": kind, "tables": tables}
@@ -82,13 +87,15 @@ def _raster(path: FilePath) -> dict[str, Any]:
 def _table(table: Table) -> dict[str, Any]:
     names = [name.upper() for name in table.columns]
     found: dict[str, Any] = {"name": table.name, "columns": None, "key": None, "grid": None}
+    found |= {"digits": None, "geometry": _geometry(table)}
     found["protected"] = any(name.startswith(PROTECTED) or name.endswith("_CI") for name in names)
     if isinstance(table, TextTable):
         found |= {"encoding": table.encoding, "delimiter": table.delimiter}
         second, kind = table.labels, "label"
-    else:
-        assert isinstance(table, ParquetTable)
+    elif isinstance(table, ParquetTable):
         second, kind = tuple(map(str, table.file.schema_arrow.types)), "type"
+    else:
+        second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
         return found
     found["columns"] = [
@@ -98,23 +105,50 @@ def _table(table: Table) -> dict[str, Any]:
         (i for start in KEYS for i, name in enumerate(names) if name.startswith(start)), None
     )
     if key is not None:
-        found |= {"key": table.columns[key], "grid": _level(table, key)}
+        grid, digits = _level(table, key)
+        found |= {"key": table.columns[key], "grid": grid, "digits": digits}
     return found
 
 
-def _level(table: Table, key: int) -> str | None:
-    """Return the code system of the first codes, where all of them have one."""
+def _geometry(table: Table) -> str | None:
+    """Return the CRS of a table's geometries, "unknown" where they state none; None without."""
+    try:
+        return find_geometry(table).crs or "unknown"
+    except UsageError:
+        return None
+
+
+def _level(table: Table, key: int) -> tuple[str | None, int | None]:
+    """Return the code system of the first codes, where all have one, and how many digits all have.
+
+    The digits are None where codes are no numbers, or of several lengths.
+    """
     first = next(islice(table.arrays([key]), 1), None)
     if first is None or not len(first[0]):
-        return None
+        return None, None
+    digits = None
     try:
         codes = pc.cast(pa.array(fields.codes(first[0].slice(0, SAMPLE))), pa.string()).to_pylist()
-        inspire = {re.match(r"CRS3035RES(\d+)m|(\d+k?m)N\d", code) for code in codes}
-        if None not in inspire:
-            sizes = {match.group(1) or match.group(2) for match in inspire if match}
-            systems = {code_system(f"inspire:{size}").name for size in sizes}
-        else:
-            systems = {f"jis:{infer_jis_level(code)}" for code in codes}
+        lengths = {len(code) if code.isdecimal() else None for code in codes}
+        digits = lengths.pop() if len(lengths) == 1 else None
+        systems = {_system(code, table.columns[key].upper()) for code in codes}
+        if len(systems) == 1:
+            code_system(*systems).parse(codes)
     except (CodeError, UsageError):
-        return None
-    return systems.pop() if len(systems) == 1 else None
+        return None, digits
+    return (systems.pop() if len(systems) == 1 else None), digits
+
+
+def _system(code: str, name: str) -> str:
+    """Return the code system of a code in a column of a name; CodeError or UsageError for none."""
+    if found := re.match(r"CRS3035RES(\d+)m|(\d+k?m)N\d", code):
+        return code_system(f"inspire:{found.group(1) or found.group(2)}").name
+    if found := re.match(r"CRS(\d+)RES(\d+)m", code):
+        return code_system(f"national:{found.group(1)}:{found.group(2)}").name
+    if re.match(r"E\d+N\d+$", code) and "28992" in name:
+        return "cbs:500m" if "500" in name else "cbs:100m"
+    if name.startswith("RELI"):
+        return "statpop:100m"
+    if name.startswith("QUADKEY"):
+        return f"quadkey:{len(code)}"
+    return f"jis:{infer_jis_level(code)}"

@@ -65,10 +65,10 @@ def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:
     return found
 
 
-def require_axes(grid: Grid, locators: Sequence[Locator]) -> None:
-    """Raise UsageError unless every axis is located once."""
+def require_axes(grid: Grid, locators: Sequence[Locator], axes_of: int | None = None) -> None:
+    """Raise UsageError unless every axis, or each of the first ``axes_of``, is located once."""
     axes = [axis for locator in locators for axis in locator.axes]
-    for axis, name in enumerate(grid.axis_names):
+    for axis, name in enumerate(grid.axis_names[:axes_of]):
         if axes.count(axis) != 1:
             raise UsageError(
                 f"The axis {name} must be located by exactly one of code, x and y, and columns "
@@ -83,9 +83,9 @@ def cell_locators(
     anchor: str,
     columns: Mapping[str, str],
 ) -> list[Locator]:
-    """Locators of all axes of a table's rows: of a code, of x and y, of columns of axes.
+    """Locators of a table's rows: of a code, of x and y, of columns of axes.
 
-    Raises UsageError for columns that do not locate every axis once.
+    Raises UsageError for columns that no grid like this is located by.
     """
     found, (x, y), columns = [], point, dict(columns)
     if code is not None:
@@ -100,9 +100,7 @@ def cell_locators(
     for number, name in enumerate(("origin", "destination")):
         if name in columns and len(grid.places) == 2:
             found.append(_code_locator(grid, columns.pop(name), number))
-    found += axis_locators(grid, columns)
-    require_axes(grid, found)
-    return found
+    return found + axis_locators(grid, columns)
 
 
 def _code_locator(grid: Grid, column: str, place: int) -> Locator:

@@ -69,17 +69,20 @@ def public_map(
     return grid_of_primaries(grid, primary)
 
 
-def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None) -> Grid:
-    """Return the public grid of values: with the attribute that they become, if it has none yet.
-
-    Raises UsageError for a grid that is no map of meshes, and for values that are not one for
-    every combination of labels.
-    """
+def require_meshes(grid: Grid) -> None:
+    """Raise UsageError for a grid that is no map of meshes."""
     if len(grid.places) != 1 or not isinstance(grid.places[0].system, JISMesh):
         raise UsageError(
             'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
             "grid is read by its columns of codes or of places (read_table)."
         )
+
+
+def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None) -> Grid:
+    """Return the public grid of values: with the attribute that they become, if it has none yet.
+
+    Raises UsageError for values that are not one for every combination of labels.
+    """
     if grid.attributes:
         if values is None or len(values) != prod(numbers_of_labels(grid)):
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Pixels of rasters: GeoTIFF, on a lattice of the same cells."""
+"""Pixels of rasters: GeoTIFF, ASCII grid and NetCDF, on a lattice of the same cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geodp.errors import CodeError, InputError, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
-from geodp.io.opening import open_raster
+from geodp.io.opening import RASTERS, open_raster
 from geodp.io.read.rows.sources import FilePath, guard, kind_of
 
 ALIGNED = 1e-3
@@ -28,7 +28,14 @@ ALIGNED = 1e-3
 WHOLE = 1e-4
 """How far a value divided by the unit may be from a whole number, besides its own rounding."""
 
-NO_RASTER = "The file is no raster that is read (GeoTIFF), or it is truncated or damaged."
+NO_RASTER = (
+    "The file is no raster that is read (GeoTIFF, ASCII grid, classic NetCDF), or it is truncated "
+    "or damaged."
+)
+HDF5 = (
+    "NetCDF-4 and HDF5 can keep pixels in other files and are not read; rewrite the file in a "
+    "classic format (nccopy -k cdf5) or as a GeoTIFF (gdal_translate)."
+)
 
 WORLD_FILES = (".tfw", ".tifw", ".tiffw", ".wld")
 DECISIVE = (b"<NoDataValue", b"<GeoTransform", b"<SRS")
@@ -128,10 +135,16 @@ def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> It
 def open_raster_file(path: FilePath) -> Iterator[Any]:
     """Open a raster file in GDAL; InputError for what is none."""
     name = os.fspath(path)
-    kind_of(path)  # refuses what is not there
+    kind = kind_of(path)
+    if kind not in RASTERS:
+        raise InputError(HDF5 if kind == "hdf5" else NO_RASTER, file=name)
     _require_alone(Path(path), name)
     with contextlib.ExitStack() as held:
-        yield guard(name, lambda: held.enter_context(open_raster(path)), NO_RASTER)
+        raster = guard(name, lambda: held.enter_context(open_raster(path, kind)), NO_RASTER)
+        if raster.count == 0:
+            rule = "The file holds several variables; write one alone (ncks -v, gdal_translate)."
+            raise InputError(rule, file=name)
+        yield raster
 
 
 def _require_alone(path: Path, name: str) -> None:
@@ -154,7 +167,8 @@ def _align(raster: Any, lattice: Lattice, name: str) -> tuple[NDArray[np.int64],
     """Return the lattice's indices of the raster's lines and columns."""
     if lattice.transform is None:
         raise UsageError("A raster needs a grid with a transform.")
-    if not same_crs(raster.crs.to_wkt() if raster.crs else None, lattice.crs):
+    unsaid = raster.crs is None and raster.driver == "AAIGrid"  # as it cannot say it
+    if not unsaid and not same_crs(raster.crs.to_wkt() if raster.crs else None, lattice.crs):
         raise InputError(
             f"The raster must have the grid's CRS ({lattice.crs}); warping would make counts "
             "of fractions, so choose a grid in the raster's CRS.",
@@ -204,7 +218,8 @@ def counts_of(values: NDArray[Any], unit: float) -> NDArray[np.int64]:
             ),
             (
                 np.abs(people - nearest) <= allowed,
-                "a value is no whole number of units (--raster-unit, unit=).",
+                "a value is no whole number of units (--raster-unit, unit=); counts that a model "
+                "makes of fractions are rounded on request (--round, rounding=).",
             ),
             (people < 2**53, "a value is above 2**53; check the unit."),
         )

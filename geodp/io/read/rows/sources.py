@@ -5,6 +5,7 @@ A source is one stream of bytes with the name that errors show. Nothing is unpac
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import zipfile
@@ -48,7 +49,19 @@ _KINDS = {
     b"MM\0*": "tiff",
     b"MM\0+": "tiff",
     b"7z\xbc\xaf": "7z",
+    b"SQLite format 3\0": "geopackage",
+    b"fgb\x03": "flatgeobuf",
+    b"\0\0\x27\x0a": "shapefile",
+    b"CDF\x01": "netcdf",
+    b"CDF\x02": "netcdf",
+    b"CDF\x05": "netcdf",
+    b"\x89HDF": "hdf5",
 }
+VECTOR = ("geopackage", "flatgeobuf", "shapefile", "zipped shapefile", "dbf")
+"""Kinds that GDAL reads as features."""
+
+RASTER = ("tiff", "ascii grid", "netcdf", "hdf5")
+"""Kinds that GDAL reads as pixels."""
 DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 """What reading a truncated or damaged file raises."""
 
@@ -64,13 +77,15 @@ class Source:
     name : str
         The path as given; of an archive, ``"FILE (member)"``.
     kind : str
-        "text" or "parquet".
+        "text", "parquet", "xlsx", "geojson", "json lines" or one of ``VECTOR``.
     open : callable
         Opens the stream at its start; may be called again.
     size : int
         Bytes on disk.
     share : callable
         How much of an open stream has been read, from 0 to 1.
+    member : str
+        Of an archive that GDAL opens.
     """
 
     name: str
@@ -78,6 +93,7 @@ class Source:
     open: Callable[[], IO[bytes]]
     size: int = 0
     share: Callable[[IO[bytes]], float] = lambda stream: 0.0
+    member: str = ""
 
 
 def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
@@ -98,6 +114,14 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
         name = os.fspath(path)
         if kind == "zip":
             archive = guard(name, partial(zipfile.ZipFile, path))
+            shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
+            if shapes:
+                if len(shapes) > 1:
+                    rule = "The archive holds several shapefiles; unpack them."
+                    raise InputError(rule, file=name)
+                opens, size = partial(_open_plain, path), os.path.getsize(path)
+                yield Source(name, "zipped shapefile", opens, size, member=shapes[0])
+                continue
             for member in _members(archive, name):
                 opens = partial(archive.open, member)  # it stays open as long as its tables do
                 share = partial(_read, size=member.file_size)
@@ -107,7 +131,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
             yield Source(name, "text", partial(_open_gzip, path), size, share)
-        elif kind == "tiff":
+        elif kind in RASTER:
             raise InputError("The file is a raster; read it as one (read_raster).", file=name)
         elif kind == "7z":
             raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
@@ -127,16 +151,17 @@ def list_paths(paths: Given) -> list[FilePath]:
 
 
 def kind_of(path: FilePath) -> str:
-    """Return what the first bytes say: "zip", "gzip", "parquet", "tiff", "7z" or else "text".
+    """Return what the first bytes say, and the ending where these may be of several kinds.
 
-    Raises InputError where there is no file, or an empty one.
+    "zip", "gzip", "parquet", "7z", "xlsx", "geojson", "json lines", one of ``VECTOR`` or of
+    ``RASTER``, or else "text". Raises InputError where there is no file, or an empty one.
     """
     name = os.fspath(path)
     if Path(path).is_dir():
         raise InputError("This is a folder; give the files in it.", file=name)
     try:
         with open(path, "rb") as stream:
-            start = stream.read(4)
+            start = stream.read(64)
         rule = "" if start else "The file is empty."
     except FileNotFoundError:
         rule = "There is no such file."
@@ -144,7 +169,21 @@ def kind_of(path: FilePath) -> str:
         rule = f"The file cannot be opened ({error.strerror})."
     if rule:
         raise InputError(rule, file=name)
-    return next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
+    kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
+    ending = Path(path).suffix.lower()
+    if kind == "zip" and ending in (".xlsx", ".xlsm"):
+        return "xlsx"
+    return _kind_of_text(ending, start) if kind == "text" else kind
+
+
+def _kind_of_text(ending: str, start: bytes) -> str:
+    if ending == ".dbf" and start[0] in (0x03, 0x83):
+        return "dbf"
+    if start.lstrip()[:5].lower() == b"ncols":
+        return "ascii grid"
+    if start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] != b"{":
+        return "text"
+    return "json lines" if ending in (".jsonl", ".ndjson", ".geojsonl") else "geojson"
 
 
 def guard(name: str, step: Callable[[], T], damaged: str = DAMAGED) -> T:

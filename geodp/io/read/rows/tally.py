@@ -36,6 +36,8 @@ class Tally:
         What becomes of a cell that is there twice.
     within : bool
         Whether "sum" also holds for a cell that is twice in one file.
+    bounded : bool
+        Whether a person is in one cell, as far as the reader knows.
     memory, scratch
         See :class:`geodp.io.read.rows.external_sort.Runs`.
 
@@ -52,6 +54,7 @@ class Tally:
         duplicates: Duplicates,
         *,
         within: bool = True,
+        bounded: bool = True,
         memory: int | str | None = None,
         scratch: FilePath | None = None,
     ) -> None:
@@ -60,7 +63,7 @@ class Tally:
         self._outside = outside
         self._within = within
         # What is summed may be other dates or parts: nothing tells how often a person is in it.
-        self._bound = None if duplicates == "sum" else UNSTATED
+        self._bound = None if duplicates == "sum" or not bounded else UNSTATED
         share = bytes_of(memory)
         self._file: Runs | None = None
         if duplicates == "sum" and not within:  # every file by itself first

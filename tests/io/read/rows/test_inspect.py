@@ -17,7 +17,7 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
     assert (found["key"], found["grid"], found["protected"]) == ("KEY_CODE", "jis:half", True)
     assert (found["encoding"], found["delimiter"]) == ("cp932", ",")
     assert set(found) == {
-        "name", "columns", "key", "grid", "protected", "encoding", "delimiter"
+        "name", "columns", "key", "grid", "digits", "geometry", "protected", "encoding", "delimiter"
     }  # fmt: skip
 
 

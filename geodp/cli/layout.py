@@ -1,0 +1,201 @@
+"""Options that inputs settle themselves: recipes, presets, and what is unambiguous in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from geodp.cli.output import quote, write_file
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.io.read.layout.propose import Proposal
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+RECIPE = "recipe.toml"
+BEYOND = ("spec", "contribution")
+"""Options that a recipe has beside those of readers and of the grid."""
+
+PLACES = ("code", "x", "y", "column")
+"""Options that name columns of places."""
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--preset",
+        help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
+        "[default: the one that fits, where --grid or columns of places are left out]",
+    ),
+    click.option(
+        "--recipe",
+        type=click.Path(path_type=Path),
+        help="TOML file of an earlier run's options (restricted/recipe.toml); others are added.",
+    ),
+)
+
+
+def layout_options(command: Command) -> Command:
+    """Give a command the options of presets and recipes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def complete(context: click.Context, options: dict[str, Any]) -> bool:
+    """Fill in what the recipe, a preset or the first input's layout settles; whether any did.
+
+    What was given stays as it is. UsageError for what remains to be said, before anything is read
+    beyond the layout; the whole command is shown on stderr.
+    """
+    recipe, preset = options.pop("recipe"), options.pop("preset")
+    settled = {} if recipe is None else _read_recipe(context, recipe)
+    _apply(context, options, settled)
+    asks: tuple[str, ...] = ()
+    if preset is not None or _lacks_layout(options):
+        from geodp.io.read.layout.presets import find_preset
+        from geodp.io.read.layout.propose import propose
+
+        chosen = None if preset is None else find_preset(preset)
+        found = propose(options["inputs"][0], _given(context, options), chosen)
+        _apply(context, options, {_name(name): value for name, value in found.options.items()})
+        settled, asks = {**settled, **found.options}, found.asks
+    if asks and not (options["check"] and options["spec"]):
+        far = write_command(context, options)
+        raise UsageError(f"Before it can be published, {'; '.join(asks)}. So far: {far}")
+    if not settled:
+        return False
+    click.echo(f"Read as: {write_command(context, options)}", err=True)
+    if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
+        kind = str(options["spec"]).partition(":")[0]
+        if kind not in ("regular", "like"):
+            click.echo(
+                f"Domain: the whole extent of {options['spec']}, as no --bounds, --primary, --mask "
+                "or --regions names a smaller public one.",
+                err=True,
+            )
+    return True
+
+
+def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
+    """Return the command line that gives these options, ready to paste."""
+    words = [context.command_path, *(quote(str(path)) for path in options["inputs"])]
+    for option in context.command.get_params(context):
+        value: Any = options.get(str(option.name))
+        if isinstance(option, click.Option) and _is_set(context, option, value):
+            flag = option.opts[-1]
+            if option.is_flag:
+                words.append(flag)
+            elif option.multiple:
+                words += [word for one in value for word in (flag, quote(str(one)))]
+            else:
+                several = value if option.nargs > 1 else [value]
+                words += [flag, *(quote(_text(one)) for one in several)]
+    return " ".join(words)
+
+
+def write_recipe(context: click.Context, options: Mapping[str, Any]) -> None:
+    """Write the options of layout and domain into the release's folder, for its operator."""
+    from geodp.cli.options import grid_option_names
+    from geodp.cli.readers import reader_options
+
+    known = {str(one.name) for one in reader_options()} | {*grid_option_names(), *BEYOND}
+    lines = ["[options]"]
+    for option in context.command.get_params(context):
+        name, value = str(option.name), options.get(str(option.name))
+        if name in known and isinstance(option, click.Option) and _is_set(context, option, value):
+            lines.append(f"{option.opts[-1].removeprefix('--')} = {_toml(value)}")
+    path = options["output"] / "restricted" / RECIPE
+    write_file(path, ("\n".join(lines) + "\n").encode(), public=False, overwrite=True)
+
+
+def command_of(path: Path, found: Proposal) -> str:
+    """Return the command that publishes a file as proposed, under a budget to be changed."""
+    from geodp.cli.commands.publish import publish
+
+    options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
+    context = click.Context(publish, info_name="geodp publish")
+    options |= {_name(name): value for name, value in found.options.items()}
+    for name in options:
+        context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+    return write_command(context, options)
+
+
+def _lacks_layout(options: Mapping[str, Any]) -> bool:
+    """Whether the grid, or what says where a row is, is left out."""
+    if options["spec"] is None:
+        return True
+    from geodp.cli.readers import choose_reader
+
+    if choose_reader(options).name not in ("table", "points"):
+        return False
+    return not any(options[name] for name in PLACES)
+
+
+def _given(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options that were given or read from a recipe, the grid by its option's name."""
+    return {
+        "grid" if name == "spec" else name: value
+        for name, value in options.items()
+        if _source(context, name) and value not in (None, (), False)
+    }
+
+
+def _source(context: click.Context, name: str) -> bool:
+    sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    return context.get_parameter_source(name) in sources
+
+
+def _is_set(context: click.Context, option: click.Option, value: Any) -> bool:
+    return _source(context, str(option.name)) and value not in (None, (), [], False)
+
+
+def _name(name: str) -> str:
+    return "spec" if name == "grid" else name
+
+
+def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str, Any]) -> None:
+    """Set options that were not given; UsageError for a value that an option does not take."""
+    known = {str(one.name): one for one in context.command.get_params(context)}
+    for name, value in settled.items():
+        if name not in known:
+            raise UsageError(f"There is no option --{name.replace('_', '-')} here.")
+        if _source(context, name):
+            continue
+        several = isinstance(value, Iterable) and not isinstance(value, str)
+        plain = [_text(one) for one in value] if several else value
+        try:
+            options[name] = known[name].type_cast_value(context, plain)
+        except (click.ClickException, TypeError, ValueError):
+            raise UsageError(f"--{name.replace('_', '-')} cannot have this value.") from None
+        context.params[name] = options[name]
+        context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+
+
+def _read_recipe(context: click.Context, path: Path) -> dict[str, Any]:
+    from geodp.io.read.layout.presets import read_text, read_toml
+
+    said = read_toml(read_text(path), f"The recipe {path}")
+    if {*said} != {"options"} or not isinstance(said["options"], dict):
+        raise UsageError(f"The recipe {path} has one table, [options], and no more.")
+    return {_name(name.replace("-", "_")): value for name, value in said["options"].items()}
+
+
+def _text(value: Any) -> str:
+    """Return a value as the command line takes it: 4000000 of 4e6."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return str(int(value) if whole else value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

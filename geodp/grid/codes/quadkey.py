@@ -1,0 +1,117 @@
+"""Quadkeys: tiles of the web Mercator map, as Bing Maps and others name them.
+
+Source: Bing Maps Tile System. A quadkey has a digit 0 to 3 for every zoom level: 0 north-west, 1
+north-east, 2 south-west, 3 south-east.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.codes.arrays import (
+    BLANK,
+    MISSING,
+    Indices,
+    Pair,
+    as_array,
+    characters_of,
+    flat_pair,
+    require,
+    text_at,
+    within,
+)
+
+DEEPEST = 24
+HALF = Fraction(math.pi * 6378137)
+"""Half the circumference of the sphere in metres, as the nearest float64 gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quadkeys:
+    """Tiles of one zoom level in EPSG:3857.
+
+    Parameters
+    ----------
+    zoom : int
+        1 to 24; a code has as many digits.
+
+    Examples
+    --------
+    >>> row, col = Quadkeys(3).parse(["213"])
+    >>> (int(row[0]), int(col[0]), str(Quadkeys(3).format(row, col)[0]))
+    (2, 3, '213')
+    """
+
+    zoom: int
+    crs: str = field(default="EPSG:3857", init=False, repr=False)
+    origin: Pair = field(default=(-HALF, -HALF), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.zoom <= DEEPEST:
+            raise UsageError(f"quadkeys are quadkey:<zoom>, zoom 1 to {DEEPEST}")
+
+    @property
+    def name(self) -> str:
+        """Such as "quadkey:16"."""
+        return f"quadkey:{self.zoom}"
+
+    @property
+    def step(self) -> Pair:
+        """Metres of the projection, which are shorter on the ground away from the equator."""
+        return 2 * HALF / 2**self.zoom, 2 * HALF / 2**self.zoom
+
+    @property
+    def extent(self) -> tuple[int, int, int, int]:
+        """Return the whole map, in cells."""
+        return 0, 0, 2**self.zoom, 2**self.zoom
+
+    @property
+    def areas(self) -> tuple[tuple[str, int], ...]:
+        """Every third zoom level above, as each has four times as many tiles, and this one."""
+        zooms = [*range(self.zoom % 3 or 3, self.zoom, 3), self.zoom]
+        return tuple((f"quadkey:{zoom}", 2 ** (self.zoom - zoom)) for zoom in zooms)
+
+    def parse(self, codes: ArrayLike) -> tuple[Indices, Indices]:
+        """Turn codes into lattice indices, rows counted from the south; see `CodeSystem.parse`."""
+        array = as_array(codes)
+        if array.dtype.kind in "iu":  # a zero in front was lost, or there was none
+            array = np.strings.zfill(array.astype("U25"), self.zoom)
+        characters = characters_of(array, self.zoom + 1)
+        digits = characters[:, : self.zoom].astype(np.int64) - ord("0")
+        good = within(digits, 4).all(axis=1) & (characters[:, self.zoom] == 0)
+        require(good, lambda position: self._rule(text_at(array, position)))
+        weight = 1 << np.arange(self.zoom - 1, -1, -1, dtype=np.int64)
+        col, south = (digits & 1) @ weight, (digits >> 1) @ weight
+        row = (1 << self.zoom) - 1 - south
+        return row.reshape(array.shape), col.reshape(array.shape)
+
+    def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
+        """Turn lattice indices into codes; see `CodeSystem.format`."""
+        row, col, shape = flat_pair(row, col, np.int64, "row and col are integers of one shape")
+        end = 1 << self.zoom
+        require(within(row, end) & within(col, end), lambda _: "the cell is outside the map")
+        shift = np.arange(self.zoom - 1, -1, -1, dtype=np.int64)
+        south = (end - 1 - row)[:, np.newaxis] >> shift & 1
+        digit = (south << 1) + (col[:, np.newaxis] >> shift & 1) + ord("0")
+        text = np.ascontiguousarray(digit.astype(np.uint32)).view(f"U{self.zoom}")
+        return text.reshape(shape)
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
+        """Find the tiles of points in metres of EPSG:3857; see `CodeSystem.locate`."""
+        x, y, shape = flat_pair(x, y, np.float64, "x and y are numbers of one shape")
+        rule = "points are finite: x is easting, y is northing, metres of EPSG:3857 below 1e8"
+        require((np.abs(x) < 1e8) & (np.abs(y) < 1e8), lambda _: rule)
+        side, west = float(self.step[0]), float(HALF)
+        row, col = (np.floor((v + west) / side + 1e-9).astype(np.int64) for v in (y, x))
+        return row.reshape(shape), col.reshape(shape)
+
+    def _rule(self, text: str) -> str:
+        if text.strip() in BLANK:
+            return MISSING
+        return f"codes of {self.name} are {self.zoom} digits 0 to 3; check the column and the zoom"

@@ -1,0 +1,243 @@
+"""Options that a file's layout settles: by a publisher's preset, or by what is unambiguous in it.
+
+What is inferred is the layout. Where people may be, and how often one is counted, is stated by a
+preset or asked for, and never taken from rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from geodp.errors import UsageError
+from geodp.io.read.layout.presets import OF_COLUMNS, Preset, match, presets
+from geodp.io.read.rows.inspect import inspect
+
+DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
+"""Options that state where people may be; whoever gives one states it anew."""
+
+NO_VALUES = (
+    *("x_mp_*", "y_mp_*", "x", "y", "lon", "lat", "lng", "longitude", "latitude", "*_koord"),
+    *("id", "*_id", "fid", "objectid", "name", "*_ci", "cntr_*", "country", "*code", "reli"),
+    *("year", "month", "date", "*jahr", "htk*", "gassan", "geometry", "geom", "werterlaeuternde*"),
+    *(
+        "land_surface",
+        "populated",
+        "confidentialstatus",
+        "methd_cl",
+        "data_src",
+        "method",
+        "timezone",
+    ),
+)
+"""Columns that hold no counts, by their names in small letters."""
+
+UNREAD = ("h3*", "geohash*", "s2*", "hex_id", "s2_cell*")
+"""Beginnings of the names of columns with codes of grids that are not read."""
+
+NO_SQUARES = (
+    "Codes of H3, S2 and geohash are no squares of one grid that geodp knows; give rows the middle "
+    "of their cells and read these on a regular grid (--grid regular:, --x, --y), or write them as "
+    "quadkeys (--grid quadkey:ZOOM)."
+)
+
+LONGITUDES, LATITUDES = ("lon", "lng", "longitude", "経度"), ("lat", "latitude", "緯度")
+MOST = 12
+"""Names that a question lists."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What of a call is settled, and what is not.
+
+    Attributes
+    ----------
+    options : mapping
+        Values by names of options, with underscores; those of the call are not among them.
+    asks : tuple of str
+        What must still be said, a sentence each.
+    preset : str
+        Name of the preset that was used, or empty.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    asks: tuple[str, ...] = ()
+    preset: str = ""
+
+
+def propose(path: Path, given: Mapping[str, Any], preset: Preset | None = None) -> Proposal:
+    """Propose the options that a file's layout settles.
+
+    Parameters
+    ----------
+    path : path
+        The first of the inputs.
+    given : mapping
+        Options of the call that were given, by names; "grid" is that of ``--grid``.
+    preset : Preset, optional
+        Default: the one of the package that fits, where exactly one does.
+
+    Raises
+    ------
+    UsageError
+        Several presets fit, a preset that refuses its files, or whose columns are not there.
+    InputError
+        A file that cannot be read.
+    """
+    found = inspect(path, encoding=given.get("encoding"))
+    given = {name: value for name, value in given.items() if value is not None}
+    table = found.get("tables", [{}])[0]
+    named = [str(one["name"]) for one in table.get("columns") or ()]
+    labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
+    chosen = preset or _fitting(path, named)
+    options, asks = ({}, []) if chosen is None else _of_preset(chosen, [*named, *labels], given)
+    if "raster" in found:
+        more = _of_raster(path, {**options, **given})
+    elif not named:
+        more = {}, ["the first row looks like data; the file needs a header with names"]
+    else:
+        more = _of_table(table, named, labels, {**options, **given}, chosen)
+    options |= {name: value for name, value in more[0].items() if name not in options}
+    settled = {name: value for name, value in options.items() if name not in given}
+    return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name)
+
+
+def _fitting(path: Path, columns: Sequence[str]) -> Preset | None:
+    found = [one for one in presets() if one.fits(path, columns)]
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found)
+        raise UsageError(f"Several presets fit this file; choose one (--preset): {names}.")
+    return found[0] if found else None
+
+
+def _of_preset(
+    preset: Preset, names: Sequence[str], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a preset's options, its patterns as the names that they meet, and what it asks."""
+    if preset.refused:
+        raise UsageError(preset.refused)
+    options = {name.replace("-", "_"): value for name, value in preset.options.items()}
+    for name in OF_COLUMNS:
+        if name in options:
+            met = match(str(options.pop(name)), names)
+            if len({*met}) == 1:
+                options[name] = [met[0]] if name == "value" else met[0]
+    # Whoever chooses other columns, or attributes, says how often a person is in them.
+    others = not {"value", "attribute", "axis", "pairs", "points"}.isdisjoint(given)
+    if others or ("value" not in options and "value" in preset.options):
+        options.pop("contribution", None)
+    if not {*DOMAIN, "grid"}.isdisjoint(given):
+        options = {name: value for name, value in options.items() if name not in DOMAIN}
+    asks = [words for words in preset.asks if {*_flags(words)}.isdisjoint(given)]
+    return options, [f"say {words}" for words in asks]
+
+
+def _flags(words: str) -> list[str]:
+    """Return names of the options that a sentence names."""
+    return [flag.replace("-", "_") for flag in re.findall(r"--([a-z][a-z-]*)", words)]
+
+
+def _of_raster(path: Path, known: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the grid of a raster's own cells, where none is named."""
+    if "grid" in known:
+        return {}, []
+    asks = []
+    if not known.get("domain_is_public"):
+        asks = [
+            "name a public grid (--grid), or vouch that the raster's extent was not chosen by "
+            "looking at where people are (--domain-is-public)"
+        ]
+    return {"grid": f"like:{path}"}, asks
+
+
+def _of_table(
+    table: Mapping[str, Any],
+    names: Sequence[str],
+    labels: Sequence[str],
+    known: Mapping[str, Any],
+    preset: Preset | None,
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the grid, and the columns of places and of counts, of a table."""
+    options: dict[str, Any] = {}
+    asks: list[str] = []
+    key = known.get("code") or table["key"]
+    if key is None and any(fnmatchcase(n.strip().casefold(), u) for n in names for u in UNREAD):
+        raise UsageError(NO_SQUARES)
+    if "grid" not in known:
+        grid = table["grid"] or _grid_of_preset(preset, str(key), table)
+        if grid is None:
+            asks.append(_ask_grid(table))
+        else:
+            options["grid"] = grid
+    if known.get("points") or (key is None and table["geometry"] is None):
+        where = {"geometry": table["geometry"]} if table["geometry"] else {}
+        return _of_points(names, {**known, **where}, options, asks)
+    located = not {"code", "x", "y", "column"}.isdisjoint(known)
+    mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
+    if key is not None and not located and not (mesh and key.upper() == "KEY_CODE"):
+        options["code"] = key
+    if not known.get("value"):
+        values = _values(names, labels, key)
+        if not values and key is None:  # geometries, and nothing that could be a count
+            return _of_points(names, {**known, "geometry": True}, options, asks)
+        if len(values) == 1:
+            options["value"] = values
+        else:
+            shown = ", ".join([*values[:MOST], *(["..."] if len(values) > MOST else [])]) or "none"
+            asks.append(
+                f"choose the column of counts (--value), or several with --attribute: {shown}"
+            )
+    if "contribution" not in known:
+        asks.append("say how often a person is counted at most (--contribution 1 for residents)")
+    return options, asks
+
+
+def _of_points(
+    names: Sequence[str], known: Mapping[str, Any], options: dict[str, Any], asks: list[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return columns of longitude and latitude, where every row is a person."""
+    if "x" not in known and "y" not in known:
+        pair = [
+            [name for name in names if name.strip().casefold() in words]
+            for words in (LONGITUDES, LATITUDES)
+        ]
+        if [len(one) for one in pair] == [1, 1]:
+            options |= {"x": pair[0][0], "y": pair[1][0]}
+        elif not known.get("geometry"):
+            asks.append("name the columns of codes (--code) or of coordinates (--x, --y)")
+    if not known.get("points") and not known.get("value"):
+        asks.append("say that every row is one person (--points), or name the counts (--value)")
+    if known.get("points") and "contribution" not in known and "person" not in known:
+        asks.append(
+            "name the column of persons (--person), or say how often one is there at most "
+            "(--contribution)"
+        )
+    return options, asks
+
+
+def _grid_of_preset(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str | None:
+    for pattern, grid in (preset.grids if preset else {}).items():
+        if pattern == str(table["digits"]) or fnmatchcase(key, pattern):
+            return grid
+    return None
+
+
+def _ask_grid(table: Mapping[str, Any]) -> str:
+    if table["digits"] == 10:
+        ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
+        return f"choose the grid (--grid): {ten}"
+    return "name the grid (--grid): nothing in the file tells it for certain"
+
+
+def _values(names: Sequence[str], labels: Sequence[str], key: str | None) -> list[str]:
+    """Return labels or names of columns that may hold counts."""
+    found = []
+    for name, label in zip(names, labels, strict=True):
+        small = name.strip().casefold()
+        if name != key and small and not any(fnmatchcase(small, one) for one in NO_VALUES):
+            found.append(label)
+    return found

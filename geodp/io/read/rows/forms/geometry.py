@@ -1,0 +1,150 @@
+"""Where rows are by their geometries: points, and polygons that are cells of the grid."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.lattice import Lattice
+from geodp.io.crs import same_crs
+from geodp.io.opening import parse_json
+from geodp.io.read.rows.columns import Table
+from geodp.io.read.rows.forms.json import CRS84, JsonTable
+from geodp.io.read.rows.forms.vector import VectorTable
+from geodp.io.read.rows.locators import ON_LATTICE, Locator
+from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.projection import transformation
+
+POINT, POLYGON, MULTI = 0, 3, 6
+NO_GEOMETRY = (
+    "The table has no geometries; name the columns that say where a row is (--code, or --x and "
+    "--y; code=, or x= and y=)."
+)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A column of geometries as WKB, and its CRS (whatever pyproj reads)."""
+
+    name: str
+    crs: str | None
+
+
+def find_geometry(table: Table) -> Geometry:
+    """Return the column of geometries of a table; UsageError where there is none."""
+    found: tuple[str, str | None] | None = None
+    if isinstance(table, VectorTable | JsonTable):
+        found = table.geometry
+    elif isinstance(table, ParquetTable):
+        found = _of_parquet(table)
+    if found is None:
+        raise UsageError(NO_GEOMETRY)
+    return Geometry(*found)
+
+
+def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
+    """Return the primary column of GeoParquet 1.x."""
+    try:
+        said: Any = parse_json((table.file.schema_arrow.metadata or {})[b"geo"])
+        name = str(said["primary_column"])
+        column = said["columns"][name]
+        crs = column.get("crs", CRS84)
+        if column["encoding"] != "WKB" or name not in table.columns:
+            return None
+        return name, crs if crs is None or isinstance(crs, str) else json.dumps(crs)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def geometry_points(
+    lattice: Lattice, geometry: Geometry, crs: str | None, allow_ballpark: bool
+) -> Locator:
+    """Where points lie, moved from their CRS into the lattice's; ``crs`` overrides what is said."""
+    if crs is None and geometry.crs is None:
+        raise UsageError("The geometries have no CRS; name it (--points-crs, crs=).")
+    move = transformation(lattice, crs or geometry.crs, allow_ballpark)
+
+    def read(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        import shapely
+
+        shapes = _shapes(column)
+        bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
+        if bad.size:
+            raise CodeError(int(bad[0]), "the geometry must be one point.")
+        point = shapely.get_x(shapes), shapely.get_y(shapes)
+        return lattice.locate(*(point if move is None else move(*point)))
+
+    return Locator((geometry.name,), (0, 1), read)
+
+
+def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
+    """Which cells of the lattice polygons are, or points lie at the centre of.
+
+    Raises InputError for a CRS other than the lattice's, and CodeError, when rows are read, for a
+    geometry that is no cell.
+    """
+    if lattice.transform is None or not _same_crs(geometry.crs, lattice.crs):
+        raise InputError(
+            f"The geometries must be cells in the grid's CRS ({lattice.crs}); read the file by its "
+            "column of codes (--code, code=), or choose a grid in the file's CRS.",
+            file=file,
+        )
+    a, _, c, _, e, f = lattice.transform
+
+    def read(column: pa.Array) -> list[NDArray[np.int64]]:
+        import shapely
+
+        shapes = _shapes(column)
+        west, south, east, north = shapely.bounds(shapes).T
+        kind, exact = shapely.get_type_id(shapes), ((north + south) / 2, (east + west) / 2)
+        row, col = (exact[0] - f) / e - 0.5, (exact[1] - c) / a - 0.5
+        with np.errstate(invalid="ignore"):
+            at = np.stack([row, col])
+            good = (np.abs(at - np.rint(at)) <= ON_LATTICE).all(axis=0) & (np.abs(at) < 2**52).all(
+                0
+            )
+            filled = np.abs(shapely.area(shapes) / (abs(a * e)) - 1) <= ON_LATTICE
+            size = np.stack([(east - west) / abs(a), (north - south) / abs(e)])
+            square = (np.abs(size - 1) <= ON_LATTICE).all(axis=0) & filled
+        good &= np.where(kind == POINT, True, np.isin(kind, (POLYGON, MULTI)) & square)
+        if not good.all():
+            raise CodeError(
+                int(good.argmin()),
+                "the geometry is no cell of the grid; check the grid, or read points as such "
+                "(--points, read_points), or the column of codes (--code, code=).",
+            )
+        return [np.rint(row).astype(np.int64), np.rint(col).astype(np.int64)]
+
+    return Locator((geometry.name,), (0, 1), read)
+
+
+def _shapes(column: pa.Array) -> NDArray[Any]:
+    """Return geometries of WKB; CodeError at the first that is none."""
+    import shapely
+
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    found: NDArray[Any] = shapely.from_wkb(
+        column.to_numpy(zero_copy_only=False), on_invalid="ignore"
+    )
+    bad = np.flatnonzero(shapely.is_missing(found))
+    if bad.size:
+        raise CodeError(int(bad[0]), "a geometry is missing or damaged.")
+    return found
+
+
+def _same_crs(written: str | None, wanted: str | None) -> bool:
+    """Whether what a file says of its CRS is the grid's."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        return written is not None and same_crs(CRS.from_user_input(written).to_wkt(), wanted)
+    except CRSError:
+        return False

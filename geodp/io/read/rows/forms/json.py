@@ -1,0 +1,97 @@
+"""JSON as tables: GeoJSON (RFC 7946) and lines of one object each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from json import dumps
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from geodp.errors import InputError
+from geodp.io.opening import MOST_JSON, parse_json
+from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.sources import Source, guard
+
+CRS84 = "OGC:CRS84"
+"""Longitude and latitude on WGS 84: the CRS of GeoJSON that names none."""
+
+GEOMETRY = "geometry"
+
+
+@dataclass(frozen=True)
+class JsonTable:
+    """Features or lines; they count from 1.
+
+    Attributes
+    ----------
+    geometry : tuple of str and str, or None
+        Name of the column of geometries, as WKB, and its CRS.
+    """
+
+    name: str
+    rows: pa.Table = field(repr=False)
+    geometry: tuple[str, str | None] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the properties, and of the geometry."""
+        return tuple(self.rows.column_names)
+
+    @classmethod
+    def open(cls, source: Source) -> JsonTable:
+        """Read all of it, as JSON can be read from its start only."""
+        if source.kind == "json lines":
+            with source.open() as stream:
+                return cls(source.name, guard(source.name, partial(_lines, stream)))
+        return cls._of_features(source)
+
+    @classmethod
+    def _of_features(cls, source: Source) -> JsonTable:
+        if os.path.getsize(source.name) > MOST_JSON:
+            rule = "GeoJSON is read up to 64 MB; convert it to GeoPackage or FlatGeobuf (ogr2ogr)."
+            raise InputError(rule, file=source.name)
+        import shapely
+
+        with source.open() as stream:
+            data = guard(source.name, stream.read)
+        try:
+            document = parse_json(data)
+            features = document["features"]
+            shapes = shapely.from_geojson([dumps(one["geometry"]) for one in features])
+            properties = [one.get("properties") or {} for one in features]
+            names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
+            columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
+            columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
+            return cls(source.name, pa.table(columns), (GEOMETRY, _crs_of(document)))
+        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+            pass
+        except shapely.errors.ShapelyError:
+            pass
+        rule = "The file is no GeoJSON of features whose properties have one type each."
+        raise InputError(rule, file=source.name)
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns."""
+        first = 0
+        for batch in self.rows.to_batches(BATCH):
+            yield checked([batch.column(i) for i in chosen], self.name, first)
+            first += batch.num_rows
+
+    def line(self, record: int) -> int:
+        """Feature or line, counted from 1."""
+        return record + 1
+
+
+def _lines(stream: Any) -> pa.Table:
+    return pyarrow.json.read_json(stream).combine_chunks()
+
+
+def _crs_of(document: Any) -> str:
+    """Return the CRS that GeoJSON of before RFC 7946 names, such as that of Japan's ministries."""
+    named = document.get("crs")
+    return CRS84 if named is None else str(named["properties"]["name"])

@@ -1,0 +1,208 @@
+"""Tables of features that GDAL reads: GeoPackage, FlatGeobuf, Shapefile and its table alone.
+
+GDAL asks all its drivers, and some follow what a file names. These formats begin with bytes that no
+text has, so that their own driver is the one that answers; GDAL is told to open no other file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp import progress
+from geodp.errors import InputError, UsageError, printable
+from geodp.io.opening import SEALED
+from geodp.io.read.rows.arrow import checked
+from geodp.io.read.rows.sources import Source, guard
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH = 1 << 16
+"""Features that are looked at at once."""
+
+ENDINGS = {"geopackage": ".gpkg", "flatgeobuf": ".fgb", "shapefile": ".shp"}
+"""By which GDAL tells its drivers apart where the beginnings are alike."""
+
+VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
+NO_VECTOR = "The file cannot be read by GDAL; it may be damaged, or a part of it is missing."
+
+
+@dataclass(frozen=True)
+class VectorTable:
+    """Features of one layer; they count from 1.
+
+    Attributes
+    ----------
+    fields : tuple of str
+    layer : str or None
+        None: the file has one only.
+    geometry : tuple of str and (str or None), or None
+        Name of the column of geometries, which stands behind the fields, and its CRS.
+    encoding : str or None
+        Of texts, where the file does not say it.
+    path : str
+        As GDAL takes it.
+    """
+
+    source: Source
+    fields: tuple[str, ...]
+    layer: str | None
+    geometry: tuple[str, str | None] | None
+    encoding: str | None
+    path: str
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.source.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the fields, and of the geometry."""
+        return self.fields if self.geometry is None else (*self.fields, self.geometry[0])
+
+    @classmethod
+    def open(cls, source: Source, layer: str | None, encoding: str | None) -> VectorTable:
+        """Read what the file says of its layers; InputError where none of several was chosen."""
+        pyogrio = require_pyogrio()
+        path = _path_of(source)
+        ending = ENDINGS.get(source.kind, Path(path).suffix.lower())
+        if Path(path).suffix.lower() != ending:
+            rule = f"The file looks like a {source.kind}; give it the ending {ending}."
+            raise InputError(rule, file=source.name)
+        if source.kind == "geopackage" and computes(Path(source.name)):
+            raise InputError(VIEWS, file=source.name)
+        with sealed():
+            names = [str(one) for one, _ in _call(source, partial(pyogrio.list_layers, path))]
+            chosen = _choose(names, layer, source.name)
+            told = encoding or _encoding_of(source, path)
+            info = _call(source, partial(pyogrio.read_info, path, layer=chosen, encoding=told))
+        column = str(info["geometry_name"] or "geometry")
+        geometry = None if info["geometry_type"] is None else (column, info["crs"])
+        fields = tuple(map(str, info["fields"]))
+        return cls(source, fields, chosen, geometry, told, path)
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns; geometries as WKB."""
+        pyogrio = require_pyogrio()
+        names = [self.columns[column] for column in chosen]
+        fields = [name for name in dict.fromkeys(names) if name in self.fields]
+        wanted = len(fields) < len({*names})
+        options: dict[str, Any] = {
+            "layer": self.layer,
+            "encoding": self.encoding,
+            "batch_size": BATCH,
+        }
+        options |= {"columns": fields, "read_geometry": wanted, "use_pyarrow": True}
+        first = 0
+        with sealed(), contextlib.ExitStack() as held:
+            opened = pyogrio.raw.open_arrow(self.path, **options)
+            meta, reader = _call(self.source, lambda: held.enter_context(opened))
+            while True:
+                try:
+                    batch = _call(self.source, reader.read_next_batch)
+                except StopIteration:
+                    return
+                shape = str(meta["geometry_name"] or "wkb_geometry")
+                found = [batch.column(name if name in fields else shape) for name in names]
+                yield checked(found, self.name, first)
+                first += batch.num_rows
+                progress.part(0.5, self.source.size)
+
+    def line(self, record: int) -> int:
+        """Feature, counted from 1."""
+        return record + 1
+
+
+def require_pyogrio() -> Any:
+    """Return pyogrio; UsageError where it is not installed."""
+    try:
+        import pyogrio
+    except ImportError:
+        raise UsageError(
+            'Files of GIS are read by pyogrio; install it (pip install "geodp[vector]").'
+        ) from None
+    return pyogrio
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """Have GDAL open no file beside the one that is named, and none of the network."""
+    pyogrio = require_pyogrio()
+    before = {name: pyogrio.get_gdal_config_option(name) for name in SEALED}
+    pyogrio.set_gdal_config_options(SEALED)
+    try:
+        yield
+    finally:
+        pyogrio.set_gdal_config_options(before)
+
+
+def computes(path: Path) -> bool:
+    """Whether a database holds more than tables and their indices."""
+    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
+        try:
+            found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
+        except sqlite3.DatabaseError:
+            return True
+    return any(
+        kind == "view" or (str(sql).startswith("create virtual") and "using rtree" not in str(sql))
+        for kind, sql in found
+    )
+
+
+def _path_of(source: Source) -> str:
+    path = str(Path(source.name).resolve())
+    if source.kind != "zipped shapefile":
+        return path
+    return f"/vsizip/{{{path}}}/{source.member}"
+
+
+def _choose(names: list[str], layer: str | None, file: str) -> str | None:
+    shown = ", ".join(map(printable, names))
+    if layer is not None and layer not in names:
+        raise InputError(f"There is no such layer; there are {shown or 'none'}.", file=file)
+    if layer is None and len(names) != 1:
+        rule = f"Choose one of the layers (--layer, layer=): {shown or 'there are none'}."
+        raise InputError(rule, file=file)
+    return layer or names[0]
+
+
+def _encoding_of(source: Source, path: str) -> str | None:
+    """Return the encoding of a dbf that says none: UTF-8 or CP932, whichever its start is in."""
+    if source.kind not in ("shapefile", "dbf"):
+        return None
+    table = Path(path).with_suffix(".dbf")
+    if table.with_suffix(".cpg").is_file() or not table.is_file():
+        return None
+    with table.open("rb") as file:
+        head = file.read(1 << 18)
+    if len(head) < 32 or head[29]:  # it names its language
+        return None
+    start, width = (int.from_bytes(head[at : at + 2], "little") for at in (8, 10))
+    end = start + (len(head) - start) // max(width, 1) * width
+    for encoding in ("utf-8", "cp932"):
+        with contextlib.suppress(UnicodeDecodeError):
+            head[32 : max(end, start)].decode(encoding)
+            return encoding
+    return None
+
+
+def _call(source: Source, step: Any) -> Any:
+    """Return what a step of pyogrio's gives; its failures become InputError without its words."""
+    errors = require_pyogrio().errors
+    try:
+        return guard(source.name, step, NO_VECTOR)
+    except (errors.DataSourceError, errors.DataLayerError, errors.FieldError):
+        pass
+    except (RuntimeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+    raise InputError(NO_VECTOR, file=source.name)

@@ -1,0 +1,126 @@
+"""Sheets of xlsx workbooks, as texts: a number that is whole has no decimals."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zipfile import BadZipFile
+
+import pyarrow as pa
+
+from geodp.errors import InputError, UsageError, printable
+from geodp.io.read.rows.sources import Source
+
+BATCH = 1 << 14
+"""Rows that are looked at at once."""
+
+FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
+NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted."
+
+
+@dataclass(frozen=True)
+class SheetTable:
+    """One sheet whose first row has the names of its columns; rows count from 1."""
+
+    name: str
+    sheet: str
+    columns: tuple[str, ...]
+
+    @classmethod
+    def open(cls, source: Source, sheet: str | None) -> SheetTable:
+        """Read the first row; InputError where there are several sheets and none was chosen."""
+        book = _load(source.name)
+        try:
+            names = [one.title for one in book.worksheets]
+            shown = ", ".join(map(printable, names))
+            if (sheet is None and len(names) != 1) or (sheet is not None and sheet not in names):
+                rule = f"Choose one of the sheets (--layer, layer=): {shown}."
+                raise InputError(rule, file=source.name)
+            chosen = sheet or names[0]
+            header = next(_rows(book[chosen], source.name), [])
+        finally:
+            book.close()
+        while header and not header[-1]:
+            header.pop()
+        if not header:
+            raise InputError("The sheet holds no header and no rows.", file=source.name)
+        return cls(source.name, chosen, tuple(name.strip() for name in header))
+
+    def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Batches of the chosen columns as texts; blank rows at the end are none."""
+        book, width = _load(self.name), len(self.columns)
+        try:
+            rows: list[list[str]] = []
+            blank = 0
+            for number, row in enumerate(_rows(book[self.sheet], self.name)):
+                if number == 0:
+                    continue
+                if any(row[width:]):
+                    rule = "The row has more columns than the header."
+                    raise InputError(rule, file=self.name, row=number + 1)
+                if not any(row):
+                    blank += 1
+                    continue
+                rows += [[""] * width] * blank + [[*row, *[""] * width][:width]]
+                blank = 0
+                if len(rows) >= BATCH:
+                    yield _columns(rows, chosen)
+                    rows = []
+            if rows:
+                yield _columns(rows, chosen)
+        finally:
+            book.close()
+
+    def line(self, record: int) -> int:
+        """Row of the sheet."""
+        return record + 2
+
+
+def _load(name: str) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise UsageError(
+            'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
+        ) from None
+    try:
+        return openpyxl.load_workbook(name, read_only=True, keep_links=False)
+    except (OSError, KeyError, ValueError, BadZipFile, SyntaxError, TypeError):
+        pass  # its words may quote what the file holds
+    raise InputError(NO_WORKBOOK, file=name)
+
+
+def _rows(sheet: Any, name: str) -> Iterator[list[str]]:
+    """Yield the texts of every row."""
+    sheet.reset_dimensions()  # what the file says of its size may be wrong
+    rows = sheet.iter_rows()
+    number = 0
+    while True:
+        number += 1
+        try:
+            row = next(rows, None)
+        except (OSError, KeyError, ValueError, BadZipFile, SyntaxError, TypeError):
+            row = ()
+        if row is None:
+            return
+        if row == () and number == 1:
+            raise InputError(NO_WORKBOOK, file=name)
+        if any(cell.data_type == "f" for cell in row):
+            raise InputError(FORMULA, file=name, row=number)
+        yield [_text(cell.value) for cell in row]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)
+
+
+def _columns(rows: list[list[str]], chosen: Sequence[int]) -> list[pa.Array]:
+    return [pa.array([row[column] for row in rows], pa.string()) for column in chosen]

@@ -1,0 +1,100 @@
+"""Whole numbers of fractional counts, such as models of population give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError
+from geodp.io.read.rows import fields
+from geodp.privacy.key import NoiseKey, Stream, blocks
+from geodp.table.counts import WHOLE
+
+Rounding: TypeAlias = Literal["nearest", "stochastic"]
+
+
+REMEDY = (
+    "A mean is no count; modelled counts of fractions are rounded on request (--round nearest, "
+    "--round stochastic; rounding=)."
+)
+
+
+def rounder(
+    rounding: Rounding, secret: NoiseKey | None
+) -> Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]:
+    """Return what makes whole numbers: of cell indices int64[d, n] and values float64[n], int64[n].
+
+    Randomly: up as often as the fraction says, by a number that depends on the secret and the cell
+    alone. Given that number, a value that changes by at most 1 is rounded to one that changes by at
+    most 1, so that the bound on cells is one on counts. CodeError at the first value that is
+    negative, not finite or not below 2**53.
+    """
+    fresh = secret or NoiseKey.generate()
+
+    def apply(index: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+        with np.errstate(invalid="ignore"):
+            good = (values >= 0) & (values < 2**53)
+        if not good.all():
+            raise CodeError(
+                int(good.argmin()), "a count must be finite, not negative, and below 2**53."
+            )
+        if rounding == "nearest":
+            return np.rint(values).astype(np.int64)
+        floor = np.floor(values)
+        drawn = blocks(fresh, Stream.ROUNDING, _number(index))[0] >> np.uint64(11)
+        up = drawn < np.rint((values - floor) * 2.0**53).astype(np.uint64)
+        return np.asarray(floor.astype(np.int64) + up, np.int64)
+
+    return apply
+
+
+def _number(index: NDArray[Any]) -> NDArray[np.uint64]:
+    """Numbers of cells; two may share one, which ties what is drawn for them and no more."""
+    number = np.zeros(index.shape[1], np.uint64)
+    for axis in index:
+        number = number * np.uint64(0x9E3779B97F4A7C15) + axis.astype(np.uint64)
+    return number
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How a column of values becomes counts; the attributes are those of readers.
+
+    ``mark`` is the rule for a value without any digit.
+    """
+
+    missing: Sequence[str | float] = ()
+    decimal: str | None = None
+    rounding: Rounding | None = None
+    secret: NoiseKey | None = None
+    mark: str = fields.MARK
+
+    @cached_property
+    def _round(self) -> Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]:
+        assert self.rounding is not None
+        return rounder(self.rounding, self.secret)
+
+    def numbers(self, column: pa.Array) -> NDArray[Any]:
+        """Return the numbers of a column, int64[n] or, to be rounded, float64[n].
+
+        CodeError at the first that is none.
+        """
+        column = fields.decimal_points(column, self.decimal)
+        if self.rounding is not None:
+            return fields.fractions(column, missing=self.missing, mark=self.mark)
+        try:
+            return fields.counts(column, missing=self.missing, mark=self.mark)
+        except CodeError as error:
+            rule = f"{WHOLE} {REMEDY}" if error.rule == WHOLE else error.rule
+            position = error.position
+        raise CodeError(position, rule)
+
+    def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""
+        return numbers if self.rounding is None else self._round(index, numbers)

@@ -1,0 +1,97 @@
+"""Recipes: what was inferred is shown, written for the operator and taken back."""
+
+import json
+import shlex
+import tomllib
+
+import pytest
+
+from tests.command import geodp
+
+TEXT = "mesh;n\n53394611;5\n53394526;-1\n"
+GIVEN = ("--primary", 5339, "--missing=-1", "--contribution", 1, "--epsilon", 1)
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "in put.csv").write_text(TEXT)
+    return tmp_path / "in put.csv"
+
+
+def people(folder):
+    return json.loads((folder / "restricted" / "run.json").read_text())["people"]
+
+
+def test_the_command_that_is_shown_gives_the_same(path, tmp_path):
+    done = geodp("publish", path, *GIVEN, "--output", tmp_path / "a")
+    assert done.returncode == 0, done.stderr
+    (shown,) = [line for line in done.stderr.splitlines() if line.startswith("Read as: ")]
+    words = shlex.split(shown.removeprefix("Read as: geodp publish "))
+    assert words[words.index("--grid") + 1] == "jis:basic"
+    words[words.index("--output") + 1] = str(tmp_path / "b")
+    again = geodp("publish", *words)
+    assert again.returncode == 0, again.stderr
+    assert "Read as" not in again.stderr
+    assert people(tmp_path / "a") == people(tmp_path / "b") == 5
+    cards = [json.loads((tmp_path / one / "public/release.json").read_text()) for one in "ab"]
+    assert cards[0]["domain"] == cards[1]["domain"]
+
+
+def test_the_recipe_gives_the_same_and_what_is_given_goes_first(path, tmp_path):
+    assert geodp("publish", path, *GIVEN, "--output", tmp_path / "a").returncode == 0
+    recipe = tmp_path / "a" / "restricted" / "recipe.toml"
+    assert recipe.stat().st_mode & 0o077 == 0
+    assert tomllib.loads(recipe.read_text())["options"] == {
+        "grid": "jis:basic", "primary": ["5339"], "value": ["n"], "missing": ["-1"],
+        "code": "mesh", "contribution": 1,
+    }  # fmt: skip
+    more = ("--recipe", recipe, "--epsilon", 1, "--output", tmp_path / "b")
+    done = geodp("publish", path, *more, "--contribution", 3)
+    assert done.returncode == 0, done.stderr
+    assert people(tmp_path / "b") == 5
+    text = (tmp_path / "b" / "restricted" / "recipe.toml").read_text()
+    assert tomllib.loads(text)["options"]["contribution"] == 3
+    assert geodp("verify", tmp_path / "b").returncode == 0
+
+
+def test_a_whole_extent_is_said_aloud(path, tmp_path):
+    done = geodp("publish", path, *GIVEN[2:], "--output", tmp_path / "a", "--check")
+    assert "Domain: the whole extent of jis:basic" in done.stderr
+    done = geodp("publish", path, *GIVEN, "--output", tmp_path / "b", "--check")
+    assert "Domain" not in done.stderr
+
+
+def test_what_remains_to_be_said_is_asked_before_anything_is_written(path, tmp_path):
+    done = geodp("publish", path, "--epsilon", 1, "--output", tmp_path / "a")
+    assert done.returncode == 2
+    assert "--contribution" in done.stderr
+    assert "So far: geodp publish" in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "rule"),
+    [
+        ("grid = 'jis:basic'", "one table"),
+        ("[options]\ncolour = 'red'", "no option --colour"),
+        ("[options]\ngrid = 'jis:basic'\nbounds = [1, 2]", "--bounds cannot have this value"),
+        ("[options]\ngrid = 'jis:basic'\nband = 1", "Not for official mesh files: --band"),
+    ],
+)
+def test_a_recipe_that_cannot_be_followed_is_refused(recipe, rule, path, tmp_path):
+    (tmp_path / "r.toml").write_text(recipe)
+    more = ("--recipe", tmp_path / "r.toml", "--epsilon", 1, "--output", tmp_path / "a")
+    done = geodp("publish", path, *more)
+    assert done.returncode == 2
+    assert rule in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
+def test_inspect_ends_with_the_command(path):
+    shown = geodp("inspect", path).stdout.splitlines()[-1]
+    words = shlex.split(shown)
+    assert words[:3] == ["geodp", "publish", str(path)]
+    assert words[words.index("--code") + 1] == "mesh"
+    found = json.loads(geodp("inspect", path, "--json").stdout)
+    assert found["command"] == shown
+    assert (found["preset"], len(found["asks"])) == ("", 1)

@@ -1,0 +1,109 @@
+"""National grids and quadkeys: codes, places and what is refused."""
+
+import numpy as np
+import pytest
+from pyproj import Transformer
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.codes import code_system
+from geodp.grid.codes.national import EXTENTS
+from geodp.grid.codes.quadkey import Quadkeys
+from geodp.grid.grid import Grid
+
+NAMES = ["cbs:100m", "cbs:500m", "statpop:100m", "national:3067:1km", "quadkey:3", "quadkey:20"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_codes_and_cells_are_one_to_one(name):
+    system = code_system(name)
+    assert (system.name, code_system(system.name)) == (name, system)
+    row0, col0, rows, cols = system.extent
+    rng = np.random.default_rng(0)
+    row, col = row0 + rng.integers(0, rows, 200), col0 + rng.integers(0, cols, 200)
+    for codes in (system.format(row, col), system.format(row, col).tolist()):
+        again = system.parse(codes)
+        assert (again[0] == row).all()
+        assert (again[1] == col).all()
+    ends = zip(system.origin, system.step, (row, col), strict=True)
+    corner = [float(start) + float(step) * index for start, step, index in ends]
+    assert (np.stack(system.locate(corner[1], corner[0])) == (row, col)).all()
+    assert dict(system.areas)[name] == 1
+
+
+def test_published_codes_are_where_publishers_say():
+    cases = (
+        ("cbs:100m", "E85900N436000", (85_950, 436_050)),
+        ("cbs:100m", "E0859N4360", (85_950, 436_050)),
+        ("statpop:100m", "60002000", (2_600_050, 1_200_050)),
+        ("national:3067:1km", "CRS3067RES1000mN6672000E385000", (385_500, 6_672_500)),
+    )
+    for name, code, point in cases:
+        system = code_system(name)
+        assert [int(i[0]) for i in system.parse([code])] == [int(i) for i in system.locate(*point)]
+    # Bing's own example: tile x 3, y 5 at zoom 3; and Tokyo by the definition of the projection.
+    row, col = code_system("quadkey:3").parse(["213"])
+    assert (int(col[0]), 7 - int(row[0])) == (3, 5)
+    x, y = Transformer.from_crs(4326, 3857, always_xy=True).transform(139.767125, 35.681236)
+    tile = code_system("quadkey:16").locate(x, y)
+    n = 2**16
+    lat = np.radians(35.681236)
+    assert int(tile[1]) == int((139.767125 + 180) / 360 * n)
+    assert n - 1 - int(tile[0]) == int((1 - np.arcsinh(np.tan(lat)) / np.pi) / 2 * n)
+
+
+PLACES = {
+    28992: [(3.37, 51.37), (7.2, 53.2), (6.0, 50.76)],
+    2056: [(5.97, 46.2), (10.48, 46.6), (8.6, 47.8), (9.0, 45.83)],
+    2180: [(14.13, 52.8), (24.1, 50.8), (18.3, 54.8), (22.7, 49.05)],
+    2975: [(55.22, -21.1), (55.83, -21.1), (55.45, -20.88), (55.6, -21.38)],
+    3006: [(11.0, 58.9), (24.15, 65.8), (13.3, 55.35), (20.5, 69.05)],
+    3067: [(19.4, 60.1), (31.55, 62.9), (27.0, 70.08), (22.9, 59.8)],
+    5490: [(-61.8, 16.3), (-60.82, 14.45), (-63.1, 18.1)],
+    25832: [(5.9, 51.0), (15.0, 51.1), (8.6, 54.9), (10.2, 47.3), (15.1, 55.1)],
+}
+"""Ends of countries, longitude and latitude."""
+
+
+@pytest.mark.parametrize("epsg", EXTENTS)
+def test_an_extent_holds_its_country(epsg):
+    south, west, north, east = (v * 1000 for v in EXTENTS[epsg])
+    for place in PLACES[epsg]:
+        x, y = Transformer.from_crs(4326, epsg, always_xy=True).transform(*place)
+        assert west <= x < east, place
+        assert south <= y < north, place
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("cbs:100m", "E85950N436000"),
+        ("cbs:100m", "N436000E85900"),
+        ("cbs:100m", ""),
+        ("statpop:100m", "6000200"),
+        ("statpop:100m", "2600000"),
+        ("national:3067:1km", "CRS3035RES1000mN6672000E385000"),
+        ("quadkey:3", "214"),
+        ("quadkey:3", "2130"),
+        ("quadkey:3", "21"),
+    ],
+)
+def test_what_is_no_code_is_refused_without_being_said(name, code):
+    good = str(code_system(name).format(*code_system(name).extent[:2]))
+    with pytest.raises(CodeError) as caught:
+        code_system(name).parse([good, code])
+    assert caught.value.position == 1
+    assert not code or code not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["cbs:1km", "cbs:x", "statpop:1km", "national:1km", "national:4326:1km", "quadkey:0"]
+)
+def test_other_names_are_refused(name):
+    with pytest.raises(UsageError):
+        code_system(name)
+
+
+def test_a_map_of_them_is_a_grid():
+    grid = Grid.mesh("cbs:100m", bounds=(85_000, 436_000, 86_000, 437_000))
+    assert grid.size == 100
+    assert Grid.mesh(Quadkeys(8)).with_official_order().size == 4**8

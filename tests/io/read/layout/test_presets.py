@@ -1,0 +1,73 @@
+"""Presets are data: those of the package, and those of users."""
+
+import pytest
+
+from geodp.cli.commands.publish import publish
+from geodp.cli.layout import PLACES
+from geodp.errors import UsageError
+from geodp.io.read.layout.presets import OF_COLUMNS, Preset, find_preset, match, presets
+
+OFFICE = """
+title = "Our register"
+columns = ["CELL", "PERSONS_*"]
+[options]
+code = "CELL"
+value = "PERSONS_TOTAL|PERSONS_ALL"
+[grids]
+10 = "jis:quarter"
+"""
+
+
+def test_every_preset_names_options_and_its_source():
+    flags = {opt for one in publish.params for opt in one.opts}
+    from geodp.cli.readers import reader_options
+
+    flags |= {opt for one in reader_options() for opt in one.opts}
+    assert {*PLACES[:3]} < {*OF_COLUMNS}
+    for one in presets():
+        assert one.title
+        assert one.source.startswith("https://")
+        assert bool(one.columns) != bool(one.files)
+        assert {f"--{name}" for name in one.options} <= flags, one.name
+        assert not (one.refused and one.options)
+    names = [one.name for one in presets()]
+    assert names == sorted(names)
+    assert {"estat", "zensus2011", "zensus2022", "census2021", "statpop", "cbs", "lodes"} < {*names}
+
+
+def test_presets_of_the_package_do_not_overlap(tmp_path):
+    for one in presets():
+        columns = [pattern.split("|")[0].replace("*", "100m") for pattern in one.columns]
+        path = tmp_path / (one.files[0].replace("*", "x") if one.files else "x.csv")
+        assert [other.name for other in presets() if other.fits(path, columns)] == [one.name]
+
+
+def test_a_preset_of_ones_own_is_a_file(tmp_path):
+    path = tmp_path / "office.toml"
+    path.write_text(OFFICE)
+    found = find_preset(str(path))
+    assert (found.name, found.title) == ("office", "Our register")
+    assert found.fits(path, ["CELL", "PERSONS_ALL"])
+    assert not found.fits(path, ["CELL"])
+    assert match("PERSONS_TOTAL|PERSONS_ALL", ["CELL", " PERSONS_ALL"]) == [" PERSONS_ALL"]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("title = ", "no TOML document"),
+        ("tilte = 'x'", "and no more"),
+        ("options = 3", "and no more"),
+        ("columns = 'x'", "and no more"),
+    ],
+)
+def test_what_is_no_preset_is_refused(text, rule):
+    with pytest.raises(UsageError, match=rule):
+        Preset.of("x", text)
+
+
+def test_an_unknown_preset_is_refused_with_the_names(tmp_path):
+    with pytest.raises(UsageError, match="zensus2022, and files"):
+        find_preset("zensus")
+    with pytest.raises(UsageError, match="cannot be read"):
+        find_preset(str(tmp_path / "a.toml"))

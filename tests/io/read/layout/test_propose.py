@@ -1,0 +1,98 @@
+"""What a layout settles, and what it never does: domain and contribution."""
+
+import pytest
+
+from geodp.errors import UsageError
+from geodp.io.read.layout.presets import Preset
+from geodp.io.read.layout.propose import propose
+
+CODES = "53394611,5\n53394526,7\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def one(text, name="in.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return one
+
+
+def test_one_column_of_counts_is_the_count(write):
+    found = propose(write(f"mesh,n\n{CODES}"), {})
+    assert found.options == {"grid": "jis:basic", "code": "mesh", "value": ["n"]}
+    assert len(found.asks) == 1
+    assert "--contribution" in found.asks[0]
+    assert propose(write(f"mesh,n\n{CODES}"), {"contribution": 1}).asks == ()
+
+
+def test_two_columns_of_counts_are_refused_with_the_choices(write):
+    found = propose(write("mesh,men,women\n53394611,5,6\n"), {"contribution": 1})
+    assert "value" not in found.options
+    assert found.asks == (
+        "choose the column of counts (--value), or several with --attribute: men, women",
+    )
+
+
+@pytest.mark.parametrize("codes", ["5339461132,5\n", "53394611,5\n533946113,5\n", "x,5\n"])
+def test_codes_that_may_be_of_several_grids_are_asked_about(codes, write):
+    found = propose(write(f"mesh,n\n{codes}"), {"contribution": 1})
+    assert "grid" not in found.options
+    assert "--grid" in found.asks[0]
+
+
+def test_what_is_given_stays(write):
+    given = {"grid": "jis:half", "value": ("x",), "code": "c", "contribution": 2}
+    assert propose(write(f"mesh,n\n{CODES}"), given).options == {}
+
+
+def test_no_domain_is_taken_from_rows(write):
+    few, many = (propose(write(f"mesh,n\n{rows}"), {}) for rows in ("53394611,5\n", CODES * 9))
+    assert few == many
+
+
+def test_a_preset_states_domain_and_contribution_for_its_own_columns(write):
+    path = write("Gitter_ID_1km;x_mp_1km;y_mp_1km;Einwohner;Andere\n1kmN2599E4695;1;2;4;3\n")
+    found = propose(path, {})
+    assert (found.preset, found.asks) == ("zensus2011", ())
+    assert found.options["contribution"] == 1
+    assert found.options["missing"] == ["-1", "-9"]
+    others = propose(path, {"value": ("Andere",)})
+    assert "contribution" not in others.options
+    assert "--contribution" in others.asks[0]
+    assert "bounds" not in propose(path, {"mask": "land:germany"}).options
+
+
+def test_what_a_preset_asks_is_asked_until_it_is_said(write):
+    path = write("mesh1kmid,year,month,dayflag,timezone,population\n53394611,2021,01,1,0,9\n")
+    assert "--where" in propose(path, {}).asks[0]
+    assert propose(path, {"where": ("month=01",)}).asks == ()
+
+
+def test_grids_of_a_preset_settle_what_codes_do_not(write):
+    preset = Preset.of("x", '[options]\ncontribution = 1\n[grids]\n10 = "jis:quarter"\n')
+    found = propose(write("mesh,n\n5339461132,5\n"), {}, preset)
+    assert (found.options["grid"], found.asks) == ("jis:quarter", ())
+
+
+def test_points_are_asked_whose_they_are(write):
+    path = write("id,lon,lat\n1,139.7,35.6\n")
+    asked = " ".join(propose(path, {}).asks)
+    assert "--grid" in asked
+    assert "--points" in asked
+    found = propose(path, {"points": True, "grid": "jis:basic"})
+    assert found.options == {"x": "lon", "y": "lat"}
+    assert len(found.asks) == 1
+    assert "--person" in found.asks[0]
+
+
+def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
+    twins = [Preset(name, columns=("mesh",)) for name in ("a", "b")]
+    monkeypatch.setattr("geodp.io.read.layout.propose.presets", lambda: twins)
+    with pytest.raises(UsageError, match=r"--preset\): a, b"):
+        propose(write(f"mesh,n\n{CODES}"), {})
+
+
+def test_rows_that_look_like_data_are_no_header(write):
+    assert "header" in propose(write("53394611,5\n"), {}).asks[0]

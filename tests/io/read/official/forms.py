@@ -1,0 +1,359 @@
+"""Tiny files after the layouts of official publishers, made anew for every test.
+
+Every function of ``FORMS`` writes one form of input into a folder under the name that its publisher
+gives it. Counts are made up; every form that can be published holds ``PEOPLE`` persons.
+"""
+
+import gzip
+import json
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import rasterio
+import shapely
+from rasterio.transform import Affine
+from scipy.io import netcdf_file
+
+PEOPLE = 12
+LAEA = [(2_689_000, 4_337_000, 4), (2_690_000, 4_338_000, 8)]
+"""Northing and easting of cells of 1 km in EPSG:3035, and counts."""
+
+PINGS = [(139.767125, 35.681236)] * 5 + [(139.70, 35.69)] * 7
+COUNTS = np.array([[4, 0], [0, 8]], np.int32)
+
+
+def _rows(*lines, encoding="utf-8", end="\r\n"):
+    return "".join(line + end for line in lines).encode(encoding)
+
+
+def _zensus(value="Einwohner", *rows):
+    lines = rows or [f"CRS3035RES1000mN{n}E{e};{e + 500};{n + 500};{count}" for n, e, count in LAEA]
+    return [f"GITTER_ID_1km;x_mp_1km;y_mp_1km;{value}", *lines]
+
+
+def zensus_1km(folder):
+    name = "Zensus2022_Bevoelkerungszahl_1km-Gitter.csv"
+    (folder / name).write_bytes(_rows(*_zensus()))
+
+
+def zensus_ages(folder):
+    rows = _zensus(
+        "Insgesamt_Bevoelkerung;Unter18;a18bis64;a65undaelter;werterlaeuternde_Zeichen",
+        "CRS3035RES1000mN2689000E4337000;4337500;2689500;4;–;4;–;",
+        "CRS3035RES1000mN2690000E4338000;4338500;2690500;8;3;–;5;KLAMMERN",
+    )
+    (folder / "Zensus2022_Alter_1km-Gitter.csv").write_bytes(_rows(*rows))
+
+
+def zensus_mean_age(folder):
+    rows = _zensus("Durchschnittsalter", "CRS3035RES1000mN2689000E4337000;4337500;2689500;43,27")
+    (folder / "Zensus2022_Durchschnittsalter_1km-Gitter.csv").write_bytes(_rows(*rows))
+
+
+def zensus_excel(folder):
+    """Excel's "Unicode text": UTF-16 with tabs, thousands with the point of German Windows."""
+    rows = [line.replace(";", "\t") for line in _zensus()]
+    (folder / "Zensus2022_Excel.txt").write_bytes(_rows(*rows, encoding="utf-16"))
+
+
+def zensus_cp1252(folder):
+    rows = _zensus(
+        "Insgesamt;Fernwärme;Öl",
+        "CRS3035RES1000mN2689000E4337000;4337500;2689500;4;–;4",
+        "CRS3035RES1000mN2690000E4338000;4338500;2690500;12;12;–",
+    )
+    path = folder / "Zensus2022_Energietraeger_1km-Gitter.csv"
+    path.write_bytes(_rows(*rows, encoding="cp1252"))
+
+
+def _census_2021():
+    return {
+        "GRD_ID": [f"CRS3035RES1000mN{n}E{e}" for n, e, _ in LAEA],
+        "T": [4, 8],
+        "M": [1, 5],
+        "F": [3, 3],
+        "T_CI": [None, -9999],
+        "LAND_SURFACE": [1, 1],
+        "POPULATED": [1, 1],
+    }
+
+
+def census_csv(folder):
+    pyarrow.csv.write_csv(pa.table(_census_2021()), folder / "ESTAT_Census_2021_V2.csv")
+
+
+def census_parquet(folder):
+    pq.write_table(pa.table(_census_2021()), folder / "ESTAT_Census_2021_V2.parquet")
+
+
+def _boxes(corners, side):
+    return [shapely.box(x, y, x + side, y + side) for y, x, *_ in corners]
+
+
+def census_gpkg(folder):
+    frame = geopandas.GeoDataFrame(_census_2021(), geometry=_boxes(LAEA, 1000), crs=3035)
+    frame.to_file(folder / "ESTAT_Census_2021_V2.gpkg", layer="census2021")
+
+
+CBS = {
+    "crs28992res100m": ["E85900N436000", "E86000N436100"],
+    "aantal_inwoners": [5, 7],
+    "aantal_woningen": [-99997, 5],
+}
+
+
+def cbs_csv(folder):
+    pyarrow.csv.write_csv(pa.table(CBS), folder / "cbs_vk100_2023_v1.csv")
+
+
+def cbs_gpkg(folder):
+    boxes = _boxes([(436_000, 85_900), (436_100, 86_000)], 100)
+    frame = geopandas.GeoDataFrame(CBS, geometry=boxes, crs=28992)
+    frame.to_file(folder / "cbs_vk100_2023_v1.gpkg", layer="vierkant_100m")
+
+
+def statpop(folder):
+    rows = ["E_KOORD;N_KOORD;RELI;BBTOT;BBMTOT"]
+    rows += ["2600000;1200000;60002000;5;2", "2600100;1200000;60012000;7;3"]
+    (folder / "STATPOP2023.csv").write_bytes(_rows(*rows))
+
+
+def lodes(folder):
+    rows = ["w_geocode,h_geocode,S000,SA01,SA02,SA03,createdate"]
+    rows += ["090010101011000,090010101011001,12,4,4,4,20230321"]
+    (folder / "ct_od_main_JT00_2021.csv.gz").write_bytes(gzip.compress(_rows(*rows, end="\n")))
+
+
+def _tiff(path, values, crs, corner, cell, nodata=None):
+    transform = Affine(cell, 0, corner[0], 0, -cell, corner[1])
+    size = {"width": 2, "height": 2, "count": 1, "dtype": values.dtype, "nodata": nodata}
+    with rasterio.open(path, "w", driver="GTiff", crs=crs, transform=transform, **size) as raster:
+        raster.write(values, 1)
+
+
+def ghsl(folder):
+    values = np.array([[3.6, -200], [0, 8.2]])
+    name = "GHS_POP_E2025_GLOBE_R2023A_54009_100_V1_0_R5_C19.tif"
+    _tiff(folder / name, values, "ESRI:54009", (959_000, 6_000_000), 100, -200)
+
+
+def worldpop(folder):
+    values = np.array([[3.6, -99999], [0, 8.2]], np.float32)
+    _tiff(folder / "deu_ppp_2020.tif", values, "EPSG:4326", (6, 51), 1 / 1200, -99999)
+
+
+def geotiff(folder):
+    _tiff(folder / "persons.tif", COUNTS, "EPSG:3035", (4_337_000, 2_691_000), 1000)
+
+
+def ascii_grid(folder):
+    head = "ncols 2\nnrows 2\nxllcorner 4337000\nyllcorner 2689000\ncellsize 1000\n"
+    (folder / "persons.asc").write_text(head + "NODATA_value -9999\n4 -9999\n0 8\n")
+
+
+def netcdf(folder):
+    """CF-1.8 in the classic format, as scipy and xarray's scipy engine write it."""
+    with netcdf_file(folder / "persons.nc", "w") as file:
+        file.Conventions = "CF-1.8"
+        for name, values, standard in (
+            ("y", [2_690_500.0, 2_689_500.0], "projection_y_coordinate"),
+            ("x", [4_337_500.0, 4_338_500.0], "projection_x_coordinate"),
+        ):
+            file.createDimension(name, 2)
+            axis = file.createVariable(name, "d", (name,))
+            axis[:] = values
+            axis.standard_name, axis.units = standard, "m"
+        crs = file.createVariable("crs", "i", ())
+        crs.spatial_ref = rasterio.crs.CRS.from_epsg(3035).to_wkt()
+        crs.grid_mapping_name = "lambert_azimuthal_equal_area"
+        count = file.createVariable("population", "i", ("y", "x"))
+        count[:] = COUNTS
+        count.grid_mapping = "crs"
+
+
+def _estat(folder, name, codes):
+    rows = ["KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001100001,T001100002"]
+    rows += [",,,,　人口（総数）,　人口（総数）　男"]
+    rows += [f"{codes[0]},0,,,5,2", f"{codes[1]},2,{codes[0]},,7,*"]
+    with zipfile.ZipFile(folder / f"{name}.zip", "w") as archive:
+        archive.writestr(f"{name}.txt", _rows(*rows, encoding="cp932"))
+
+
+def estat_1km(folder):
+    _estat(folder, "tblT001100S5339", ["53394611", "53394526"])
+
+
+def estat_250m(folder):
+    _estat(folder, "tblT001142Q5339", ["5339461132", "5339452611"])
+
+
+def _mesh_shapefile(folder):
+    boxes = [shapely.box(139.7625 + i, 35.675, 139.775 + i, 35.675 + 1 / 120) for i in (0, 1)]
+    columns = {
+        "KEY_CODE": ["53394611", "53404611"],
+        "都道府県": ["東京都", "千葉県"],
+        "人口": [5, 7],
+    }
+    frame = geopandas.GeoDataFrame(columns, geometry=boxes, crs=6668)
+    frame.to_file(folder / "MESH05339.shp", encoding="cp932")
+    (folder / "MESH05339.cpg").unlink()
+
+
+def estat_shapefile(folder):
+    _mesh_shapefile(folder)
+
+
+def estat_dbf(folder):
+    """The table of the shapefile alone."""
+    with tempfile.TemporaryDirectory() as other:
+        _mesh_shapefile(Path(other))
+        shutil.move(Path(other, "MESH05339.dbf"), folder / "MESH05339_table.dbf")
+
+
+def ksj_geojson(folder):
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"MESH_ID": code, "SHICODE": "13101", "PTN_2020": people},
+            "geometry": shapely.geometry.mapping(shapely.box(139, 35, 139.00625, 35 + 1 / 240)),
+        }
+        for code, people in ((533946113, 5.1374), (533945261, 6.8123))
+    ]
+    document = {"type": "FeatureCollection", "features": features}
+    (folder / "500m_mesh_2018_13.geojson").write_text(json.dumps(document))
+
+
+def mesh_thousands(folder):
+    rows = ["KEY_CODE,T001100001", '53394611,"1,005"', "53394526,7"]
+    (folder / "mesh_excel.csv").write_bytes(_rows(*rows, encoding="cp932"))
+
+
+def mesh_exponents(folder):
+    rows = ["KEY_CODE,T001100001", "5.33940E+07,5", "5.33940E+07,7"]
+    (folder / "mesh_broken.csv").write_bytes(_rows(*rows, encoding="cp932"))
+
+
+def mlit_flow(folder):
+    rows = ["mesh1kmid,prefcode,citycode,year,month,dayflag,timezone,population"]
+    rows += [f"53394611,13,13101,2021,{month},1,0,{n}" for month, n in (("01", 12), ("02", 99))]
+    path = folder / "monthly_mdp_mesh1km.csv.gz"
+    path.write_bytes(gzip.compress(_rows(*rows, end="\n")))
+
+
+def _ping_table():
+    xs, ys = zip(*PINGS, strict=True)
+    return pa.table({"id": range(PEOPLE), "lon": xs, "lat": ys})
+
+
+def pings_csv(folder):
+    pyarrow.csv.write_csv(_ping_table(), folder / "pings.csv")
+
+
+def pings_gz(folder):
+    pings_csv(folder)
+    (folder / "pings.csv.gz").write_bytes(gzip.compress((folder / "pings.csv").read_bytes()))
+
+
+def pings_parquet(folder):
+    pq.write_table(_ping_table(), folder / "pings.parquet")
+
+
+def pings_mercator(folder):
+    x, y = _points().to_crs(3857).geometry.x, _points().to_crs(3857).geometry.y
+    table = pa.table({"x": x.to_numpy(), "y": y.to_numpy()})
+    pyarrow.csv.write_csv(table, folder / "pings_3857.csv")
+
+
+def pings_swapped(folder):
+    table = _ping_table().rename_columns(["id", "lat", "lon"])
+    pyarrow.csv.write_csv(table, folder / "pings_swapped.csv")
+
+
+def _points():
+    return geopandas.GeoDataFrame({"id": range(PEOPLE)}, geometry=shapely.points(PINGS), crs=4326)
+
+
+def pings_geojson(folder):
+    _points().to_file(folder / "pings.geojson")
+
+
+def pings_gpkg(folder):
+    _points().to_crs(6668).to_file(folder / "pings.gpkg")
+
+
+def pings_shp(folder):
+    _points().to_file(folder / "pings.shp")
+
+
+def pings_fgb(folder):
+    _points().to_crs(3857).to_file(folder / "pings.fgb")
+
+
+def pings_geoparquet(folder):
+    _points().to_parquet(folder / "pings_geo.parquet")
+
+
+def json_lines(folder):
+    lines = [
+        json.dumps({"mesh": code, "count": n}) for code, n in (("53394611", 5), ("53394526", 7))
+    ]
+    (folder / "mesh.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+
+def workbook(folder):
+    book = openpyxl.Workbook()
+    for row in (("mesh", "count"), (53394611, 5), ("53394526", 7)):
+        book.active.append(row)
+    book.save(folder / "mesh.xlsx")
+
+
+def _coded(folder, name, codes):
+    rows = [f"{name},count", *(f"{code},{n}" for code, n in zip(codes, (5, 7), strict=True))]
+    (folder / f"{name}.csv").write_bytes(_rows(*rows, end="\n"))
+
+
+def quadkeys(folder):
+    _coded(folder, "quadkey", ["13300211230", "13300211231"])
+
+
+def h3_cells(folder):
+    _coded(folder, "h3", ["882f5a3639fffff", "882f5a363bfffff"])
+
+
+def geohashes(folder):
+    _coded(folder, "geohash", ["xn76urx", "xn76ury"])
+
+
+def s2_cells(folder):
+    _coded(folder, "s2", ["60188bfb", "60188bfd"])
+
+
+def taxi(folder):
+    rows = ["from_row,from_col,to_row,to_col,trips", "0,1,1,1,5", "1,1,0,0,7"]
+    (folder / "taxi.csv").write_bytes(_rows(*rows, end="\n"))
+
+
+FORMS = (
+    *(zensus_1km, zensus_ages, zensus_mean_age, zensus_excel, zensus_cp1252),
+    *(census_csv, census_parquet, census_gpkg, cbs_csv, cbs_gpkg, statpop, lodes),
+    *(ghsl, worldpop, geotiff, ascii_grid, netcdf),
+    *(estat_1km, estat_250m, estat_shapefile, estat_dbf, ksj_geojson),
+    *(mesh_thousands, mesh_exponents, mlit_flow),
+    *(pings_csv, pings_gz, pings_parquet, pings_mercator, pings_swapped),
+    *(pings_geojson, pings_gpkg, pings_shp, pings_fgb, pings_geoparquet),
+    *(json_lines, workbook, quadkeys, h3_cells, geohashes, s2_cells, taxi),
+)
+
+
+def write_all(folder: Path) -> None:
+    """Write every form."""
+    for form in FORMS:
+        form(folder)

@@ -1,0 +1,77 @@
+"""Every form of input is published as docs/inputs.md says, or refused in its words."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.command import geodp
+from tests.io.read.official.forms import FORMS, PEOPLE, write_all
+
+DOCUMENT = Path(__file__).parents[4] / "docs" / "inputs.md"
+PUBLISHED = {"Zensus2022_Bevoelkerungszahl_1km-Gitter.csv", "persons.nc", "pings.gpkg", "mesh.xlsx"}
+"""Forms that the quick test takes all the way: one of every kind of reader."""
+
+
+def commands():
+    """Words of every documented command, and what is said to become of it."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            command, _, result = line.partition("  # ")
+            yield shlex.split(command)[2:], result.strip()
+
+
+COMMANDS = list(commands())
+NAMES = [f"{number} {words[0]}" for number, (words, _) in enumerate(COMMANDS)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forms")
+    write_all(path)
+    return path
+
+
+def run(folder, words, *more):
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    return geodp("publish", *words, *more, cwd=folder)
+
+
+def test_every_form_is_documented():
+    assert len(FORMS) >= 39
+    assert len({words[0] for words, _ in COMMANDS}) == len(FORMS)
+    published = {words[0] for words, result in COMMANDS if result == "published"}
+    assert len(published) >= 30
+
+
+@pytest.mark.parametrize(("words", "result"), COMMANDS, ids=NAMES)
+def test_a_form_is_read_or_refused_as_documented(words, result, folder):
+    whole = words[0] in PUBLISHED or result != "published"
+    done = run(folder, words, *([] if whole else ["--check"]))
+    if result == "published":
+        assert done.returncode == 0, done.stderr
+        file = "run.json" if whole else "check.json"
+        said = json.loads((folder / "out" / "restricted" / file).read_text())
+        people = said["people" if whole else "counted_people"]
+        assert people == (1012 if words[0] == "mesh_excel.csv" else PEOPLE)
+        assert whole == (folder / "out" / "public").exists()
+    else:
+        assert done.returncode in (2, 5), done.stderr
+        assert result.removeprefix("refused: ") in done.stderr
+        said = [
+            one for one in done.stderr.splitlines() if not one.startswith(("Read as", "Domain"))
+        ]
+        assert len(said) == 1
+        assert not (folder / "out").exists()
+
+
+@pytest.mark.law
+@pytest.mark.parametrize(("words", "result"), COMMANDS, ids=NAMES)
+def test_a_form_is_published_whole(words, result, folder):
+    if result == "published":
+        assert run(folder, words).returncode == 0
+        assert (folder / "out" / "public" / "release.json").is_file()

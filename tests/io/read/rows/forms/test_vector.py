@@ -1,0 +1,188 @@
+"""Files of GIS: what is read, and what is refused without another file being opened."""
+
+import os
+import sqlite3
+import zipfile
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.rows.forms import geometry, json, vector
+from geodp.io.read.table import read_table
+
+SECRET = 987654321
+GRID = Grid.regular((4, 4), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, 1000, 3e6))
+CELL = shapely.box(4_001_000, 3_002_000, 4_002_000, 3_003_000)
+
+
+def frame(shapes, crs=3035, **columns):
+    columns = columns or {"n": [SECRET] * len(shapes)}
+    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=crs)
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb", "a.shp", "a.parquet", "a.geojson"])
+def test_cells_and_points_are_found_by_their_geometries(name, tmp_path):
+    """Cells by their outlines in the grid's CRS; points in any."""
+    path, points = tmp_path / name, tmp_path / f"points-{name}"
+    grid = GRID
+    if name == "a.geojson":  # which is in degrees
+        grid = Grid.regular((4, 4), crs="OGC:CRS84", transform=(1, 0, 5, 0, 1, 45))
+    x, y = (4_001_500, 3_002_500) if grid is GRID else (6.5, 47.5)
+    half = 500 if grid is GRID else 0.5
+    cells = frame([shapely.box(x - half, y - half, x + half, y + half)], grid.places[0].crs)
+    people = frame([shapely.Point(x, y)] * 3, grid.places[0].crs, n=[1, 2, 3])
+    write(cells, path)
+    write(people.to_crs(4326), points)
+    for table, count in (
+        (read_table(path, grid=grid, value="n"), SECRET),
+        (read_points(points, grid=grid), 3),
+    ):
+        assert grid.order.decode(table.key, 2)[:, 0].tolist() == [2, 1]
+        assert table.count.tolist() == [count]
+
+
+def write(table, path):
+    table.to_parquet(path) if path.suffix == ".parquet" else table.to_file(path)
+
+
+def test_a_shapefile_in_an_archive_is_read_where_it_is(tmp_path):
+    frame([CELL]).to_file(tmp_path / "a.shp")
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
+        for path in tmp_path.glob("a.*"):
+            archive.write(path, f"folder/{path.name}")
+    assert read_table(tmp_path / "in.zip", grid=GRID, value="n").count.tolist() == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("shape", "rule"),
+    [
+        (shapely.box(4_001_000, 3_002_000, 4_003_000, 3_003_000), "no cell of the grid"),
+        (shapely.affinity.translate(CELL, 300), "no cell of the grid"),
+        (CELL.buffer(-30), "no cell of the grid"),
+        (CELL - shapely.box(4_001_100, 3_002_100, 4_001_200, 3_002_200), "no cell of the grid"),
+        (CELL.boundary, "no cell of the grid"),
+        (None, "missing"),
+    ],
+)
+def test_what_is_no_cell_is_refused_by_its_row(shape, rule, tmp_path):
+    frame([CELL, shape]).to_file(tmp_path / "a.gpkg")
+    with pytest.raises(InputError, match=rule) as caught:
+        read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
+    assert caught.value.row == 2
+    assert str(SECRET) not in str(caught.value)
+
+
+def test_cells_in_another_crs_are_refused_and_read_by_code(tmp_path):
+    frame([CELL], code=["1kmN3002E4001"], n=[4]).to_crs(4326).to_file(tmp_path / "a.gpkg")
+    with pytest.raises(InputError, match=r"grid's CRS.*--code"):
+        read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
+    found = read_table(tmp_path / "a.gpkg", grid="inspire:1km", value="n", code="code")
+    assert found.count.tolist() == [4]
+    with pytest.raises(InputError, match="one point"):
+        read_points(tmp_path / "a.gpkg", grid=GRID)
+
+
+def test_layers_are_chosen(tmp_path):
+    for layer, count in (("a", 3), ("b", 4)):
+        frame([CELL], n=[count]).to_file(tmp_path / "a.gpkg", layer=layer)
+    with pytest.raises(InputError, match=r"--layer, layer=\): a, b"):
+        read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
+    assert read_table(tmp_path / "a.gpkg", grid=GRID, value="n", layer="b").count.tolist() == [4]
+    with pytest.raises(InputError, match="no such layer"):
+        read_table(tmp_path / "a.gpkg", grid=GRID, value="n", layer="c")
+
+
+def test_the_table_of_a_shapefile_without_a_word_on_its_encoding(tmp_path):
+    for encoding in ("cp932", "utf-8"):
+        table = frame([CELL], 人口=[3], 県=["東京都"])
+        table.to_file(tmp_path / "a.shp", encoding=encoding)
+        (tmp_path / "a.cpg").unlink()
+        found = read_table(tmp_path / "a.shp", grid=GRID, value="人口", where={"県": "東京都"})
+        assert found.count.tolist() == [3]
+
+
+def test_named_drivers_open_the_named_file_only(tmp_path):
+    """A file that points elsewhere is nothing that is read, whatever it is called."""
+    elsewhere = tmp_path / "elsewhere.gpkg"
+    frame([CELL]).to_file(elsewhere)
+    virtual = f'<OGRVRTDataSource><OGRVRTLayer name="elsewhere"><SrcDataSource>{elsewhere}'
+    virtual += "</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>"
+    for name in ("a.vrt", "a.gpkg", "a.geojson", "a.shp", "a.json"):
+        (tmp_path / name).write_text(virtual)
+        with pytest.raises((InputError, UsageError)):
+            read_table(tmp_path / name, grid=GRID, value="n")
+    os.rename(elsewhere, tmp_path / "a.dat")
+    with pytest.raises(InputError, match=r"ending \.gpkg"):
+        read_table(tmp_path / "a.dat", grid=GRID, value="n")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE VIEW v AS SELECT * FROM a",
+        "CREATE VIRTUAL TABLE v USING virtualogr('/etc/passwd')",
+    ],
+)
+def test_a_geopackage_that_computes_is_refused(sql, tmp_path, monkeypatch):
+    frame([CELL]).to_file(tmp_path / "a.gpkg")
+    row = "INSERT INTO sqlite_master VALUES ('table', 'v', 'v', 0, ?)"
+    with sqlite3.connect(tmp_path / "a.gpkg") as database:
+        if "VIRTUAL" in sql:
+            database.execute("PRAGMA writable_schema = ON")
+            database.execute(row, [sql])
+        else:
+            database.execute(sql)
+    monkeypatch.setattr(vector, "_call", pytest.fail)
+    with pytest.raises(InputError, match="views"):
+        read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb", "a.shp", "a.geojson", "a.parquet"])
+def test_damaged_files_are_refused(name, tmp_path):
+    path = tmp_path / name
+    write(frame([CELL] * 200), path)
+    data = path.read_bytes()
+    for end in (len(data) // 2, 40):
+        path.write_bytes(data[:end])
+        with pytest.raises(InputError) as caught:
+            read_table(path, grid=GRID, value="n")
+        assert str(SECRET) not in str(caught.value)
+
+
+def test_geometries_without_a_crs_need_one(tmp_path):
+    frame([shapely.Point(4_001_500, 3_002_500)], None).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(UsageError, match="no CRS"):
+        read_points(tmp_path / "a.parquet", grid=GRID)
+    assert read_points(tmp_path / "a.parquet", grid=GRID, crs="EPSG:3035").count.tolist() == [1]
+
+
+def test_who_has_no_geometry_is_told(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n3\n")
+    for read in (read_points, lambda *a, **o: read_table(*a, **o, value="n")):
+        with pytest.raises(UsageError, match="no geometries"):
+            read(tmp_path / "a.csv", grid=GRID)
+
+
+def test_the_crs_of_old_geojson_is_read(tmp_path):
+    """That of Japan's ministries names it; without a name it is WGS 84's longitude first."""
+    shape = '{"type": "Point", "coordinates": [139.7, 35.6]}'
+    feature = f'{{"type": "Feature", "properties": {{"n": 2}}, "geometry": {shape}}}'
+    named = '"crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::6668"}},'
+    for crs, said in ((named, "urn:ogc:def:crs:EPSG::6668"), ("", json.CRS84)):
+        path = tmp_path / "a.geojson"
+        path.write_text(f'{{"type": "FeatureCollection", {crs} "features": [{feature}]}}')
+        (table,) = geometry_tables(path)
+        assert geometry.find_geometry(table) == geometry.Geometry("geometry", said)
+    grid = Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
+    assert np.array_equal(read_points(path, grid=grid).count, [1])
+
+
+def geometry_tables(path):
+    from geodp.io.read.rows.columns import open_tables
+
+    return list(open_tables(path))
