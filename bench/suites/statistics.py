@@ -63,7 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--trials", type=int, default=8, help="releases of the true table")
-    parser.add_argument("--sums", type=int, default=40, help="the same for errors of sums")
+    parser.add_argument("--sums", type=int, default=40, help="the same for errors of sums; 0: none")
     parser.add_argument(
         "--epsilons", type=lambda text: text.split(","), default=["0.1", "1"], metavar="A,B"
     )
@@ -82,7 +82,7 @@ def measure(
         source = public.load(name, data)
         for epsilon in epsilons or ["0.1", "1"]:
             rows += _rows(name, source, epsilon, trials, data)
-            if name in SUM_MAPS:
+            if name in SUM_MAPS and sums:
                 errors += _sums(name, source, epsilon, sums)
     return {"trials": trials, "sums": errors, "rows": rows}
 

@@ -59,10 +59,7 @@ class Tally:
             return
         chosen = intervals.classes(key)
         key, chosen = key[chosen >= 0], chosen[chosen >= 0]
-        people = np.zeros(key.size)
-        if truth.key.size:
-            at = np.minimum(np.searchsorted(truth.key, key), truth.key.size - 1)
-            people = np.where(truth.key[at] == key, truth.count[at], 0).astype(np.float64)
+        people = truth.counts_at(key).astype(np.float64)
         error = np.sqrt(intervals.tree.nodes()[-1])
         kind = np.where(people > 0, 1 + np.searchsorted(PEOPLE, people / error, "right"), 0)
         off = (released.counts_at(key) - people) / error

@@ -132,11 +132,12 @@ def _error(release: Release) -> StatedError:
         attributes=None
         if labels is None
         else read_plain(StatedLabels, labels, "expected_error.attributes"),
-        cells=_cells(release),
+        cells=state_cells(release),
+        settlements=release.settlements,
     )
 
 
-def _cells(release: Release) -> StatedCells | None:
+def state_cells(release: Release) -> StatedCells | None:
     """Return how the intervals of single cells are made, and those of cells not listed."""
     intervals, errors = release.intervals(), release.block_errors
     if intervals is None or errors is None:

@@ -115,9 +115,9 @@ def publish(
         Where it comes from, in words. With it you vouch that the prior was not made from the
         records that are released; the card quotes it. A Prior has its own.
     simulate : int
-        Releases that are simulated for the intervals of cells, 20 to 10,000
-        (:mod:`geodp.release.simulated_cells`): they take as long as some times as many releases
-        do. Default: 0, margins of public maps.
+        Releases that are simulated for the intervals of cells and what settlements lose, 20 to
+        10,000 (:mod:`geodp.release.simulated_cells`): they take as long as some times as many
+        releases do. Default: 0, margins of public maps.
 
     Returns
     -------

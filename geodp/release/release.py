@@ -36,6 +36,7 @@ from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
+from geodp.table.stated import StatedSettlements
 from geodp.table.stated_prior import StatedPrior, keep_stated
 
 
@@ -64,6 +65,8 @@ class Release(InMemory):
         What was done to the table beside what its method does, a sentence each.
     margins : Margins, optional
         Of single cells; default: those of public maps, for central methods that clamp.
+    settlements : StatedSettlements, optional
+        What the card says of simulated ones.
     """
 
     table: ReleasedTable
@@ -76,6 +79,7 @@ class Release(InMemory):
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()
     margins: Margins | None = None
+    settlements: StatedSettlements | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -307,17 +311,14 @@ class Release(InMemory):
         return self.block_errors[-1].standard_error if same else None
 
     def errors(self, tops: Tops | None = None) -> Errors | None:
-        """Return what files say of the errors of cells; None where these depend on the data.
-
-        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, of a part of a release.
-        """
+        """Return what files say of the errors of cells; None where these depend on the data."""
         error, intervals = self.cell_errors(), self.intervals(tops)
         return None if error is None else Errors(error, intervals)
 
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
         """95 % intervals of single cells, as :meth:`estimate` gives them; None where errors has.
 
-        ``tops``: as for :meth:`errors`.
+        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, of a part; for errors, too.
         """
         if self.block_errors is None:
             return None
@@ -342,7 +343,6 @@ class Release(InMemory):
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
         float64, above 0 or merely not 0. Where the error depends on the data,
         ``expected_error.blocks`` and ``.holds`` are None, and the files have no standard errors.
-        ``isolated_cell``, ``isolated_block`` and ``attributes`` are None where there are none.
         """
         return card_of(self)
 

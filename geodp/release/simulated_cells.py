@@ -1,4 +1,7 @@
-"""Margins of single cells from simulated releases of a release itself, instead of public maps."""
+"""Margins of single cells from simulated releases of a release itself, instead of public maps.
+
+And what the card says by simulation of settlements, see :mod:`geodp.release.settlements`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,13 @@ from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.accuracy.tally import Tally, largest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.write.uncertainty import Intervals
+from geodp.io.verify.intervals import CellErrors
 from geodp.mechanisms import METHODS, PROTOCOLS, Mechanism
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Measurement, Spent
+from geodp.release.card import state_cells
 from geodp.release.release import Release
+from geodp.release.settlements import simulate_settlements
 from geodp.release.simulation import Simulation
 from geodp.table.released import ReleasedTable
 
@@ -43,13 +48,14 @@ def simulate_cells(release: Release, releases: int) -> Release:
     The method runs on the release as it is, on a sharper map (see
     :mod:`geodp.release.simulation`), and on the release with settlements planted where it has
     nobody. The first two tell the margins of every class of cells, the third what a cell that
-    stands alone can have lost. All is computed from the release, under public keys.
+    stands alone can have lost. On made-up maps it tells what settlements lose by size and
+    surroundings. All is computed from the release, under public keys.
 
     Parameters
     ----------
     release : Release
     releases : int
-        Of each of these three; 0: leave it as it is.
+        Of each of these four; 0: leave it as it is.
 
     Raises
     ------
@@ -65,7 +71,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     tree = method.tree_variance(table.grid, table.event)
     assert tree is not None  # whoever clamps and has errors of cells works on a tree
     simulation = Simulation(method, table, table.event, tree, releases)
-    progress.begin("Simulating releases", 3 * releases)
+    progress.begin("Simulating releases", 4 * releases)
     count = table.count.astype(np.float64)
     found, standin = [], simulation.stand_in(table.key, count)
     known = np.zeros(MARGINS.up.shape, np.bool_)
@@ -86,13 +92,14 @@ def simulate_cells(release: Release, releases: int) -> Release:
     known &= np.isfinite(every.up)  # the other classes keep the margins of public maps
     down, up = np.where(known, every.down, MARGINS.down), np.where(known, every.up, MARGINS.up)
     alone = tuple(simulation.losses()[0].tolist())
-    return replace(release, margins=Margins(down, up, alone, releases))
+    settlements = simulate_settlements(simulation)
+    return replace(release, margins=Margins(down, up, alone, releases), settlements=settlements)
 
 
-def intervals_of(
+def errors_of(
     table: ReleasedTable, simulated: int = 0, closed_form: bool = False
-) -> Intervals | None:
-    """Return 95 % intervals of single cells of a release, as :meth:`geodp.Release.estimate` does.
+) -> CellErrors | None:
+    """Return 95 % intervals of single cells of a release, and what its card says of errors.
 
     None of a method that is not known here. Raises UsageError where the error depends on the data.
 
@@ -107,7 +114,8 @@ def intervals_of(
     if table.event.mechanism.partition(":")[0] not in {*METHODS, *PROTOCOLS}:
         return None
     known = UNKNOWN if closed_form else None
-    found = simulate_cells(Release(table, margins=known), simulated).intervals()
-    if found is None:
+    release = simulate_cells(Release(table, margins=known), simulated)
+    found, stated = release.intervals(), state_cells(release)
+    if found is None or stated is None:
         raise UsageError(f"{table.event.mechanism} has no closed form of the error of a cell.")
-    return found
+    return CellErrors(found, stated, release.settlements)

@@ -97,6 +97,21 @@ class Cells:
         vector[self.key.astype(np.int64)] = self.count
         return vector
 
+    def counts_at(self, key: NDArray[np.uint64]) -> Any:
+        """Return the counts of cells, 0 of those that are not listed: as ``count``, [n].
+
+        Parameters
+        ----------
+        key : uint64[n]
+            In any order.
+        """
+        found = np.zeros(key.size, self.count.dtype)
+        if self.key.size:
+            place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+            listed = self.key[place] == key
+            found[listed] = self.count[place[listed]]
+        return found
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountTable(Cells):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.privacy.event import Spent
@@ -42,18 +40,3 @@ class ReleasedTable(Cells):
         """Sum of all released counts."""
         total: int | float = self.count.sum().item()
         return total
-
-    def counts_at(self, key: NDArray[np.uint64]) -> Counts:
-        """Return the counts of cells, 0 of those that are not listed: as ``count``, [n].
-
-        Parameters
-        ----------
-        key : uint64[n]
-            In any order.
-        """
-        found = cast(Counts, np.zeros(key.size, self.count.dtype))
-        if self.key.size:
-            place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
-            listed = self.key[place] == key
-            found[listed] = self.count[place[listed]]
-        return found

@@ -36,10 +36,8 @@ class StatedGuarantee:
 
     Attributes
     ----------
-    in_words : str
-        One sentence.
-    variant : str
-        The notion of privacy.
+    in_words, variant : str
+        One sentence, and the notion of privacy.
     precondition : str
         What it needs to hold.
     source : str
@@ -66,14 +64,9 @@ class StatedGuarantee:
     key_origin : {"entropy", "file", "fixed", "device"}
     noise_key : str
         The same in words.
-    model : {"local"}, optional
-        Devices randomised their own reports; otherwise an office added the noise.
-    period : str, optional
-        Of local reports: how long a device waits until its next one.
-    reports : int, optional
-        How many there were.
-    further_charge : str, optional
-        What a release from the same reports costs.
+    model, period, reports, further_charge : optional
+        Of reports that devices randomised themselves, where otherwise an office added the noise:
+        how long a device waits until its next one, how many, what a further release costs.
     """
 
     in_words: str
@@ -292,6 +285,30 @@ class StatedLoneBlock:
 
 
 @dataclass(frozen=True)
+class StatedSettlement:
+    """Bias of settlements of so many people, in per cent of these, with its simulation error.
+
+    Of their own cells and of all ``near`` them; ``below`` is None of the largest.
+    """
+
+    people: Size
+    below: Size | None
+    surroundings: Literal["alone", "coastal", "inland"]
+    own: float
+    own_simulation_error: Amount
+    near: float
+    near_simulation_error: Amount
+
+
+@dataclass(frozen=True)
+class StatedSettlements:
+    """The same of all sizes and surroundings, and what it means."""
+
+    meaning: str
+    settlements: tuple[StatedSettlement, ...]
+
+
+@dataclass(frozen=True)
 class StatedLabel:
     """Bias of the total of a small label of an attribute, in counts, beside its stated error."""
 
@@ -361,6 +378,8 @@ class StatedError:
         None where there is none.
     cells : StatedCells or None
         None where there are no standard errors, and in cards of earlier versions.
+    settlements : StatedSettlements or None
+        None where nothing was simulated, or not on one map.
     """
 
     meaning: str
@@ -373,6 +392,7 @@ class StatedError:
     isolated_block: StatedLoneBlock | None
     attributes: StatedLabels | None
     cells: StatedCells | None = None
+    settlements: StatedSettlements | None = None
 
     @property
     def largest(self) -> float | None:

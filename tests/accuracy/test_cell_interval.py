@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.interval import NodeSums
 from geodp.grid.region import Region
-from geodp.release.simulated_cells import intervals_of
+from geodp.release.simulated_cells import errors_of
 from geodp.table.released import ReleasedTable
 from tests.grids import half, in_regions, masked
 from tests.laws.side_by_side import GRIDS
@@ -72,7 +72,7 @@ def test_a_part_of_a_release_has_the_intervals_of_the_whole():
     key, count = release.table.key, release.table.count
     stride = 256
     tops = (stride, *NodeSums(release.table).occupied(stride, 0, grid.size // stride))
-    whole = intervals_of(release.table)
+    whole = errors_of(release.table).intervals
     for first in (0, 1024, 3072):
         here = (key >= first) & (key < first + 1024)
         part = ReleasedTable(grid, key[here], count[here], release.event)

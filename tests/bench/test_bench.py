@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
@@ -32,6 +33,7 @@ from bench.suites import (
     select,
     settlements,
 )
+from bench.suites.settlements_bound import name_place
 from bench.tables import markdown
 
 ROOT = Path(__file__).parents[2]
@@ -324,6 +326,52 @@ def test_settlements_are_planted_alone_on_land():
     for number in range(1, 7):
         others = (people > 0) & (label != number)
         assert not (settlements.near(label == number, 8) & others).any()
+
+
+def kept_settlements():
+    """Return biases around settlements by version, domain and distance."""
+    names = [f"{a:,}-{b:,}" for a, b in pairwise(settlements.CLASSES)]
+    return {
+        (row["version"], row["domain"], row["alone"]): [row[name][1] for name in names]
+        for row in saved("settlements")["rows"]
+    }
+
+
+def test_settlements_of_500_and_more_lose_less_than_before():
+    kept = kept_settlements()
+    for domain in ("whole", "land"):
+        for alone in ("4 km", "32 km"):
+            before, now = (kept[version, domain, alone] for version in (3, 4))
+            assert all(0.4 * b > n > 0.9 * b for b, n in zip(before[2:], now[2:], strict=True))
+            assert now[1] < before[1]  # of smaller ones more is lost
+
+
+def test_nobody_keeps_more_of_settlements_than_the_measurements_tell():
+    kept = kept_settlements()
+    best = kept[4, "at best", "known"]
+    assert -39 < best[0] < -37
+    assert -3.0 < best[1] < -2.8
+    assert min(best[2:]) > -0.1
+    for version in (3, 4):
+        assert kept[version, "land", "32 km"][0] < best[0]
+
+
+@pytest.mark.parametrize(("wide", "share"), [(0.1, 1.0), (1e9, 81 / 1024)])
+def test_a_settlement_is_found_as_well_as_its_measurements_tell(wide, share):
+    """Around one cell of 9 x 9 are 81 of 32 x 32; noise of a great width tells nothing."""
+    random, one = np.random.default_rng(1), np.zeros((2, 1), int)
+    found = name_place(one, np.array([40]), (8, 32), [wide, wide], 4, random)
+    assert found == pytest.approx(share, rel=1e-3)
+
+
+def test_the_chance_to_name_a_place_is_that_of_who_guesses_by_the_largest_noisy_count():
+    """Of one cell with nodes that tell nothing: the largest of 1,024 noisy counts, or one near."""
+    random, one = np.random.default_rng(2), np.zeros((2, 1), int)
+    bound = [name_place(one, np.array([60]), (8, 32), [10.0, 1e9], 0, random) for _ in range(400)]
+    seen = random.laplace(0, 10, (400, 1024))
+    seen[:, 0] += 60
+    right = (seen.argmax(axis=1) == 0).mean()
+    assert right - 0.05 < np.mean(bound) < right + 0.12
 
 
 def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):

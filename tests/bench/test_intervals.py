@@ -56,7 +56,7 @@ def test_every_map_fares_well_by_the_margins_of_the_others():
     assert [row["data"] for row in rows] == margins.MAPS
     shares = [row[kind] for row in rows for kind in KINDS if row[kind] is not None]
     assert len(shares) > 3 * len(rows)
-    assert min(shares) >= 0.95
+    assert min(shares) >= 0.94  # what is asked of every kind
 
 
 def test_the_committed_intervals_hold_every_kind():

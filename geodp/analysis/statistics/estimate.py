@@ -1,4 +1,4 @@
-"""Statistics of a released map with their biases, found twice: published where both agree.
+"""Statistics of a released map with their biases, found in several ways: told where all agree.
 
 Nothing is computed from a confidential table: all stand-ins are made of the release and of a public
 map, and are released under public keys.
@@ -6,8 +6,10 @@ map, and are released under public keys.
 - How many cells have how many people: by inversion (:mod:`.unmixing`). Of a named public map, what
   a release of it tells of cells released like this must agree with what is fitted to the release
   from there. Without one, what is fitted from a map that was made up must agree with what is fitted
-  from the release itself: then the release has told.
-- Cells of so many people that the noise is little beside them: by releases of the release.
+  from the release itself: then the release has told. Either way releases of the fitted table must
+  look like the release: what they show beyond it is the bias once more.
+- Cells of so many people that a release shows most of them: by releases of the release, and of a
+  sharper map, to which is added what releases of the release show too little of.
 - What depends on which cell lies beside which: by the relative bias in releases of the public map,
   where releases of the release itself have the same.
 """
@@ -44,10 +46,14 @@ MOST_CELLS = 1 << 22
 """Most cells of a map whose releases are simulated."""
 
 AGREE = 0.3
-"""Two biases agree if they differ by less than this part of them, or than the noise."""
+"""Two biases agree if they differ by less than this part of what is told, or than the noise."""
 
 LITTLE = 0.01
-"""Of the value: a smaller bias, found in two ways, counts as none."""
+"""Of the value: a smaller bias counts as none. Every way must find half of it at most, as a release
+shows about half of what the clamp did to it."""
+
+SEEN = 6.0
+"""Scales of the noise: of cells with more people, releases of a sharper map tell the bias."""
 
 RELEASES = 12
 """Of a stand-in, whose mean and spread are told."""
@@ -135,7 +141,7 @@ def estimate_statistics(
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")
-    progress.begin("Simulating releases", 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 3 * RELEASES)
+    progress.begin("Simulating releases", 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES)
     evidence = _Evidence.of(board, list(every.values()), prior)
     return [evidence.judge(list(every).index(name)) for name in wanted]
 
@@ -147,28 +153,35 @@ class _Evidence:
     Attributes
     ----------
     figures : sequence of Figure
-    certain : int
-        People from which on a cell has those that were released, to the inversion.
+    seen, certain : int
+        People from which on a release shows most cells, and from which on a cell has those that
+        were released, to the inversion.
     shown : float64[n]
         Statistics of the release.
     simple, fitted, alone : float64[n]
         Of the tables found by inversion: from the public map alone, fitted to the release from
         there, and from the release itself.
-    by_prior, by_release : float64[n]
-        The release's, less the relative bias in releases of the public map and of the release.
+    again : float64[n]
+        The release's, less what releases of the fitted table show beyond it.
+    by_prior, by_release, by_sharper : float64[n]
+        The release's, less the relative bias in releases of the public map, of the release, and of
+        a sharper map than the release.
     error : float64[n]
         Standard error over releases.
     has_prior : bool
     """
 
     figures: Sequence[Figure]
+    seen: int
     certain: int
     shown: Floats
     simple: Floats
     fitted: Floats
     alone: Floats
+    again: Floats
     by_prior: Floats
     by_release: Floats
+    by_sharper: Floats
     error: Floats
     has_prior: bool
 
@@ -185,10 +198,16 @@ class _Evidence:
             dense = np.asarray(board.spread(count), np.float64)
             return np.array([figure.of(dense) for figure in figures])
 
-        def spread(count: Whole) -> tuple[Floats, Floats]:
-            released = (board.release(count, LATER + i) for i in range(RELEASES))
+        def spread(count: Whole) -> tuple[Floats, Floats, Floats]:
+            """Means and spreads of statistics over releases of a table, and means of its counts."""
+            released = [board.release(count, LATER + i) for i in range(RELEASES)]
             found = np.array([compute(one) for one in released])
-            return found.mean(axis=0), found.std(axis=0, ddof=1)
+            return found.mean(axis=0), found.std(axis=0, ddof=1), np.mean(released, axis=0)
+
+        def relate(count: Whole, mean: Floats) -> Floats:
+            """Return the release's, less the relative bias in releases of a table."""
+            ratio = compute(count) / np.where(mean > 0, mean, np.nan)
+            return np.asarray(shown * ratio, np.float64)
 
         counts = board.take(board.table)
         shown, own = compute(counts), np.rint(counts).astype(np.int64)
@@ -198,19 +217,21 @@ class _Evidence:
             np.mean([compute(one) for one in some], axis=0)
             for some in (tables, invert(board, own)[1])
         )
-        ratios = []
-        for count in (first, own):
-            mean, error = spread(count)
-            ratios.append(np.where(mean > 0, compute(count) / np.maximum(mean, 1e-300), np.nan))
+        by_prior = relate(first, spread(first)[0])
+        mean, error, seen = spread(own)
+        sharper = np.maximum(np.rint(2 * own - seen), 0).astype(np.int64)
+        by_release, by_sharper = relate(own, mean), relate(sharper, spread(sharper)[0])
+        beyond, noise, _ = spread(tables[-1])
+        again = shown - (beyond - compute(tables[-1]))
         spatial = np.array([figure.spatial for figure in figures])
-        error = np.where(spatial, error, spread(tables[-1])[1])
-        inverted = compute(simple), fitted, alone
-        ratio = shown * ratios[0], shown * ratios[1]
-        certain = int(board.edges[-1])
-        return cls(figures, certain, shown, *inverted, *ratio, error, prior is not None)
+        error = np.where(spatial, error, noise)
+        ends = int(SEEN * board.scale), int(board.edges[-1])
+        inverted = compute(simple), fitted, alone, again
+        ratios = by_prior, by_release, by_sharper
+        return cls(figures, *ends, shown, *inverted, *ratios, error, prior is not None)
 
     def judge(self, number: int) -> Statistic:
-        """Return a statistic, with its bias if two ways to find it agree."""
+        """Return a statistic, with its bias if all ways to find it agree."""
         figure, value = self.figures[number], float(self.shown[number])
         error = float(self.error[number])
         unknown = Statistic(figure.name, value, None, None, error, None, None, NOT_ESTIMABLE)
@@ -218,27 +239,39 @@ class _Evidence:
             names = [one.name for one in self.figures]
             if self.judge(names.index(INHABITED)).basis == NOT_ESTIMABLE:
                 return unknown
-        for first, second, basis in self._ways(number):
-            apart = abs(first - second)
-            middle = (first + second) / 2 if basis == PRIOR else first
-            if max(abs(value - first), abs(value - second)) <= LITTLE * value:
+        for middle, pairs, basis in self._ways(number):
+            apart = max(abs(first - second) for first, second in pairs)
+            furthest = max(abs(value - one) for pair in pairs for one in pair)
+            if furthest <= LITTLE / 2 * value:
                 middle, apart, basis = value, LITTLE * value, SMALL
             elif basis == SMALL or not apart <= max(AGREE * abs(value - middle), error):
                 continue
+            elif basis == RELEASE and abs(value - middle) <= error:
+                continue  # nor does a release tell its own noise from its bias
             reach = Z * hypot(error, apart)
             ends = max(middle - reach, 0.0), middle + reach
             return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
         return unknown
 
-    def _ways(self, number: int) -> list[tuple[float, float, str]]:
-        """Return pairs of values without bias, each found in two ways, and what they rest on."""
-        rows = (self.fitted, self.simple, self.alone, self.by_prior, self.by_release)
-        fitted, simple, alone, by_prior, by_release = (float(row[number]) for row in rows)
-        if self.figures[number].least >= self.certain:
-            return [(by_release, by_release, RELEASE)]
-        if self.figures[number].spatial:
-            return [*[(by_prior, by_release, PRIOR)] * self.has_prior, (by_release, fitted, SMALL)]
-        return [*[(fitted, simple, PRIOR)] * self.has_prior, (fitted, alone, INVERSION)]
+    def _ways(self, number: int) -> list[tuple[float, list[tuple[float, float]], str]]:
+        """Return values without bias, which values must agree for them, and what they rest on."""
+        inverted = (self.fitted, self.simple, self.alone, self.again)
+        fitted, simple, alone, again = (float(row[number]) for row in inverted)
+        ratios = (self.by_prior, self.by_release, self.by_sharper)
+        by_prior, by_release, by_sharper = (float(row[number]) for row in ratios)
+        figure, value = self.figures[number], float(self.shown[number])
+        if figure.least >= self.certain:
+            return [(by_release, [(by_release, by_sharper)], RELEASE)]
+        if figure.least >= self.seen:
+            return [(by_sharper, [(by_sharper, fitted)], RELEASE)]
+        if figure.spatial:
+            both = (by_prior + by_release) / 2, [(by_prior, by_release)], PRIOR
+            none = value, [(by_release, fitted), (by_sharper, fitted)], SMALL
+            return [*[both] * self.has_prior, none]
+        if self.has_prior:
+            middle = (fitted + simple) / 2
+            return [((2 * middle + again) / 3, [(fitted, simple), (again, middle)], PRIOR)]
+        return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)]
 
 
 def board_of(release: Release, classes: Sequence[int]) -> Board:

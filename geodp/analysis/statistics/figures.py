@@ -48,7 +48,8 @@ class Figure:
     least : int
         People of every cell that it counts, if it counts cells.
     of_inhabited : bool
-        Whether it is one of the inhabited cells, so that nobody knows it who does not know them.
+        Whether it is one of the inhabited cells, or of the smallest of them, so that nobody knows
+        it who does not know how many there are.
     """
 
     name: str
@@ -79,7 +80,8 @@ def list_figures(
     found = [Figure(INHABITED, partial(count_cells, low=1, high=None), least=1)]
     for low, high in zip(ends, [*ends[1:], None], strict=True):
         name = f"cells:{low}+" if high is None else f"cells:{low}-{high - 1}"
-        found.append(Figure(name, partial(count_cells, low=low, high=high), least=low))
+        count = partial(count_cells, low=low, high=high)
+        found.append(Figure(name, count, least=low, of_inhabited=low == ends[0]))
     found += [
         Figure("median", find_median, of_inhabited=True),
         Figure("gini", find_gini, of_inhabited=True),

@@ -106,7 +106,8 @@ CARRIED_OUT = {
     "--simulate",
     type=int,
     default=0,
-    help="Releases that are simulated for the intervals of cells; 0: margins of public maps.",
+    help="Releases that are simulated for the intervals of cells, and for what the card says of "
+    "settlements; 0: margins of public maps.",
 )
 @run_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")

@@ -107,7 +107,7 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     from geodp.io.verify.verify import verify
     from geodp.mechanisms import METHODS
     from geodp.release.publish import publish
-    from geodp.release.simulated_cells import intervals_of
+    from geodp.release.simulated_cells import errors_of
 
     if METHODS[method].unsupported(grid) is not None:
         return
@@ -132,5 +132,5 @@ def _rehearse(grid: Grid, method: str, noise: str, folder: Path) -> None:
     spent: dict[str, Any] = {noise: 1, "contribution": 1}
     release = publish(table, method=method, **spent)
     release.write(folder / "release")
-    verify(folder / "release", intervals_of)
+    verify(folder / "release", errors_of)
     evaluate(table, methods=method, **spent, trials=1, rectangles=2)

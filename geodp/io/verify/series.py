@@ -12,8 +12,9 @@ from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.folder.staging import CARD, INDEX
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.verify import Check, IntervalsOf, verify
+from geodp.io.verify.verify import Check, verify
 from geodp.table.periods import Periods
 from geodp.table.series import SeriesCard
 
@@ -26,14 +27,14 @@ def find_series(path: str | Path) -> Path | None:
     return None
 
 
-def verify_series(folder: Path, intervals: IntervalsOf | None = None) -> list[Check]:
+def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Ask a written series whether its index is that of its snapshots, and each of these.
 
     Parameters
     ----------
     folder : path
         Its public files.
-    intervals : callable, optional
+    errors : callable, optional
         As for :func:`geodp.io.verify.verify.verify`.
 
     Returns
@@ -54,12 +55,12 @@ def verify_series(folder: Path, intervals: IntervalsOf | None = None) -> list[Ch
         except (*BROKEN, UsageError) as error:
             checks.append(Check(name, False, str(error) or type(error).__name__))
     if all(check.ok for check in checks):
-        checks += [_verify_snapshot(folder / one.time, intervals) for one in card.snapshots]
+        checks += [_verify_snapshot(folder / one.time, errors) for one in card.snapshots]
     return checks
 
 
-def _verify_snapshot(folder: Path, intervals: IntervalsOf | None) -> Check:
-    found = verify(folder, intervals)
+def _verify_snapshot(folder: Path, errors: ErrorsOf | None) -> Check:
+    found = verify(folder, errors)
     failed = [f"{check.name}: {check.detail}" for check in found if not check.ok]
     return Check(folder.name, not failed, "; ".join(failed) or f"{len(found)} questions")
 

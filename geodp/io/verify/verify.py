@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
 from geodp.accuracy.areas import areas_of
-from geodp.accuracy.margins import VERSION
 from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
@@ -23,6 +21,7 @@ from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
+from geodp.io.verify.intervals import ErrorsOf, ask_intervals
 from geodp.io.verify.measurements import ask_measurements, has_measurements
 from geodp.io.verify.readback import (
     BROKEN,
@@ -43,19 +42,12 @@ from geodp.io.verify.totals import ask_totals, has_totals
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
 from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
-from geodp.io.write.uncertainty import ERROR, HIGH, LOW, Intervals
+from geodp.io.write.uncertainty import ERROR
 from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
 from geodp.table.selected import SelectionCard
 from geodp.table.stated import StatedDomain
 
 __all__ = ["Check", "read_release_table", "verify"]
-
-
-IntervalsOf = Callable[[ReleasedTable, int, bool], Intervals | None]
-
-MOST_SIMULATED = 10_000
-"""Releases of a card that are simulated again."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,7 @@ class Check:
     detail: str
 
 
-def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check]:
+def verify(path: str | Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Ask a written release whether its files agree with each other and with the card.
 
     A release is that of a table, or of a selection.
@@ -84,11 +76,11 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
     ----------
     path : path
         The release's folder, or its ``public`` folder alone.
-    intervals : callable, optional
+    errors : callable, optional
         From a released table, how many releases its card says were simulated, and whether closed
-        forms stand, to the intervals of its cells, to work these out again:
-        :func:`geodp.release.simulated_cells.intervals_of`. Without it they are asked only to hold
-        their counts.
+        forms stand, to the intervals of its cells and what the card says of errors, to work these
+        out again: :func:`geodp.release.simulated_cells.errors_of`. Without it intervals are asked
+        only to hold their counts.
 
     Returns
     -------
@@ -112,7 +104,7 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
         own = [("checksums", ask_checksums), ("files", ask_files)]
         questions = [*own, *SELECTION_QUESTIONS, ("restricted", ask_restricted)]
     else:
-        questions = _ask_table(intervals)
+        questions = _ask_table(errors)
         if has_measurements(card):
             questions.insert(-1, ("measurements", ask_measurements))
         if has_totals(card):
@@ -128,7 +120,7 @@ def verify(path: str | Path, intervals: IntervalsOf | None = None) -> list[Check
     return checks
 
 
-def _ask_table(intervals: IntervalsOf | None) -> list[tuple[str, Callable[[Path, Card], str]]]:
+def _ask_table(errors: ErrorsOf | None) -> list[tuple[str, Callable[[Path, Card], str]]]:
     """Return the questions to the release of a table."""
     return [
         ("checksums", ask_checksums),
@@ -137,7 +129,7 @@ def _ask_table(intervals: IntervalsOf | None) -> list[tuple[str, Callable[[Path,
         ("counts", _ask_counts),
         ("cells", _ask_cells),
         ("standard error", _ask_standard_error),
-        ("intervals", partial(_ask_intervals, intervals)),
+        ("intervals", partial(ask_intervals, errors)),
         ("csv", _ask_csv),
         ("areas", _ask_areas),
         ("raster", _ask_raster),
@@ -202,54 +194,6 @@ def _usual(card: Card) -> float | None:
     """Return standard error of a cell that does not lie at an edge."""
     blocks = card.expected_error.blocks
     return None if blocks is None else float(blocks[0].standard_error)
-
-
-def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
-    if card.expected_error.blocks is None:
-        return "none: the error depends on the data"
-    rows = parquet_rows(folder, card)
-    low, count, high = (rows[name].to_numpy() for name in (LOW, card.name, HIGH))
-    require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
-    if again is None:
-        return "hold their counts"
-    made = card.expected_error.cells
-    if made is None or made.version != VERSION:
-        return "hold their counts; not worked out again, as another version made them"
-    simulated = made.simulated or 0
-    if simulated > MOST_SIMULATED:
-        return "hold their counts; not worked out again, as too many releases were simulated"
-    try:
-        table = read_table(folder, card, masked=True)
-    except VerificationError:  # which other questions explain
-        return "hold their counts; not worked out again, as the table cannot be read"
-    if StatedDomain.of(table.grid) != card.domain:
-        return "hold their counts; not worked out again, as the domain is not all here"
-    intervals = again(table, simulated, made.closed_form)
-    if intervals is None:
-        return "hold their counts; not worked out again, as their method is not known here"
-    ends = intervals.of(table.key)
-    require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
-    if card.in_parts or not raster_file(folder, card).is_file():
-        return "those of the released counts, worked out again"
-    bands = geotiff.band_count(table.grid)
-    with open_map(folder, card) as raster:
-        if raster.count != 3 * bands + 1 or raster.shape != table.grid.shape[:2]:
-            return "those of the released counts, worked out again; the raster is another one"
-        drawn = pixels.Pixels(table)
-        for number, window in pixels.windows(table.grid.places[0]):
-            for band in range(bands):
-                counts = pixels.background(table.grid, window)
-                drawn.dense(number, band, counts)
-                expected = pixels.ends_in(table.grid, counts, window, band, intervals)
-                for after, end in zip((bands + 2, 2 * bands + 2), expected, strict=True):
-                    found = raster.read(band + after, window=window)
-                    require(_near(found, end), "The raster's intervals are not the release's.")
-    return "those of the released counts, worked out again, in tables and raster"
-
-
-def _near(found: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:
-    """Whether numbers are the same but for the digits that are not written."""
-    return bool(np.allclose(found, expected, rtol=1e-6, atol=2e-3, equal_nan=True))
 
 
 def _ask_csv(folder: Path, card: Card) -> str:

@@ -12,7 +12,7 @@ from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.verify.verify import read_release_table, verify
 from geodp.io.write.format import Released
 from geodp.release.release import Release
-from geodp.release.simulated_cells import intervals_of
+from geodp.release.simulated_cells import errors_of
 from geodp.table.card import SCHEMA
 from geodp.table.stated import StatedDomain
 
@@ -50,7 +50,7 @@ def join(
     UsageError
         Another grid than that of the release, or none where it is needed.
     """
-    for check in verify(parts, intervals_of):
+    for check in verify(parts, errors_of):
         if not check.ok:
             raise VerificationError(f"{parts}: {check.name}: {check.detail}")
     table, card = read_release_table(parts)

@@ -27,6 +27,7 @@ from geodp.table.stated import (
     StatedGuarantee,
     StatedLabels,
     StatedMechanism,
+    StatedSettlements,
 )
 
 
@@ -106,6 +107,7 @@ def _error(error: StatedError) -> list[str]:
             if lone is not None
         ),
         _cells_in_words(error.cells),
+        _settlements_in_words(error.settlements),
         _labels_in_words(error.attributes),
     ]
 
@@ -118,6 +120,23 @@ def _cells_in_words(cells: StatedCells | None) -> str:
         f"{_sentence(cells.meaning)} low {cells.low:g}, beside {cells.beside:g}, "
         f"alone {cells.alone:g}."
     )
+
+
+def _settlements_in_words(said: StatedSettlements | None) -> str:
+    """Return biases of settlements by size and surroundings, where they were simulated."""
+    if said is None:
+        return ""
+    columns = ["people", "lies", "own cells", "cells within reach"]
+    rows = [
+        [
+            f"{row.people:,} and more" if row.below is None else f"{row.people:,} to {row.below:,}",
+            row.surroundings,
+            f"{row.own:+.1f} % ± {row.own_simulation_error:.1f}",
+            f"{row.near:+.1f} % ± {row.near_simulation_error:.1f}",
+        ]
+        for row in said.settlements
+    ]
+    return f"{_sentence(said.meaning)}\n\n{_table(columns, rows)}"
 
 
 def _hazards(said: StatedGuarantee, mechanism: StatedMechanism) -> list[str]:

@@ -23,12 +23,17 @@ KEY = geodp.NoiseKey(bytes(range(32)))
 
 def evidence(**rows):
     """Make evidence of one number for all statistics; the release's is 100."""
+    rows = {"again": rows.get("fitted", 100.0), **rows}
+    rows = {"by_sharper": rows.get("by_release", 100.0), **rows}
     given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
     given["error"] = np.full(len(FIGURES), rows.get("error", 0.0))
-    return _Evidence(FIGURES, 300, **given, has_prior=rows.get("has_prior", True))
+    return _Evidence(FIGURES, 90, 300, **given, has_prior=rows.get("has_prior", True))
 
 
-ROWS = ("shown", "simple", "fitted", "alone", "by_prior", "by_release")
+ROWS = (
+    *("shown", "simple", "fitted", "alone", "again"),
+    *("by_prior", "by_release", "by_sharper"),
+)
 
 
 def judged(name, **rows):
@@ -36,35 +41,65 @@ def judged(name, **rows):
 
 
 def test_what_a_prior_map_says_is_taken_if_the_fit_agrees():
-    found = judged("inhabited", fitted=120.0, simple=124.0, alone=100.0)
-    assert (found.basis, found.corrected, found.bias) == (PRIOR, 122.0, -22.0)
-    assert found.low < 122 < found.high
+    found = judged("inhabited", fitted=120.0, simple=124.0, again=125.0, alone=100.0)
+    assert (found.basis, found.corrected, found.bias) == (PRIOR, 123.0, -23.0)
+    assert found.low < 123 < found.high
+
+
+def test_a_fit_whose_releases_are_not_like_the_release_is_not_taken():
+    for prior in (True, False):
+        rows = {"fitted": 120.0, "simple": 122.0, "alone": 118.0, "has_prior": prior}
+        assert judged("inhabited", **rows, again=123.0).basis in (PRIOR, INVERSION)
+        assert judged("inhabited", **rows, again=131.0).basis == NOT_ESTIMABLE
+
+
+def test_what_contradicts_the_prior_map_is_not_told_without_it():
+    assert judged("inhabited", fitted=120.0, simple=140.0, alone=120.0).basis == NOT_ESTIMABLE
 
 
 def test_without_a_prior_map_both_starts_must_agree():
-    agree = judged("inhabited", fitted=120.0, alone=118.0, has_prior=False)
-    assert (agree.basis, agree.corrected) == (INVERSION, 120.0)
+    agree = judged("inhabited", fitted=120.0, again=121.0, alone=118.0, has_prior=False)
+    assert (agree.basis, agree.corrected) == (INVERSION, 120.5)
     apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False)
     assert (apart.basis, apart.bias, apart.low) == (NOT_ESTIMABLE, None, None)
     noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, error=16.0)
     assert noisy.basis == INVERSION  # apart by less than the noise
 
 
-def test_a_bias_that_is_small_in_two_ways_counts_as_none():
-    found = judged("inhabited", fitted=100.4, alone=99.5, has_prior=False)
+def test_a_bias_that_is_small_in_all_ways_counts_as_none():
+    found = judged("inhabited", fitted=100.4, alone=99.6, has_prior=False)
     assert (found.basis, found.bias, found.corrected) == (SMALL, 0.0, 100.0)
+    assert judged("moran", by_release=100.6, has_prior=False).basis == NOT_ESTIMABLE
+    sharp = judged("moran", by_release=100.3, by_sharper=100.6, has_prior=False)
+    assert sharp.basis == NOT_ESTIMABLE
 
 
 def test_large_cells_go_by_releases_of_the_release():
     assert judged("cells:500-1999", by_release=90.0).basis == RELEASE
-    assert judged("cells:100-499", by_release=90.0, fitted=80.0).basis == NOT_ESTIMABLE
+    assert judged("cells:500-1999", by_release=90.0, by_sharper=80.0).basis == NOT_ESTIMABLE
+    assert judged("cells:500-1999", by_release=90.0, error=11.0).basis == NOT_ESTIMABLE
+
+
+def test_cells_that_a_release_shows_go_by_releases_of_a_sharper_map():
+    found = judged("cells:100-499", by_sharper=90.0, fitted=88.0)
+    assert (found.basis, found.corrected) == (RELEASE, 90.0)
+    assert judged("cells:100-499", by_sharper=90.0, fitted=80.0).basis == NOT_ESTIMABLE
 
 
 def test_what_depends_on_places_needs_a_prior_map():
     both = {"by_prior": 130.0, "by_release": 125.0}
     assert judged("moran", **both).basis == PRIOR
     assert judged("moran", **both, has_prior=False).basis == NOT_ESTIMABLE
-    assert judged("moran", by_release=100.5, fitted=99.5, has_prior=False).basis == SMALL
+    assert judged("moran", by_release=100.3, fitted=99.6, has_prior=False).basis == SMALL
+
+
+def test_the_smallest_cells_of_unknown_inhabited_ones_are_unknown():
+    names = [one.name for one in FIGURES]
+    rows = evidence(fitted=120.0, simple=122.0)
+    assert rows.judge(names.index("cells:1-19")).basis == PRIOR
+    rows.simple[names.index("inhabited")] = 180.0
+    assert rows.judge(names.index("cells:1-19")).basis == NOT_ESTIMABLE
+    assert rows.judge(names.index("cells:20-99")).basis == PRIOR
 
 
 def test_a_median_of_unknown_cells_is_unknown():

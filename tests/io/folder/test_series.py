@@ -12,7 +12,7 @@ from geodp.io.folder.manifest import foreign, read_sums, sha256, sums_text
 from geodp.io.verify.series import find_series, verify_series
 from geodp.io.verify.verify import verify
 from geodp.io.write.series import netcdf
-from geodp.release.simulated_cells import intervals_of
+from geodp.release.simulated_cells import errors_of
 from geodp.table.series import SeriesCard
 from tests.release.series.test_publish import publish
 
@@ -31,16 +31,14 @@ def public(series, tmp_path):
 
 
 def failed(public):
-    return {
-        check.name: check.detail for check in verify_series(public, intervals_of) if not check.ok
-    }
+    return {check.name: check.detail for check in verify_series(public, errors_of) if not check.ok}
 
 
 def test_every_snapshot_is_a_release_and_the_index_names_it(series, public):
     card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
     assert [one.time for one in card.snapshots] == list(TIMES)
     for one, release in zip(card.snapshots, series, strict=True):
-        checks = verify(public / one.time, intervals_of)
+        checks = verify(public / one.time, errors_of)
         assert all(check.ok for check in checks)
         assert len(checks) > 10
         own = json.loads((public / one.time / "release.json").read_text())

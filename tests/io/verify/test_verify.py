@@ -17,7 +17,7 @@ from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
 from geodp.io.verify.verify import Check, read_release_table, verify
 from geodp.io.write import picture
-from geodp.release.simulated_cells import intervals_of
+from geodp.release.simulated_cells import errors_of
 from geodp.table.stated import StatedDomain
 from tests.io.write.test_writers import GRIDS, KANTO, released
 
@@ -45,7 +45,7 @@ QUESTIONS = [
 
 
 def failures(path):
-    return [check.name for check in verify(path, intervals_of) if not check.ok]
+    return [check.name for check in verify(path, errors_of) if not check.ok]
 
 
 def card_of(public):
@@ -67,10 +67,10 @@ def write_checksums(public, card=None, **changes):
 @pytest.mark.parametrize("name", GRIDS)
 def test_every_release_agrees_with_itself(tmp_path, write_copy, name):
     write_copy(GRIDS[name], tmp_path / "out", name="人口")
-    checks = verify(tmp_path / "out", intervals_of)
+    checks = verify(tmp_path / "out", errors_of)
     assert [check.name for check in checks] == QUESTIONS
     assert all(check.ok for check in checks), checks
-    assert verify(tmp_path / "out" / "public", intervals_of) == checks
+    assert verify(tmp_path / "out" / "public", errors_of) == checks
 
 
 @pytest.mark.parametrize("name", [*GRIDS, *MORE])

@@ -22,7 +22,7 @@ from geodp.release.local.collect import FEWEST, Sums
 from geodp.release.local.opening import _charge
 from geodp.release.local.round import Round
 from geodp.release.release import Release
-from geodp.release.simulated_cells import intervals_of
+from geodp.release.simulated_cells import errors_of
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_the_release_is_like_any_other(opened, index, tmp_path):
     assert said["further_charge"].startswith("none")
     assert card["budget"]["dataset"] == "phones"
     release.write(tmp_path / "release")
-    assert all(check.ok for check in verify(tmp_path / "release", intervals_of))
+    assert all(check.ok for check in verify(tmp_path / "release", errors_of))
     assert all(ok for _, ok, _ in verify_alone(str(tmp_path / "release")))
     table, read = read_release_table(tmp_path / "release")
     assert np.array_equal(table.count, release.table.count)
@@ -439,7 +439,7 @@ def test_official_areas_end_to_end(tmp_path):
     index = np.stack([rng.integers(0, size, 20_000) for size in grid.shape])
     release = publish(opened, aggregate(opened, randomize(opened, index)))
     release.write(tmp_path / "release")
-    assert all(check.ok for check in verify(tmp_path / "release", intervals_of))
+    assert all(check.ok for check in verify(tmp_path / "release", errors_of))
     assert all(ok for _, ok, _ in verify_alone(str(tmp_path / "release")))
     (areas,) = release.areas()
     assert areas.level == "inspire:100km"
@@ -447,7 +447,7 @@ def test_official_areas_end_to_end(tmp_path):
     assert (areas.standard_error > 0).all()
     spread = publish(opened, aggregate(opened, randomize(opened, index)), spread=True)
     spread.write(tmp_path / "spread")
-    assert all(check.ok for check in verify(tmp_path / "spread", intervals_of))
+    assert all(check.ok for check in verify(tmp_path / "spread", errors_of))
     assert [one.standard_error for one in spread.areas()] == [None, None]
     truth = np.bincount((index[0] // 100) * 3 + index[1] // 100, minlength=6)
     key = areas.table.grid.decode(areas.table.key)

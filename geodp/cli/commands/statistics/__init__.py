@@ -40,7 +40,7 @@ def statistics(**options: Any) -> None:
     geodp statistics release-2025 --statistic inhabited --statistic cells:1-19
 
     Inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells, urban
-    centres and clusters. Biases are found from the release and public maps alone, in two ways;
+    centres and clusters. Biases are found from the release and public maps alone, in several ways;
     where these do not agree, a bias is not estimable.
     """
     from geodp.analysis.statistics import estimate_statistics

@@ -1,0 +1,86 @@
+"""A card that says something else of the errors of cells than follows from the release."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.io.verify.verify import verify
+from geodp.release.simulated_cells import errors_of
+
+FEW = 20
+
+
+def publish(simulate=0):
+    people = np.zeros((24, 24), int)
+    people[:, :10] = 700
+    people[20, 20] = 900
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular(people.shape))
+    key = geodp.NoiseKey(bytes(32))
+    return geodp.publish(table, epsilon="1/10", contribution=1, key=key, simulate=simulate)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    found = tmp_path_factory.mktemp("simulated") / "out"
+    publish(FEW).write(found)
+    return found
+
+
+def test_what_a_card_says_of_cells_not_listed_is_worked_out_again_without_simulation(
+    tmp_path,
+):
+    publish().write(tmp_path / "out")
+    path = tmp_path / "out/public/release.json"
+    card = json.loads(path.read_text(encoding="utf-8"))
+    card["expected_error"]["cells"]["alone"] /= 2
+    path.write_text(json.dumps(card), encoding="utf-8")
+    (check,) = (one for one in verify(tmp_path / "out", errors_of) if one.name == "intervals")
+    assert (check.ok, "cells that are not listed" in check.detail) == (False, True)
+
+
+@pytest.fixture(scope="module")
+def errors_again():
+    """Work the same out once for all."""
+    known = {}
+
+    def found(table, simulated, closed_form):
+        given = simulated, closed_form
+        if given not in known:
+            known[given] = errors_of(table, *given)
+        return known[given]
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda said: said["cells"].update(simulated=21), "other biases of settlements"),
+        (lambda said: said["cells"].update(version=99), "another version"),
+        (lambda said: said["cells"].update(simulated=10**9), "too many releases"),
+        (lambda said: said["cells"].update(low=1.0), "cells that are not listed"),
+        (lambda said: said["cells"].update(beside=said["cells"]["beside"] / 2), "not listed"),
+        (lambda said: said["cells"].update(alone=said["cells"]["alone"] - 1), "not listed"),
+        (lambda said: said["cells"].pop("simulated"), "were not simulated"),
+        (lambda said: said.pop("cells"), "were not simulated"),
+        (lambda said: said.pop("settlements"), "other biases of settlements"),
+        (lambda said: said["settlements"].update(meaning="None"), "other biases of settlements"),
+        (lambda said: said["settlements"]["settlements"].pop(), "other biases of settlements"),
+        (lambda said: said["settlements"]["settlements"][3].update(own=0.0), "other biases"),
+        (lambda said: said["settlements"]["settlements"][3].update(below=7), "other biases"),
+    ],
+)
+def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
+    change, words, written, errors_again, tmp_path
+):
+    shutil.copytree(written, tmp_path / "out")
+    path = tmp_path / "out/public/release.json"
+    card = json.loads(path.read_text(encoding="utf-8"))
+    change(card["expected_error"])
+    path.write_text(json.dumps(card), encoding="utf-8")
+    (check,) = (one for one in verify(tmp_path / "out", errors_again) if one.name == "intervals")
+    assert words in check.detail
+    assert check.ok == ("worked out again, as" in check.detail)
