@@ -63,6 +63,9 @@ FLOORS = {
     "io/folder": "io/write io/opening accuracy table grid privacy kernels",
     "io/verify": "io/folder io/read io/write io/opening io/crs accuracy table grid privacy kernels",
     "release/report": "privacy table",
+    "release/report/html": (
+        "release/report io/read/public io/write accuracy table grid privacy kernels"
+    ),
     "release/cluster": "release mechanisms io accuracy table grid privacy kernels",
     "release/select": "release mechanisms io accuracy table grid privacy kernels",
     "release/series": "release mechanisms io accuracy table grid privacy kernels",
@@ -96,7 +99,7 @@ OUTSIDE = {
     "rich": ("", "cli progress"),
     "pyarrow": ("io", "analysis/audit"),
     "rasterio": ("io/read/rows/pixels io/write io/verify release/cluster", "io cli"),
-    "pyproj": ("io", "grid cli"),
+    "pyproj": ("io", "grid release/report/html cli"),
     "shapely": ("", "grid io/read analysis release/frames"),
     "scipy": ("", "mechanisms analysis io/write/series"),
     "PIL": ("", "io/write/drawing"),

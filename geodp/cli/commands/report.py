@@ -13,6 +13,7 @@ from geodp.errors import InputError, UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.io.write.map.captions import Language
     from geodp.release.report.metadata import ReleaseMetadata
 
 
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["md", "json", "registry"]),
+    type=click.Choice(["md", "html", "json", "registry"]),
     default="md",
     show_default=True,
-    help="For people, the card itself, or a record for the DP Deployments Registry.",
+    help="For people, as text or as one page with maps; the card itself; or a record for the DP "
+    "Deployments Registry.",
+)
+@click.option(
+    "--language",
+    type=click.Choice(["en", "ja"]),
+    help="Of the page (--format html). Default: en.",
 )
 @click.option(
     "--about",
@@ -33,16 +40,26 @@ if TYPE_CHECKING:
     "description, publication_date, authors, slug; sector if not Government.",
 )
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
-def report(release: Path, form: str, about: Path | None, output: Path | None) -> None:
-    """Explain a written RELEASE from its public card."""
+def report(
+    release: Path, form: str, language: Language | None, about: Path | None, output: Path | None
+) -> None:
+    """Explain a written RELEASE from its public card; as HTML from its whole public folder.
+
+    \b
+    geodp report release --format html --output release.html
+    """
     from geodp.io.verify.card import public_folder, read_table_card
     from geodp.release.report.markdown import markdown
     from geodp.release.report.registry import registry_record
 
     if (form == "registry") != (about is not None):
         raise UsageError("--format registry and --about FILE.toml go together.")
+    if language is not None and form != "html":
+        raise UsageError("--language is for --format html only.")
     card = read_table_card(public_folder(release))
-    if form == "md":
+    if form == "html":
+        text = _page(release, language or "en")
+    elif form == "md":
         text = markdown(card)
     else:
         values = card.to_json() if about is None else registry_record(card, _about(about))
@@ -56,6 +73,21 @@ def report(release: Path, form: str, about: Path | None, output: Path | None) ->
 
 
 COMMANDS = (report,)
+
+
+def _page(path: Path, language: Language) -> str:
+    """Return a release as one HTML page."""
+    from geodp.analysis.explain.card import explain
+    from geodp.analysis.explain.page import Writer
+    from geodp.io.verify.readback import read_release_table
+    from geodp.io.verify.totals import read_own_totals
+    from geodp.release.release import Release
+    from geodp.release.report.html.page import write_page
+
+    table, card = read_release_table(path)
+    release = Release(table, totals=read_own_totals(path, table.grid))
+    unit = Writer(language).unit(card.guarantee.unit)
+    return write_page(release, card, explain(card, language).sections, unit, language)
 
 
 def _about(path: Path) -> ReleaseMetadata:

@@ -251,6 +251,25 @@ def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]
     return abs(e) * METRES * 0.99, abs(a) * METRES * 0.99 * np.cos(np.radians(poleward))
 
 
+def find_land(lattice: Lattice, metres: float) -> list[Any]:
+    """Return the land of all countries that lies on a lattice, or so near to it, in its CRS.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        With a CRS and a transform.
+    metres : float
+
+    Returns
+    -------
+    list of shapely geometry
+        Cut off beyond the distance.
+    """
+    from pyproj import CRS
+
+    return _near(lattice, CRS.from_user_input(lattice.crs), _lands("world"), metres)
+
+
 def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[Any]:
     """Return the parts of shapes that lie around a lattice, in its CRS."""
     import shapely

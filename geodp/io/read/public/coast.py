@@ -1,0 +1,56 @@
+"""The coastline and borders around a map, as lines to draw."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.lattice import Lattice
+from geodp.io.read.public.land import find_land
+
+BEYOND = 20_000.0
+"""Metres around the map within which land is looked for, so that its cut edges lie outside."""
+
+LOOSE = 0.7
+"""Of a step: how far a line may be moved to have fewer points."""
+
+
+def trace_coast(lattice: Lattice, steps: int) -> NDArray[np.int64]:
+    """Return the outlines of all countries on a lattice, coarsened.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        With a CRS and a transform.
+    steps : int
+        Along the longer side of the lattice, from its north-western corner.
+
+    Returns
+    -------
+    int64[n]
+        Line after line: the number of its points, the steps eastwards and southwards to the first
+        one, and from each to the next.
+
+    Examples
+    --------
+    >>> sea = Lattice(10, 10, crs="EPSG:4326", transform=(0.1, 0, -40, 0, -0.1, 30))
+    >>> trace_coast(sea, 100)
+    array([], dtype=int64)
+    """
+    import shapely
+
+    west, south, east, north = lattice.bounds
+    step = max(east - west, north - south) / steps
+    land = np.array(find_land(lattice, BEYOND), object)
+    edges = np.where(shapely.get_dimensions(land) == 2, shapely.boundary(land), land)
+    inside = shapely.clip_by_rect(edges, west, south, east, north)
+    lines = shapely.get_parts(shapely.line_merge(inside))
+    found = []
+    for line in shapely.simplify(lines, LOOSE * step):
+        point = shapely.get_coordinates(line)
+        at = np.rint((point - [west, north]) / [step, -step]).astype(np.int64)
+        kept = np.append(True, (at[1:] != at[:-1]).any(axis=1))[: len(at)]
+        if kept.sum() > 1:
+            moves = np.diff(at[kept], axis=0, prepend=0)
+            found.append(np.append(len(moves), moves.reshape(-1)))
+    return np.concatenate([np.empty(0, np.int64), *found])

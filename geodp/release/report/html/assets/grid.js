@@ -1,0 +1,115 @@
+// Keys of cells, the domain, and sums of nodes of keys.
+
+/** The number of entries below a value, or not above it. */
+function countBelow(sorted, value, orEqual) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (orEqual ? sorted[middle] <= value : sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The order of a grid's keys and which of them are cells. */
+class Grid {
+  constructor(given) {
+    Object.assign(this, given);
+    this.offset = given.offset.length ? given.offset : given.shape.map(() => 0);
+    this.weights = given.shape.map((size, axis) => this.weigh(size, axis));
+    this.forms = new Map();
+  }
+
+  /** What each index of an axis adds to a key. */
+  weigh(size, axis) {
+    return Float64Array.from({ length: size }, (_, i) => {
+      let left = i + this.offset[axis];
+      let weight = 1;
+      let found = 0;
+      for (let d = this.radices.length - 1; d >= 0; d--) {
+        const radix = this.radices[d];
+        if (this.axes[d] === axis) {
+          found += (left % radix) * weight;
+          left = Math.floor(left / radix);
+        }
+        weight *= radix;
+      }
+      return found;
+    });
+  }
+
+  encode(index) {
+    return index.reduce((key, at, axis) => key + this.weights[axis][at], 0);
+  }
+
+  decode(key) {
+    const index = this.offset.map((first) => -first);
+    const place = this.offset.map(() => 1);
+    for (let d = this.radices.length - 1; d >= 0; d--) {
+      const radix = this.radices[d];
+      const axis = this.axes[d];
+      const above = Math.floor(key / radix);
+      index[axis] += (key - above * radix) * place[axis];
+      place[axis] *= radix;
+      key = above;
+    }
+    return index;
+  }
+
+  /** Cells along each axis of a block of so many keys. */
+  sides(stride) {
+    if (!this.forms.has(stride)) {
+      const found = this.shape.map(() => 1);
+      for (let d = this.radices.length - 1, left = stride; left > 1; d--) {
+        found[this.axes[d]] *= this.radices[d];
+        left /= this.radices[d];
+      }
+      this.forms.set(stride, found);
+    }
+    return this.forms.get(stride);
+  }
+
+  /** Whether a node holds a cell of the domain. */
+  overlaps(node, stride) {
+    const first = node * stride;
+    const low = this.decode(first);
+    const side = this.sides(stride);
+    if (low.some((at, axis) => at >= this.shape[axis] || at + side[axis] <= 0)) return false;
+    if (!this.mask) return true;
+    const after = countBelow(this.mask.stop, first, true);
+    return after < this.mask.start.length && this.mask.start[after] < first + stride;
+  }
+
+  contains(index) {
+    return !this.mask || this.overlaps(this.encode(index), 1);
+  }
+}
+
+/** Released sums by prefix sums over sorted keys. */
+class Sums {
+  constructor(key, count) {
+    this.key = key;
+    this.count = count;
+    this.before = new Float64Array(key.length + 1);
+    for (let i = 0; i < key.length; i++) this.before[i + 1] = this.before[i] + count[i];
+  }
+
+  ends(node, stride) {
+    const first = node * stride;
+    return [countBelow(this.key, first, false), countBelow(this.key, first + stride, false)];
+  }
+
+  of(node, stride) {
+    const [begin, end] = this.ends(node, stride);
+    return this.before[end] - this.before[begin];
+  }
+
+  /** How many listed cells of at least so many people a node has. */
+  listed(node, stride, least = -Infinity) {
+    const [begin, end] = this.ends(node, stride);
+    let found = 0;
+    for (let i = begin; i < end; i++) found += this.count[i] >= least ? 1 : 0;
+    return found;
+  }
+}

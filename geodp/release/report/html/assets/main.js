@@ -1,0 +1,51 @@
+// The page's beginning. Without a browser, what it works out is offered as `geodpReport`.
+
+function readLook(look) {
+  const colours = Object.entries(look.colours).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.map(parseColour) : parseColour(value),
+  ]);
+  return { ...look, colours: Object.fromEntries(colours) };
+}
+
+async function start() {
+  const data = await unpackAll(JSON.parse(byId("data").textContent));
+  const words = new Words(document.documentElement.lang, data.words);
+  const surface = new Surface(data.surface);
+  byId("map-tools").hidden = false;
+  byId("map-wait").hidden = true;
+  const view = new MapView(byId("map"), surface, readLook(data.look));
+  view.projection = new Projection(surface.place, surface.projection);
+  startControls(view, words);
+  startNotes(view, words);
+  const areas = surface.form ? new Areas(view, words) : null;
+  startPointer(view, words, (at) => {
+    if (areas?.add(at)) return;
+    view.cross = at;
+    view.draw();
+    byId("status").textContent = tell(view, words, at);
+  });
+  startKeys(view, words, (key) => areas?.key(key) || false);
+  byId("zoom-in").addEventListener("click", () => view.zoom(1.5));
+  byId("zoom-out").addEventListener("click", () => view.zoom(1 / 1.5));
+  byId("zoom-all").addEventListener("click", () => view.fit());
+  new ResizeObserver(() => {
+    view.resize();
+    view.draw();
+  }).observe(view.canvas);
+  view.fit();
+  tell(view, words, [surface.place.cols / 2, surface.place.rows / 2]);
+  globalThis.geodpReport = { surface, view };
+  document.documentElement.dataset.ready = "yes";
+}
+
+if (typeof document === "undefined") {
+  globalThis.geodpReport = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
+} else if (document.getElementById("map")) {
+  start().catch((error) => {
+    console.error(error);
+    byId("map-tools").hidden = true;
+    byId("map-wait").hidden = false;
+    byId("map-wait").textContent = byId("map-wait").dataset.failed;
+  });
+}

@@ -1,0 +1,186 @@
+// The released table as a map: sums over squares of cells, true densities, and what can be told.
+
+const UNTOLD = -1;
+const OUTSIDE = -2;
+
+/** The released table, its squares and its levels. */
+class Surface {
+  constructor(data) {
+    Object.assign(this, data);
+    const { rows, cols, base } = data.place;
+    this.rows = Math.ceil(rows / base);
+    this.cols = Math.ceil(cols / base);
+    this.parts = data.attributes.map(() => -1);
+    this.layer = 0;
+    if (data.cells) {
+      this.order = new Grid(data.grid);
+      this.sums = new Sums(data.cells.key, data.cells.count);
+      this.index = this.locate();
+    }
+    this.form = data.formula ? new ClosedForm(data.formula, this.order, this.sums) : null;
+    this.levels.forEach((level, number) => Object.assign(level, { number }));
+    this.select();
+  }
+
+  /** The finest square and the labels of every listed cell. */
+  locate() {
+    const { base } = this.place;
+    const labels = this.attributes.map(() => new Uint16Array(this.cells.key.length));
+    const square = new Uint32Array(this.cells.key.length);
+    this.cells.key.forEach((key, i) => {
+      const index = this.order.decode(key);
+      square[i] = Math.floor(index[0] / base) * this.cols + Math.floor(index[1] / base);
+      labels.forEach((each, a) => (each[i] = index[2 + a]));
+    });
+    return { square, labels };
+  }
+
+  /** Sum the chosen labels, or the chosen layer, over the finest squares. */
+  select() {
+    this.counts = new Float64Array(this.rows * this.cols);
+    if (!this.cells) {
+      const { square, count } = this.layers[this.layer];
+      square.forEach((at, i) => (this.counts[at] += count[i]));
+      return;
+    }
+    const { square, labels } = this.index;
+    for (let i = 0; i < square.length; i++) {
+      if (this.parts.every((chosen, a) => chosen < 0 || labels[a][i] === chosen)) {
+        this.counts[square[i]] += this.cells.count[i];
+      }
+    }
+  }
+
+  /** Area of a finest square, in square kilometres or in cells. */
+  area(row, col) {
+    const { areas, cols, base } = this.place;
+    const wide = col < this.cols - 1 ? 1 : (cols - col * base) / base;
+    return (areas.length === 1 ? areas[0] : areas[row]) * wide;
+  }
+
+  isInside(square) {
+    return !this.inside || this.inside[square] === 1;
+  }
+
+  /** The 95 % margin of a square of a level for the chosen labels; null where it is not known. */
+  margin(level) {
+    const chosen = this.parts.map((label) => (label < 0 ? "1" : "0")).join("");
+    return level.margins[chosen || Object.keys(level.margins)[0]];
+  }
+
+  /** Levels whose squares lie within one another, from a given one up. */
+  chain(level) {
+    if (!level.nested) return [level];
+    return this.levels.filter((each) => each.nested && each.side >= level.side);
+  }
+
+  /** Rows and columns of squares of a level. */
+  shape(level) {
+    return [0, 1].map((axis) => {
+      const size = axis === 0 ? this.place.rows : this.place.cols;
+      return Math.ceil((size + level.offset[axis]) / level.side);
+    });
+  }
+
+  /** The number of the square of a level that holds a finest square. */
+  squareOf(level, row, col) {
+    const { base } = this.place;
+    const down = Math.floor((row * base + level.offset[0]) / level.side);
+    const right = Math.floor((col * base + level.offset[1]) / level.side);
+    return down * this.shape(level)[1] + right;
+  }
+
+  /** Counts and areas inside the domain of all squares of a level. */
+  sumSquares(level) {
+    const [rows, cols] = this.shape(level);
+    const count = new Float64Array(rows * cols);
+    const area = new Float64Array(rows * cols);
+    const { base } = this.place;
+    for (let row = 0; row < this.rows; row++) {
+      const first = Math.floor((row * base + level.offset[0]) / level.side) * cols;
+      for (let col = 0; col < this.cols; col++) {
+        const at = first + Math.floor((col * base + level.offset[1]) / level.side);
+        const square = row * this.cols + col;
+        count[at] += this.counts[square];
+        if (this.isInside(square) || this.counts[square]) area[at] += this.area(row, col);
+      }
+    }
+    return { count, area, rows, cols };
+  }
+
+  /**
+   * Densities of the squares of a level: of each on its own, or with `times` margins asked for,
+   * of the smallest square around it that has so many, once what is told below it is taken out.
+   *
+   * @returns density, and the level that each one is of: UNTOLD and OUTSIDE where there is none.
+   */
+  densities(level, times) {
+    const chain = this.chain(level);
+    const finest = this.sumSquares(level);
+    const size = finest.count.length;
+    const density = new Float64Array(size);
+    const told = new Int16Array(size).fill(UNTOLD);
+    const node = Uint32Array.from({ length: size }, (_, i) => i);
+    let left = finest;
+    let least = 0;
+    chain.every((each, number) => {
+      const margin = this.margin(each);
+      if (times > 0 && margin !== null) least = Math.max(least, times * margin);
+      const isTold = left.area.map((area, i) => area > 0 && Math.abs(left.count[i]) >= least);
+      for (let i = 0; i < size; i++) {
+        if (told[i] !== UNTOLD || !isTold[node[i]] || finest.area[i] === 0) continue;
+        told[i] = each.number;
+        density[i] = left.count[node[i]] / left.area[node[i]];
+      }
+      if (times === 0 || number === chain.length - 1) return false;
+      left = this.climb(each, chain[number + 1], left, isTold, node);
+      return true;
+    });
+    for (let i = 0; i < size; i++) if (finest.area[i] === 0) told[i] = OUTSIDE;
+    return { density, told, rows: finest.rows, cols: finest.cols };
+  }
+
+  /** Sum what is not told yet over the squares of the next level; `node` then numbers these. */
+  climb(level, above, left, isTold, node) {
+    const [rows, cols] = this.shape(above);
+    const count = new Float64Array(rows * cols);
+    const area = new Float64Array(rows * cols);
+    const parent = new Uint32Array(left.count.length);
+    const step = above.side / level.side;
+    for (let at = 0; at < parent.length; at++) {
+      const row = Math.floor(at / left.cols);
+      const col = at % left.cols;
+      parent[at] = Math.floor(row / step) * cols + Math.floor(col / step);
+      if (isTold[at]) continue;
+      count[parent[at]] += left.count[at];
+      area[parent[at]] += left.area[at];
+    }
+    node.forEach((at, i) => (node[i] = parent[at]));
+    return { count, area, rows, cols };
+  }
+
+  /** Keys of the domain's cells at rows and columns, times the chosen labels, sorted. */
+  keysAt(cells) {
+    const labels = this.attributes.map((one, a) =>
+      this.parts[a] < 0 ? one.labels.map((_, label) => label) : [this.parts[a]],
+    );
+    const found = [];
+    cells.forEach(([row, col]) => {
+      let some = [[row, col]];
+      labels.forEach((each) => {
+        some = some.flatMap((index) => each.map((label) => [...index, label]));
+      });
+      some.forEach((index) => {
+        if (this.order.contains(index)) found.push(this.order.encode(index));
+      });
+    });
+    return Float64Array.from(found).sort();
+  }
+
+  /** Estimate of the cells at rows and columns; null where no closed form or no cell is. */
+  estimate(cells) {
+    if (!this.form) return null;
+    const key = this.keysAt(cells);
+    return key.length ? this.form.estimate(key) : null;
+  }
+}

@@ -1,0 +1,45 @@
+// Words and numbers of the page's language.
+
+class Words {
+  constructor(language, sentences) {
+    this.sentences = sentences;
+    this.number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+    this.few = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
+    this.exact = new Intl.NumberFormat(language, { maximumFractionDigits: 5 });
+  }
+
+  say(name, values = {}) {
+    return this.sentences[name].replace(/\{(\w+)\}/g, (_, field) => String(values[field]));
+  }
+
+  interval({ low, high }) {
+    return this.say("interval", { low: this.number.format(low), high: this.number.format(high) });
+  }
+
+  /** A level's name, with its width where it is known. */
+  level({ side, area }, { kilometres }) {
+    const name = side === 1 ? "level_cells" : "level_blocks";
+    let text = this.say(name, { side: this.number.format(side) });
+    if (area) text += this.say("level_area", { area });
+    if (kilometres) text += this.say("level_km", { km: this.few.format(side * kilometres) });
+    return text;
+  }
+
+  point(view, at) {
+    const [x, y] = view.toMap(at);
+    const { projection } = view;
+    if (!projection.isKnown) {
+      return this.say("at_map", { x: this.exact.format(x), y: this.exact.format(y) });
+    }
+    const [lon, lat] = projection.toDegrees([x, y]);
+    const text = this.say("at_degrees", {
+      lat: this.exact.format(Math.abs(lat)),
+      lon: this.exact.format(Math.abs(lon)),
+      north: this.sentences[lat < 0 ? "south" : "north"],
+      east: this.sentences[lon < 0 ? "west" : "east"],
+    });
+    if (view.surface.place.geographic) return text;
+    const metres = { x: this.number.format(x), y: this.number.format(y) };
+    return `${text} (${this.say("at_map", metres)})`;
+  }
+}

@@ -1,0 +1,112 @@
+"""Expected error by area as a drawing: two lines on logarithmic axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from geodp.release.report.html.markup import Html, element, join
+from geodp.table.stated import StatedBlock
+
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 76, 130, 34, 48
+"""Room around the lines."""
+
+MOST_TICKS = 7
+"""On an axis."""
+
+
+def draw_errors(blocks: Sequence[StatedBlock], words: Mapping[str, str]) -> Html:
+    """Draw standard errors and 95 % margins of blocks by their number of cells, as SVG.
+
+    ``blocks``: two or more, of different sizes, single cells first.
+    """
+    sizes = [block.cells for block in blocks]
+    errors = [(block.standard_error, block.margin_95) for block in blocks]
+    above = [value for pair in errors for value in pair if value > 0]
+    if len(sizes) < 2 or not above:
+        return Html("")
+    across = _Axis(min(sizes), max(sizes), LEFT, WIDTH - RIGHT)
+    up = _Axis(min(above), max(above), HEIGHT - BOTTOM, TOP)
+    text = words["error_chart_text"].format(
+        first=_short(sizes[0]),
+        first_error=_short(errors[0][0]),
+        last=_short(sizes[-1]),
+        last_error=_short(errors[-1][0]),
+    )
+    parts = [
+        element("title", words["error_chart"], id="chart-title"),
+        element("desc", text, id="chart-text"),
+        *_axes(across, up, words),
+    ]
+    for which, (name, dash) in enumerate((("column_error", None), ("column_margin", "7 4"))):
+        points = [(across.at(s), up.at(e[which])) for s, e in zip(sizes, errors, strict=True)]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(
+            element(
+                "polyline", points=line, fill="none", stroke="#732081", stroke_width="2",
+                stroke_dasharray=dash,
+            )
+        )  # fmt: skip
+        x, y = points[-1]
+        parts.append(_words(x + 8, y + 4, words[name], "start"))
+    return element(
+        "svg", join(parts), viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img",
+        aria_labelledby="chart-title chart-text", class_="chart",
+    )  # fmt: skip
+
+
+class _Axis:
+    """Logarithms of values, as pixels between two ends."""
+
+    def __init__(self, low: float, high: float, start: float, end: float) -> None:
+        self.first, self.last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        self.last = max(self.last, self.first + 1)
+        self.start, self.end = start, end
+
+    def at(self, value: float) -> float:
+        part = (math.log10(max(value, 10.0**self.first)) - self.first) / (self.last - self.first)
+        return self.start + part * (self.end - self.start)
+
+    def ticks(self) -> list[int]:
+        """Return powers of ten."""
+        step = -(-(self.last - self.first + 1) // MOST_TICKS)
+        return list(range(self.first, self.last + 1, step))
+
+
+def _axes(across: _Axis, up: _Axis, words: Mapping[str, str]) -> list[Html]:
+    found = []
+    for power in across.ticks():
+        x = f"{across.at(10.0**power):.1f}"
+        found.append(_line(x, f"{TOP}", x, f"{HEIGHT - BOTTOM}"))
+        found.append(_words(float(x), HEIGHT - BOTTOM + 18, _short(10.0**power), "middle"))
+    for power in up.ticks():
+        y = f"{up.at(10.0**power):.1f}"
+        found.append(_line(f"{LEFT}", y, f"{WIDTH - RIGHT}", y))
+        found.append(_words(LEFT - 8, float(y) + 4, _short(10.0**power), "end"))
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    found.append(_words(middle, HEIGHT - 8, words["axis_cells"], "middle"))
+    found.append(_words(LEFT - 8, TOP - 16, words["axis_error"], "end"))
+    return found
+
+
+def _line(x1: str, y1: str, x2: str, y2: str) -> Html:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke="#c9c9ce")
+
+
+def _words(x: float, y: float, text: str, anchor: str) -> Html:
+    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
+
+
+def _short(value: float) -> str:
+    """Return a number of a drawing; large ones as powers of ten.
+
+    Examples
+    --------
+    >>> [_short(value) for value in (0.01, 31.1, 262144, 10**9)]
+    ['0.01', '31.1', '262,144', '10^9']
+    """
+    if value >= 1e7:
+        power = math.log10(value)
+        return f"10^{power:.0f}" if power == int(power) else f"10^{power:.1f}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

@@ -1,0 +1,34 @@
+"""Colours of a page's map, on the one scale of all maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from geodp.io.write.map.look import LIGHT
+from geodp.io.write.qgis_style import BELOW
+from geodp.io.write.scale import BEGINS, DARK_IS_MANY
+
+PAPER, OUTSIDE = (
+    "#" + "".join(f"{part:02x}" for part in colour) for colour in (LIGHT.paper, LIGHT.outside)
+)
+"""Of squares that hold nobody, and of those outside the domain."""
+
+UNTOLD, COAST, LINE = "#ecebf1", "#3c3c46", "#0a3d62"
+"""Of squares of which nothing can be told, of the coastline, of polygons."""
+
+KEPT, FADING = 0.65, 0.8
+"""Share of the colour that is kept of what is told of the next larger square, and of what is left
+of it with each further level."""
+
+
+def state_look() -> dict[str, Any]:
+    """Return what the page's script draws with."""
+    colours = {
+        "classes": list(DARK_IS_MANY),
+        "paper": PAPER,
+        "outside": OUTSIDE,
+        "below": BELOW,
+        "untold": UNTOLD,
+    }
+    found = {"begins": list(BEGINS), "colours": colours, "kept": KEPT, "fading": FADING}
+    return {**found, "coast": COAST, "line": LINE, "around": PAPER}

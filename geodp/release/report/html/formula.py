@@ -1,0 +1,101 @@
+"""The closed form of a release's errors, as its page needs it: public parameters alone."""
+
+from __future__ import annotations
+
+from math import isfinite, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.margins import UNKNOWN, Margins
+from geodp.grid.grid import Grid
+from geodp.release.report.html.embed import MOST, pack_sorted
+from geodp.table.card import Card
+from geodp.table.stated import StatedHierarchy
+
+if TYPE_CHECKING:
+    from geodp.release.release import Release
+
+KEY_BITS = 50
+"""Of keys that a browser divides without an error."""
+
+MOST_CHILDREN = 1 << 20
+"""Of a node that a browser looks at one by one."""
+
+
+def why_no_cells(release: Release, card: Card) -> str | None:
+    """Return why a page has sums of blocks only and not every cell: a name of its words."""
+    grid, table = release.grid, release.table
+    if len(grid.places) != 1:
+        return "no_map" if not grid.places else "no_pairs"
+    if isinstance(card.domain.order, StatedHierarchy):
+        return "no_regions"
+    if grid.bits > KEY_BITS or table.key.size > MOST_CHILDREN * 4:
+        return "no_room"
+    if float(np.abs(table.count).sum(dtype=np.float64)) >= MOST / 4:
+        return "no_room"
+    return None
+
+
+def why_no_formula(release: Release, card: Card) -> str | None:
+    """Return why a page cannot work out errors of areas: a name of its words; None where it can."""
+    reason = why_no_cells(release, card)
+    if reason is not None:
+        return reason
+    if release.totals is not None:
+        return "no_totals"
+    tree = release.method.tree_variance(release.grid, release.event)
+    if tree is None:
+        return "no_closed_form"
+    return "no_room" if max(tree.fanouts, default=1) > MOST_CHILDREN else None
+
+
+def state_formula(release: Release) -> dict[str, Any]:
+    """Return what :meth:`geodp.Release.estimate` goes by, as plain values."""
+    grid, event, method = release.grid, release.event, release.method
+    tree = method.tree_variance(grid, event)
+    assert tree is not None  # asked before
+    padded = grid.size < prod(tree.fanouts)
+    found = release.intervals()
+    margins = found.margins if isinstance(found, ClampedIntervals) else UNKNOWN
+    isolated = method.isolated_cell(grid, event) if method.nonnegative else None
+    losses = method.clamp_losses(grid, event) if method.nonnegative else None
+    return {
+        "nonnegative": method.nonnegative,
+        "gaussian": event.is_normal,
+        "fanouts": list(tree.fanouts),
+        "variances": list(tree.variances),
+        "fourths": list(tree.fourths),
+        "padded": padded,
+        "skips": padded and method.skips_outside,
+        "isolated": isolated and {name: float(isolated[name]) for name in ("bias", "rmse")},
+        "losses": losses and [[float(value) for value in one] for one in losses],
+        "margins": _state_margins(margins),
+    }
+
+
+def _state_margins(margins: Margins) -> dict[str, Any]:
+    """Return margins of cells as plain values; None where nothing is known."""
+
+    def plain(side: NDArray[np.float64]) -> list[float | None]:
+        return [value if isfinite(value) else None for value in side.reshape(-1).tolist()]
+
+    alone = [float(value) for value in margins.alone]
+    return {"down": plain(margins.down), "up": plain(margins.up), "alone": alone}
+
+
+def state_grid(grid: Grid) -> dict[str, Any]:
+    """Return the order of a grid's keys and its mask, as plain values."""
+    mask = None
+    if grid.mask is not None:
+        start, stop = grid.mask.ranges.T
+        mask = {"start": pack_sorted(start), "stop": pack_sorted(stop)}
+    return {
+        "shape": list(grid.shape),
+        "axes": list(grid.order.axes),
+        "radices": list(grid.order.radices),
+        "offset": list(grid.order.offset),
+        "mask": mask,
+    }

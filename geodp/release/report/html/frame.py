@@ -1,0 +1,162 @@
+"""The map of a page and what stands around it: controls, legend, areas. Scripts fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from geodp.io.write.qgis_style import BELOW
+from geodp.io.write.scale import BEGINS, DARK_IS_MANY
+from geodp.release.report.html.colours import OUTSIDE, PAPER, UNTOLD
+from geodp.release.report.html.markup import Html, element, join
+from geodp.table.card import Card
+
+Page = Mapping[str, str]
+
+MOST_TIMES, USUAL_TIMES = "3", "1"
+"""Margins that can be asked for, and those that are at first."""
+
+
+def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
+    """Return the map with its controls and its legend; ``what``: who or what is counted."""
+    known = any(
+        margin is not None for level in surface["levels"] for margin in level["margins"].values()
+    )
+    tools = element(
+        "div", *_choices(page, surface), _slider(page, known), _buttons(page), class_="tools"
+    )
+    canvas = element(
+        "canvas", id="map", tabindex="0", role="application", aria_label=page["map_label"],
+        aria_describedby="map-help drawn-level",
+    )  # fmt: skip
+    scale = element(
+        "p", element("span", id="scale-bar"), element("span", id="scale-text"), class_="scale"
+    )
+    seen = element("div", canvas, scale, element("p", id="drawn-level"), class_="seen")
+    readout = element(
+        "div",
+        element("h3", page["readout"]),
+        element("dl", id="readout"),
+        element("p", id="status", class_="unseen", role="status"),
+        class_="readout",
+    )
+    beside = element("div", _legend(what, card, page, surface), readout, class_="beside")
+    whole = element(
+        "div", tools, element("div", seen, beside, class_="map-and-legend"),
+        element("p", page["map_help"], id="map-help", class_="small"),
+        id="map-tools", hidden=True,
+    )  # fmt: skip
+    wait = element("p", page["map_wait"], id="map-wait", data_failed=page["map_failed"])
+    return join([element("noscript", element("p", page["map_script"])), wait, whole])
+
+
+def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
+    """Return the choices of level, labels and, of pairs, place."""
+    named = [("level", page["level"])]
+    named += [
+        (f"attribute-{number}", one["attribute"])
+        for number, one in enumerate(surface["attributes"])
+    ]
+    if len(surface.get("layers", ())) == 2:
+        named.append(("layer", page["layer"]))
+    return [
+        element("p", element("label", text, for_=name), element("select", id=name))
+        for name, text in named
+    ]
+
+
+def _slider(page: Page, known: bool) -> Html:
+    slider = element(
+        "input", id="belief", type="range", min="0", max=MOST_TIMES, step="0.5",
+        value=USUAL_TIMES if known else "0", disabled=not known, aria_describedby="belief-help",
+    )  # fmt: skip
+    return element(
+        "div",
+        element("label", page["belief"], for_="belief"),
+        slider,
+        element("output", id="belief-value", for_="belief"),
+        element("p", page["belief_help" if known else "belief_unknown"], id="belief-help",
+                class_="small"),
+        class_="belief",
+    )  # fmt: skip
+
+
+def _buttons(page: Page) -> Html:
+    marks = {"zoom-in": "+", "zoom-out": "−", "zoom-all": page["zoom_all"]}
+    buttons = []
+    for name, mark in marks.items():
+        words = page[name.replace("-", "_")]
+        said = {"aria_label": words, "title": words}
+        buttons.append(element("button", mark, type="button", id=name, **said))
+    return element("p", *buttons, class_="buttons")
+
+
+def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
+    """Return what the colours mean."""
+    known = surface["place"]["kilometres"] is not None
+    heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=what)
+    ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
+    named = [(PAPER, page["legend_none"]), (DARK_IS_MANY[0], f"< {BEGINS[0]}")]
+    named += [*zip(DARK_IS_MANY[1:], [*ends, f"≥ {BEGINS[-1]:,}"], strict=True)]
+    if not card.mechanism.nonnegative:
+        named.append((BELOW, page["legend_below"]))
+    named += [(UNTOLD, page["legend_untold"])]
+    if surface["inside"] is not None:
+        named.append((OUTSIDE, page["legend_outside"]))
+    rows = (element("li", _swatch(colour), text) for colour, text in named)
+    lines = [element("p", page["legend_pale"], class_="small")]
+    if surface["coast"] is not None:
+        lines.append(element("p", page["legend_coast"], class_="small"))
+    return element(
+        "div", element("h3", page["legend"]), element("p", heading), element("ul", *rows), *lines,
+        class_="legend",
+    )  # fmt: skip
+
+
+def _swatch(colour: str) -> Html:
+    box = element("rect", x="0.5", y="0.5", width="23", height="13", fill=colour, stroke="#6b6b70")
+    return element("svg", box, viewBox="0 0 24 14", width="24", height="14", aria_hidden="true")
+
+
+def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:
+    """Return the tools for sums of areas, or why there are none."""
+    if surface["no_formula"] is not None:
+        return element("p", page["no_areas"].format(why=page[surface["no_formula"]]))
+    place, projection = surface["place"], surface["projection"]
+    knows_degrees = place["geographic"] or projection is not None
+    points = page["points"].format(crs=place["crs"]) if place["crs"] else page["points_cells"]
+    form = element(
+        "form",
+        element("label", points, for_="points"),
+        element("textarea", id="points", rows="4", spellcheck="false"),
+        element("button", page["estimate"], type="submit"),
+        id="type",
+    )
+    file = element(
+        "p",
+        element("label", page["file"], for_="file"),
+        element("input", id="file", type="file", accept=".geojson,.json,application/geo+json"),
+        hidden=not knows_degrees,
+    )
+    buttons = element(
+        "p",
+        element("button", page["draw"], type="button", id="draw", aria_pressed="false"),
+        element("button", page["clear"], type="button", id="clear"),
+        class_="buttons",
+    )
+    names = ("column_area", "column_cells", "column_count", "column_error", "column_interval")
+    heads = element("tr", *(element("th", page[name], scope="col") for name in names))
+    rows = element(
+        "table", element("caption", page["estimates"]), element("thead", heads), element("tbody"),
+        id="estimates", hidden=True,
+    )  # fmt: skip
+    off = []
+    if projection is not None:
+        text = page["projection_off"].format(crs=place["crs"], off=f"{projection['off']:g}")
+        off.append(element("p", text, class_="small"))
+    status = element("p", id="area-status", role="status")
+    scroll = element(
+        "div", rows, class_="scroll", tabindex="0", role="region", aria_label=page["estimates"]
+    )
+    return join([element("p", page["areas_help"]), buttons, form, file, *off, status, scroll])

@@ -1,0 +1,215 @@
+"""Parts of a page that its card tells: guarantee, errors, account, domain, hazards, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from geodp.release.report.html.chart import draw_errors
+from geodp.release.report.html.markup import (
+    Html,
+    bullets,
+    element,
+    english,
+    escape,
+    join,
+    pairs,
+    table,
+)
+from geodp.release.report.sentences import loss
+from geodp.table.card import Card
+
+Page = Mapping[str, str]
+
+
+class Told(Protocol):
+    """A part of what a release means, see :mod:`geodp.analysis.explain`."""
+
+    @property
+    def heading(self) -> str:
+        """In plain words."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One after the other."""
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Columns of a table, or none."""
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """Of the table."""
+
+
+def tell_reading(page: Page, unit: str) -> Html:
+    """Return how to read a release, and how not to."""
+    found = []
+    for heading, name in (("read_yes", "read"), ("read_no", "not")):
+        lines = [page[f"{name}_{i}"].format(unit=unit) for i in range(1, 5)]
+        found.append(element("div", element("h3", page[heading]), bullets(lines)))
+    return element("div", *found, class_="two")
+
+
+def tell_guarantee(told: Sequence[Told]) -> Html:
+    """Return what a release means for people."""
+    found = []
+    for part in told:
+        found += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
+        if part.head:
+            found.append(table(part.heading, part.head, part.rows))
+    return join(found)
+
+
+def tell_errors(page: Page, card: Card) -> Html:
+    """Return the chart and the tables of expected errors."""
+    error = card.expected_error
+    if error.blocks is None:
+        return element("p", page["error_unknown"])
+    names = ("column_cells", "column_error", "column_margin", "column_largest")
+    head = [page[name] for name in names]
+    rows = [
+        (f"{b.cells:,}", f"{b.standard_error:,g}", f"±{b.margin_95:,g}", f"{b.largest:,g}")
+        for b in error.blocks
+    ]
+    found = [
+        element("p", english(f"{error.meaning[:1].upper()}{error.meaning[1:]}.")),
+        element(
+            "div",
+            draw_errors(error.blocks, page),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label=page["error_chart"],
+        ),
+        table(page["error_table"], head, rows),
+    ]
+    if error.areas:
+        levels = [
+            (a.level, f"{a.cells:,}", f"{a.standard_error:,g}", f"±{a.margin_95:,g}",
+             f"{a.largest:,g}")
+            for a in error.areas
+        ]  # fmt: skip
+        found.append(table(page["error_levels"], [page["column_level"], *head], levels))
+    return join(found)
+
+
+def tell_budget(page: Page, card: Card) -> Html:
+    """Return the release's own entry in the ledger."""
+    spends, charge = card.guarantee.spends, card.budget
+    if charge is None:
+        return join([element("p", page["budget_none"]), pairs([(page["term_spends"], spends)])])
+    rows = [
+        ("spends", spends),
+        ("dataset", charge.dataset),
+        ("earlier", f"{charge.earlier_releases:,}"),
+        ("spent", loss(charge.spent)),
+        ("cap", loss(charge.cap)),
+        ("ledger", charge.ledger),
+        ("entry", str(charge.sequence)),
+        ("chain", charge.head),
+    ]
+    said = pairs((page[f"term_{name}"], what) for name, what in rows)
+    return join([element("p", page["budget_entry"]), said])
+
+
+def tell_domain(page: Page, card: Card) -> Html:
+    """Return what is counted where."""
+    domain, said = card.domain, card.guarantee
+    rows = [
+        ("cells", f"{domain.cells:,}"),
+        ("axes", " × ".join(f"{name} {size:,}" for name, size in domain.axes.items())),
+    ]
+    for place in domain.places[:1]:
+        rows += [
+            ("grid", place.code or "–"),
+            ("crs", place.crs or "–"),
+            ("bounds", ", ".join(f"{edge:.10g}" for edge in place.bounds)),
+        ]
+    source = None if domain.mask is None else domain.mask.source
+    if not isinstance(domain.order, str | tuple):
+        source = domain.order.regions.source
+    rows.append(("mask", source or page["no_mask"]))
+    for one in domain.attributes:
+        rows.append(("attributes", f"{one.attribute}: {', '.join(one.labels)}"))
+    rows += [("unit", said.unit), ("neighbours", said.neighbours)]
+    return pairs((page[f"term_{name}"], what) for name, what in rows)
+
+
+def tell_hazards(page: Page, card: Card, unit: str) -> Html:
+    """Return the hazards with their answers and who answers for them, and what is not protected."""
+    rows = [
+        (page[f"hazard_{name}"].format(unit=unit), answer, page[f"by_{who}"])
+        for name, answer, who in _answers(page, card)
+    ]
+    head = [page["column_hazard"], page["column_answer"], page["column_who"]]
+    quoted = [english(line) for line in card.guarantee.not_protected]
+    found = [table(page["hazards_table"], head, rows)]
+    if quoted:
+        found += [element("p", page["not_protected"]), bullets(quoted)]
+    return join(found)
+
+
+def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of every hazard, its answer and who gives it."""
+    said, domain = card.guarantee, card.domain
+    answer = escape(page["answer_key" if card.private else "answer_key_not"])
+    yield "key", Html(answer.format(key=english(said.noise_key))), "tool"
+    bound = f"{said.contribution:,}"
+    if said.model == "local":
+        yield "bound", page["answer_local"].format(bound=bound), "office"
+    elif said.enforced:
+        yield "bound", page["answer_enforced"].format(bound=bound), "tool"
+    else:
+        yield "bound", page["answer_vouched"].format(bound=bound), "office"
+    charged = card.budget is not None
+    yield (
+        "budget",
+        page["answer_budget" if charged else "answer_budget_none"],
+        ("tool" if charged else "nobody"),
+    )
+    source = None if domain.mask is None else domain.mask.source
+    if not isinstance(domain.order, str | tuple):
+        source = domain.order.regions.source
+    if source is None:
+        yield "domain", page["answer_box"], "tool"
+    else:
+        yield "domain", page["answer_mask"].format(source=source), "office"
+    yield "float", page["answer_whole"], "tool"
+    yield "time", page["answer_time"], "office"
+    yield "clamp", page["answer_clamp" if card.mechanism.nonnegative else "answer_signed"], "tool"
+    yield "others", page["answer_others"], "nobody"
+
+
+def tell_files(page: Page, card: Card) -> Html:
+    """Return the files with their checksums, and those that were left out."""
+    rows = [
+        (element("code", file.name), english(file.what), element("code", file.sha256))
+        for file in card.files
+    ]
+    head = [page["column_file"], page["column_what"], "SHA-256"]
+    found = [table(page["files_table"], head, rows)]
+    if card.left_out:
+        left = [Html(f"{element('code', one.name)}: {english(one.why)}") for one in card.left_out]
+        found += [element("p", page["files_left"]), bullets(left)]
+    return join(found)
+
+
+def tell_method(page: Page, card: Card) -> Html:
+    """Return how a release was made."""
+    mechanism = card.mechanism
+    settings = ", ".join(f"{name} = {value}" for name, value in mechanism.settings.items())
+    rows = [
+        ("method", english(f"{mechanism.title} ({mechanism.spec}, {mechanism.version})")),
+        ("source", english(mechanism.citation)),
+        ("noise", english(f"{mechanism.noise} ({mechanism.noise_format})")),
+        ("settings", settings or "–"),
+        ("values", english(mechanism.values)),
+        ("software", f"{card.software.name} {card.software.version}"),
+        ("schema", card.schema),
+    ]
+    found = [pairs((page[f"term_{name}"], what) for name, what in rows)]
+    if card.post_processing:
+        lines = [english(line) for line in card.post_processing]
+        found += [element("p", page["post_processing"]), bullets(lines)]
+    return join(found)

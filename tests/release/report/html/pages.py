@@ -1,0 +1,92 @@
+"""Releases to look at, their pages, and what the pages' scripts work out, run by Node."""
+
+import json
+import re
+import shutil
+import subprocess
+from functools import cache
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.analysis.explain.card import explain
+from geodp.io.verify.readback import read_release_table
+from geodp.io.verify.totals import read_own_totals
+from geodp.release.release import Release
+from geodp.release.report.html.page import write_page
+from tests.keys import keep
+
+NODE = pytest.mark.skipif(shutil.which("node") is None, reason="the page's code is run by Node")
+
+PLACE = {"crs": "EPSG:3035", "transform": (1000, 0, 4_300_000, 0, -1000, 3_300_000)}
+
+
+@cache
+def towns(rows, cols):
+    """Settlements with empty land between them: int64[rows, cols]."""
+    random = np.random.default_rng(rows)
+    found = np.zeros((rows, cols), np.int64)
+    for _ in range(8):
+        at = random.normal(random.integers([[rows], [cols]]), 2, (2, 40)).astype(int)
+        inside = ((at >= 0) & (at < [[rows], [cols]])).all(axis=0)
+        np.add.at(found, tuple(at[:, inside]), random.integers(1, 300, inside.sum()))
+    return found
+
+
+def publish(path, grid=None, counts=None, **terms):
+    """Write the release of a grid's towns and read it back from its public folder."""
+    grid = grid or geodp.Grid.regular((21, 30), **PLACE)
+    counts = towns(*grid.shape[:2]) if counts is None else counts
+    name = terms.pop("name", "population")
+    table = geodp.CountTable.from_dense(counts, grid)
+    terms = {
+        "epsilon": "1/2",
+        "key": geodp.NoiseKey.from_file(keep(path.with_suffix(".key"))),
+    } | terms
+    geodp.publish(table, **terms).write(path, name=name)
+    return read(path)
+
+
+def read(path):
+    """Return a release as the command reads it, and its card."""
+    table, card = read_release_table(path)
+    return Release(table, totals=read_own_totals(path, table.grid)), card
+
+
+def page_of(release, card, language="en"):
+    """Return the page of a release."""
+    told = explain(card, language).sections
+    return write_page(release, card, told, card.guarantee.unit, language)
+
+
+def data_of(page):
+    """Return what a page's script unpacks, still packed."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    return json.loads(text)
+
+
+def script_of(page):
+    """Return the page's script."""
+    (text,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    return text
+
+
+def run(page, driver, given=None):
+    """Return what the page's own script says when Node drives it: ``surface`` and ``given``."""
+    return drive(page, f"const surface = new api.Surface(all.surface); {driver}", given)
+
+
+def drive(page, driver, given, data=None):
+    """Return what a driver makes of ``all``, the page's data or others, and of ``given``."""
+    program = f"""
+    {script_of(page)}
+    const api = globalThis.geodpReport;
+    const {{ data, given }} = JSON.parse(require("node:fs").readFileSync(0));
+    api.unpackAll(data).then((all) => console.log(JSON.stringify((() => {{ {driver} }})())));
+    """
+    text = json.dumps({"data": data_of(page) if data is None else data, "given": given})
+    done = subprocess.run(
+        ["node", "-e", program], input=text, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)

@@ -1,0 +1,51 @@
+"""Arrays in a page: what the page's script unpacks is what was packed."""
+
+import numpy as np
+import pytest
+
+from geodp.release.report.html import embed
+from tests.release.report.html.pages import NODE, drive, page_of, publish
+
+NUMBERS = np.array([0, 1, 127, 128, 16_383, 16_384, 2**32 - 1, 2**32, 2**52 - 1])
+
+
+def read_numbers(data):
+    """The slow, obvious reading."""
+    found, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            found.append(value)
+            value, shift = 0, 0
+    return found
+
+
+def test_numbers_are_written_in_bytes_of_seven_bits():
+    assert read_numbers(embed.write_numbers(NUMBERS.astype(np.uint64))) == NUMBERS.tolist()
+    assert embed.write_numbers(np.empty(0, np.uint64)) == b""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return page_of(*publish(tmp_path_factory.mktemp("embed") / "release"))
+
+
+@NODE
+def test_the_script_unpacks_what_was_packed(page):
+    random = np.random.default_rng(3)
+    given = {
+        "sorted": np.sort(random.integers(0, 2**50, 500)),
+        "whole": random.integers(-(2**51), 2**51, 500),
+        "few": np.append(-NUMBERS, NUMBERS)[:-1],
+        "none": np.empty(0, np.int64),
+    }
+    packed = {name: embed.pack_whole(values) for name, values in given.items()}
+    packed["sorted"] = embed.pack_sorted(given["sorted"])
+    real, bits = random.normal(size=99), random.random(77) < 0.5
+    packed |= {"real": embed.pack_counts(real), "bits": embed.pack_bits(bits)}
+    driver = "return Object.entries(all).map(([name, one]) => [name, [...one]]);"
+    found = dict(drive(page, driver, None, packed))
+    assert {name: found[name] for name in given} == {k: v.tolist() for k, v in given.items()}
+    assert found["real"] == real.tolist()
+    assert found["bits"] == bits.astype(int).tolist()

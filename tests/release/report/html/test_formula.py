@@ -1,0 +1,137 @@
+"""Sums of areas worked out by the page's own script, beside Release.estimate."""
+
+import numpy as np
+import pytest
+import shapely
+
+import geodp
+from geodp.errors import UsageError
+from geodp.grid.mask import mask_of_blocks
+from geodp.release.report.html.formula import why_no_cells, why_no_formula
+from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
+
+DRIVER = """
+return given.map((ring) => {
+  const found = surface.estimate(api.cellsInside(surface.place, [ring]));
+  return found && [found.count, found.error, found.low, found.high];
+});
+"""
+
+
+def polygons(bounds, number, seed=1):
+    """Valid polygons of three to eight corners, from a cell to most of the map."""
+    random = np.random.default_rng(seed)
+    west, south, east, north = bounds
+    found = []
+    while len(found) < number:
+        middle = random.uniform([west, south], [east, north])
+        size = (east - west) * 10 ** random.uniform(-1.6, -0.3)
+        corners = random.integers(3, 9)
+        turn = np.sort(random.uniform(0, 2 * np.pi, corners))
+        away = random.uniform(0.3, 1, corners) * size
+        ring = middle + (away * [np.cos(turn), np.sin(turn)]).T
+        if shapely.Polygon(ring).is_valid:
+            found.append(ring.tolist())
+    return found
+
+
+def expected(release, ring, labels=None):
+    """What geodp says of the polygon; None where it holds no cell."""
+    try:
+        found = release.estimate(shapely.Polygon(ring), labels)
+    except UsageError:
+        return None
+    return [found.count, found.standard_error, found.low, found.high]
+
+
+def masked(rows, cols):
+    grid = geodp.Grid.regular((rows, cols), **PLACE)
+    blocks = np.array([[0, 3, 9], [0, 5, 0], [6, 9, 12], [20, 22, 11]])
+    return grid.with_mask(mask_of_blocks(grid, blocks, "a public list"))
+
+
+GRID = geodp.Grid.regular((21, 30), **PLACE)
+SEXES = GRID.with_attribute("sex", ["male", "female", "other"])
+OFFICIAL = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, 35 + 1 / 3)).with_official_order()
+CASES = {
+    "padded": (GRID, {}),
+    "masked": (masked(21, 30), {}),
+    "official": (OFFICIAL, {}),
+    "gaussian": (GRID, {"epsilon": None, "rho": "1/10"}),
+    "topdown": (GRID, {"method": "topdown"}),
+    "signed": (GRID, {"method": "laplace"}),
+    "hay": (GRID, {"method": "hay"}),
+    "nowhere": (geodp.Grid.regular((16, 16), crs=None, transform=(1, 0, 0, 0, 1, 0)), {}),
+}
+
+
+def counted(grid):
+    """Towns inside the domain."""
+    return np.where(grid.domain.to_dense(), towns(*grid.shape[:2]), 0)
+
+
+@NODE
+@pytest.mark.parametrize("name", CASES)
+def test_polygons_of_the_page_are_those_of_release_estimate(name, tmp_path):
+    grid, terms = CASES[name]
+    release, card = publish(tmp_path / "release", grid, counted(grid), **terms)
+    rings = polygons(grid.places[0].bounds, 30)
+    rings += [[[x, y] for x, y in shapely.box(*grid.places[0].bounds).exterior.coords[:-1]]]
+    wanted = [expected(release, ring) for ring in rings]
+    found = run(page_of(release, card), DRIVER, rings)
+    assert [one is None for one in found] == [one is None for one in wanted]
+    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if a is not None]
+    assert len(pairs) > 12
+    np.testing.assert_allclose(*map(np.array, zip(*pairs, strict=True)), rtol=1e-9, atol=1e-7)
+
+
+@NODE
+def test_two_hundred_polygons_of_one_release(tmp_path):
+    grid = geodp.Grid.mesh("jis:half", bounds=(139.5, 35.5, 139.9, 35.5 + 64 / 240))
+    release, card = publish(tmp_path / "release", grid, towns(64, 64))
+    rings = polygons(grid.places[0].bounds, 200, seed=7)
+    wanted = [expected(release, ring) for ring in rings]
+    found = run(page_of(release, card), DRIVER, rings)
+    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if a or b]
+    assert len(pairs) > 150
+    np.testing.assert_allclose(*map(np.array, zip(*pairs, strict=True)), rtol=1e-9, atol=1e-7)
+
+
+@NODE
+def test_single_cells_and_chosen_labels(tmp_path):
+    counts = np.repeat(towns(21, 30)[..., None], 3, axis=2) // 3
+    release, card = publish(tmp_path / "release", SEXES, counts, method="pyramid", contribution=1)
+    page, cells = page_of(release, card), [[0, 0], [10, 11], [20, 29], [5, 5], [12, 3]]
+    driver = """
+    const ends = (found) => [found.count, found.error, found.low, found.high];
+    const all = given.map((cell) => ends(surface.estimate([cell])));
+    surface.parts[0] = 1;
+    return [all, given.map((cell) => ends(surface.estimate([cell])))];
+    """
+    found = run(page, driver, cells)
+    for labels, own in zip((None, {"sex": "female"}), found, strict=True):
+        for (row, col), ends in zip(cells, own, strict=True):
+            at = SEXES.places[0].edges_at(np.array([row]), np.array([col]))
+            ring = shapely.box(*np.concatenate(at)).exterior.coords
+            wanted = expected(release, ring, labels)
+            np.testing.assert_allclose(ends, wanted, rtol=1e-9, atol=1e-7)
+
+
+def test_what_has_no_closed_form_says_why(tmp_path):
+    found = {}
+    pairs = geodp.Grid.regular((4, 4)).pairs()
+    cases = {
+        "mwem": (None, None, {"method": "mwem"}),
+        "pairs": (pairs, np.ones(pairs.shape, np.int64), {"contribution": 1}),
+        "line": (geodp.Grid.regular((40,)), np.arange(40), {}),
+        "towns": (None, None, {}),
+    }
+    for name, (grid, counts, terms) in cases.items():
+        release, card = publish(tmp_path / name, grid, counts, **terms)
+        found[name] = why_no_cells(release, card), why_no_formula(release, card)
+    assert found == {
+        "mwem": (None, "no_closed_form"),
+        "pairs": ("no_pairs", "no_pairs"),
+        "line": ("no_map", "no_map"),
+        "towns": (None, None),
+    }

@@ -1,0 +1,89 @@
+"""Levels of a page's map: squares, their margins, and what is told where."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.accuracy.interval import Z
+from geodp.grid.region import Region
+from geodp.io.write.scale import classify
+from geodp.release.report.html.levels import list_levels
+from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
+
+SEXES = geodp.Grid.regular((21, 30), **PLACE).with_attribute("sex", ["male", "female", "other"])
+MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, 35 + 1 / 3))
+
+
+def test_margins_are_those_of_squares_in_the_middle(tmp_path):
+    counts = np.repeat(towns(21, 30)[..., None], 3, axis=2) // 3
+    terms = {"method": "pyramid", "contribution": 1}
+    release, card = publish(tmp_path / "release", SEXES, counts, **terms)
+    levels = list_levels(release, card)
+    assert [level.side for level in levels] == [1, 2, 4, 8]
+    for level in levels:
+        assert {*level.margins} == {"1", "0"}
+    square = np.mgrid[8:16, 8:16].reshape(2, -1)
+    for pattern, labels in (("1", None), ("0", {"sex": "male"})):
+        region = Region.of_map(SEXES, *square, labels)
+        wanted = Z * release.standard_error(region)
+        assert levels[3].margins[pattern] == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("grid", "sides"),
+    [
+        (MESH, {1: True, 2: True, 4: True, 5: False, 8: True, 10: False, 16: False}),
+        (MESH.with_official_order(), {1: True, 10: True}),
+    ],
+)
+def test_levels_nest_as_the_order_of_cells_does(grid, sides, tmp_path):
+    release, card = publish(tmp_path / "release", grid)
+    found = {level.side: level.nested for level in list_levels(release, card)}
+    nested = [side for side, own in found.items() if own]
+    assert all(b % a == 0 for a, b in pairwise(nested))
+    assert {side for side, own in sides.items() if own} <= {*nested}
+    assert found[10] is sides[10]
+
+
+def test_methods_without_closed_form_have_no_margins(tmp_path):
+    release, card = publish(tmp_path / "release", method="mwem")
+    assert {m for level in list_levels(release, card) for m in level.margins.values()} == {None}
+
+
+def told(counts, areas, margins, times):
+    """The slow, obvious reading: what each cell shows, and of squares of which side."""
+    rows, cols = counts.shape
+    density, side_of = np.zeros((rows, cols)), np.zeros((rows, cols), int)
+    least = 0.0
+    for side, margin in margins.items():
+        least = max(least, times * margin)
+        for row in range(0, rows, side):
+            for col in range(0, cols, side):
+                some = np.zeros((rows, cols), bool)
+                some[row : row + side, col : col + side] = True
+                some &= side_of == 0
+                if some.any() and abs(counts[some].sum()) >= least:
+                    density[some] = counts[some].sum() / areas[some].sum()
+                    side_of[some] = side
+    return density, side_of
+
+
+@NODE
+@pytest.mark.parametrize("times", [0, 1, 2.5])
+def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path):
+    release, card = publish(tmp_path / "release", epsilon="1/20")
+    driver = """
+    const { density, told } = surface.densities(surface.levels[0], given);
+    return [[...density], [...told].map((n) => (n < 0 ? 0 : surface.levels[n].side))];
+    """
+    found = run(page_of(release, card), driver, times)
+    counts = np.zeros((21, 30))
+    counts[tuple(release.grid.decode(release.table.key))] = release.table.count
+    margins = {level.side: level.margins[""] for level in list_levels(release, card)}
+    density, side = told(counts, np.ones((21, 30)), margins, times)
+    assert len(np.unique(side)) > (1 if times else 0)
+    np.testing.assert_array_equal(np.array(found[1]).reshape(21, 30), side)
+    np.testing.assert_allclose(np.array(found[0]).reshape(21, 30), density, rtol=1e-12)
+    assert classify(density).max() > 0

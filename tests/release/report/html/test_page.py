@@ -1,0 +1,254 @@
+"""The page of a release: what stands on it, in which languages, and what can never."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from string import Formatter
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli import geodp as command_line
+from geodp.errors import UsageError
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.release.report.html import chart, colours, english, frame, japanese, markup, parts
+from geodp.release.report.html.page import LANGUAGES, SCRIPTS
+from geodp.release.report.html.surface import state_surface
+from tests.release.report.html.pages import PLACE, data_of, page_of, publish, read, script_of
+
+ASSETS = files("geodp.release.report.html") / "assets"
+HOSTILE = "</script><img src=x onerror=alert(1)>\u2028'\"&"
+
+
+class Elements(HTMLParser):
+    """Elements with their attributes, text, and whether all are closed in order."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.open, self.text = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in markup.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def ids(self):
+        return [attributes["id"] for _, attributes in self.found if "id" in attributes]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A release that was charged to a ledger with another data set in it."""
+    place = tmp_path_factory.mktemp("page")
+    ledger = Ledger.create(place / "ledger.jsonl")
+    for number, name in enumerate(("other people", "these people")):
+        ledger.add_dataset(name, PureDP(2))
+        publish(place / f"release{number}", ledger=ledger, dataset=name)
+    return place / "release1"
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return page_of(*read(folder))
+
+
+def test_a_page_is_well_formed_and_points_to_what_is_there(page):
+    found = Elements(page)
+    assert found.open == []
+    ids = found.ids()
+    assert len(set(ids)) == len(ids)
+    for tag, attributes in found.found:
+        for name in ("for", "aria-labelledby", "aria-describedby"):
+            assert {*attributes.get(name, "").split()} <= {*ids}, (tag, attributes)
+        if attributes.get("href", "#").startswith("#") and "href" in attributes:
+            assert attributes["href"][1:] in ids
+    assert [tag for tag, _ in found.found if tag == "h1"] == ["h1"]
+
+
+def test_a_page_loads_and_runs_nothing_but_its_own(page):
+    found = Elements(page)
+    assert not re.search(r"(?:src|href|action|data)=.?(?:https?:|//)", page)
+    assert not [a for _, a in found.found if "style" in a or any(n.startswith("on") for n in a)]
+    (policy,) = [
+        a["content"] for _, a in found.found if a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    for text, kind in ((script_of(page), "script-src"), (style, "style-src")):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind} 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    for word in ("fetch(", "XMLHttpRequest", "WebSocket", "eval(", "innerHTML", "import("):
+        assert word not in script_of(page)
+
+
+def test_the_same_release_has_the_same_page(folder, page):
+    assert page_of(*read(folder)) == page
+    assert page_of(*read(folder / "public")) == page
+
+
+def test_a_page_has_what_the_card_says_and_nothing_of_other_data_sets(folder, page):
+    text = " ".join(Elements(page).text)
+    _, card = read(folder)
+    for said in (
+        card.release_id,
+        "these people",
+        card.budget.head,
+        card.mechanism.citation,
+        *(file.sha256 for file in card.files),
+        *card.guarantee.not_protected,
+        *card.post_processing,
+    ):
+        assert said in text
+    assert "other people" not in page
+    restricted = json.loads((folder / "restricted" / "run.json").read_text())
+    assert str(folder) not in page
+    assert not [v for v in restricted.values() if isinstance(v, str) and len(v) > 12 and v in page]
+
+
+def test_a_page_needs_the_public_folder_only(folder, page, tmp_path):
+    public = tmp_path / "public"
+    public.mkdir()
+    for file in (folder / "public").iterdir():
+        (public / file.name).write_bytes(file.read_bytes())
+    assert page_of(*read(public)) == page
+
+
+def fields(text):
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("kind", ["PAGE", "SCRIPT"])
+def test_both_languages_say_the_same_with_the_same_figures(kind):
+    first, second = getattr(english, kind), getattr(japanese, kind)
+    assert [*first] == [*second]
+    for name, text in first.items():
+        assert fields(text) >= fields(second[name]) or fields(text) == fields(second[name]), name
+        if "unit" not in fields(text) ^ fields(second[name]):
+            assert fields(text) == fields(second[name]), name
+
+
+def test_every_word_is_used_and_none_is_missing():
+    scripts = "".join((ASSETS / f"{name}.js").read_text() for name in SCRIPTS)
+    said = {*re.findall(r'say(?:Part)?\("(\w+)"', scripts)} | {*re.findall(r'"(\w+)"', scripts)}
+    terms = {f"term_{name}" for name in re.findall(r'\["(\w+)", ', scripts)}
+    assert {*english.SCRIPT} <= said | terms
+    assert {*re.findall(r'say\("(\w+)"', scripts)} <= {*english.SCRIPT}
+
+
+def test_a_page_in_japanese_says_its_language(folder):
+    found = Elements(page_of(*read(folder), "ja"))
+    assert dict(found.found)["html"] == {"lang": "ja"}
+    assert "信じてよいものだけを示す" in found.text
+    with pytest.raises(UsageError, match="en, ja"):
+        page_of(*read(folder), "fr")
+
+
+def test_hostile_words_stay_words(tmp_path):
+    grid = geodp.Grid.regular((4, 4), **PLACE).with_attribute(HOSTILE, [HOSTILE, "b"])
+    counts = np.full((4, 4, 2), 50)
+    release, card = publish(tmp_path / "release", grid, counts, contribution=1, unit=HOSTILE[:24])
+    page = page_of(release, card)
+    found = Elements(page)
+    assert found.open == []
+    assert "img" not in {tag for tag, _ in found.found}
+    assert page.count("</script>") == 2
+    assert data_of(page)["surface"]["attributes"][0]["attribute"] == HOSTILE
+    assert HOSTILE in "".join(found.text)
+
+
+def test_markup_escapes_what_is_no_markup():
+    said = markup.element("p", "<b>", markup.element("i", "&"), title='"', data_n=None)
+    assert said == '<p title="&quot;">&lt;b&gt;<i>&amp;</i></p>'
+    assert markup.element("input", disabled=True, hidden=False) == "<input disabled>"
+    assert "&lt;" in markup.table("<", ["<"], [["<"]])
+
+
+def test_a_release_without_places_has_no_map(tmp_path):
+    release, card = publish(tmp_path / "release", geodp.Grid.regular((40,)), np.arange(40) * 9)
+    page = page_of(release, card)
+    assert english.PAGE["no_map"] in "".join(Elements(page).text)
+    assert "<script" not in page
+
+
+def test_pairs_show_the_sums_of_either_end(tmp_path):
+    grid = geodp.Grid.regular((4, 5)).pairs()
+    counts = np.arange(400).reshape(grid.shape)
+    release, card = publish(tmp_path / "release", grid, counts, contribution=1)
+    surface = state_surface(release, card)
+    assert len(surface["layers"]) == 2
+    assert english.PAGE["no_pairs"].split(".")[0] in frame.draw_areas(english.PAGE, surface)
+
+
+def test_what_is_not_private_says_so_first(tmp_path):
+    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8), **PLACE))
+    key = geodp.NoiseKey(b"1" * 32)
+    geodp.publish(table, epsilon=1, key=key).write(tmp_path / "release")
+    release, card = read(tmp_path / "release")
+    assert not card.private
+    assert english.PAGE["not_private"] in page_of(release, card)
+    assert "Yes:" in parts.tell_hazards(english.PAGE, card, "person")
+
+
+def luminance(colour):
+    parts_ = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts_]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_words_and_lines_are_seen():
+    style = (ASSETS / "style.css").read_text()
+    named = dict(re.findall(r"--(\w+): (#\w{6})", style))
+    for name in ("ink", "soft", "mark"):
+        assert contrast(named[name], "#ffffff") >= 4.5
+    assert contrast("#ffffff", re.search(r"\.alarm .*?background: (#\w{6})", style)[1]) >= 4.5
+    for line in (colours.COAST, colours.LINE):
+        assert contrast(line, colours.PAPER) >= 3
+
+
+def test_the_chart_has_a_point_for_every_block(folder):
+    _, card = read(folder)
+    drawn = chart.draw_errors(card.expected_error.blocks, english.PAGE)
+    lines = re.findall(r'<polyline points="([^"]*)"', drawn)
+    assert [len(line.split()) for line in lines] == [len(card.expected_error.blocks)] * 2
+    assert chart.draw_errors(card.expected_error.blocks[:1], english.PAGE) == ""
+
+
+def test_scripts_and_styles_are_short_files():
+    for file in ASSETS.iterdir():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert len(lines) < 400, file.name
+        assert max(map(len, lines)) <= 110, file.name
+    assert {file.name for file in ASSETS.iterdir()} == {"style.css", *(f"{n}.js" for n in SCRIPTS)}
+    assert {*LANGUAGES} == {"en", "ja"}
+
+
+def test_the_command_writes_the_page(folder, page, tmp_path):
+    def report(*options):
+        return CliRunner().invoke(command_line, ["report", str(folder), *options])
+
+    file = tmp_path / "page.html"
+    assert report("--format", "html", "--output", str(file)).output == f"{file}\n"
+    assert file.read_text(encoding="utf-8") == page
+    assert 'lang="ja"' in report("--format", "html", "--language", "ja").output
+    assert isinstance(report("--language", "ja").exception, UsageError)
