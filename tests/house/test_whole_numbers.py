@@ -81,6 +81,7 @@ NOISY = {
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
     predicted.share_prior: "a public prior",
+    predicted.merge_scaled: "released counts",
     predicted.combine: "noisy counts and their variances",
     **dict.fromkeys(
         (

@@ -144,3 +144,45 @@ def combine(
         weight = spread / (spread + own)
         above[0][n] = weight * above[0][n] + (1 - weight) * below
         above[1][n] = weight * own
+
+
+@kernel
+def merge_scaled(
+    one: tuple[NDArray[np.uint64], NDArray[np.int64]],
+    other: tuple[NDArray[np.uint64], NDArray[np.int64]],
+    factors: tuple[float, float],
+    key: NDArray[np.uint64],
+    part: NDArray[np.int64],
+) -> int:
+    """Add two lists of numbers by key, each times a factor and rounded to whole numbers.
+
+    Parameters
+    ----------
+    one, other : (uint64[n], int64[n]), (uint64[k], int64[k])
+        Strictly increasing keys, and numbers of 0 or more.
+    factors : float, float
+    key, part : uint64[n + k], int64[n + k], written
+        What is above 0, in order.
+
+    Returns
+    -------
+    int
+        How many.
+    """
+    i, j, found = np.uint64(0), np.uint64(0), np.uint64(0)
+    step = np.uint64(1)
+    n, k = np.uint64(one[0].size), np.uint64(other[0].size)
+    while i < n or j < k:
+        first = j == k or (i < n and one[0][i] <= other[0][j])
+        second = i == n or (j < k and other[0][j] <= one[0][i])
+        key[found] = one[0][i] if first else other[0][j]
+        total = np.int64(0)
+        if first:
+            total += np.int64(np.rint(one[1][i] * factors[0]))
+            i += step
+        if second:
+            total += np.int64(np.rint(other[1][j] * factors[1]))
+            j += step
+        part[found] = total
+        found += np.uint64(total > 0)
+    return int(found)
