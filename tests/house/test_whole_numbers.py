@@ -33,7 +33,7 @@ from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.learned import residuals
 from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import families, passes, records, rows, shares
+from geodp.kernels.pyramid import families, passes, records, rows, shares, spare
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -113,6 +113,9 @@ NOISY = {
         ),
         "noisy counts of parts, and released totals",
     ),
+    spare.spare: "noisy counts, their variances and a released total",
+    spare.close_small: "noisy counts, their variances and a released total",
+    spare.spare_all: "noisy counts, their variances and released totals",
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import bare, bare_inline, kernel
 from geodp.kernels.learned.residuals import bring_nearer, note
 from geodp.kernels.pyramid.shares import share_family
+from geodp.kernels.pyramid.spare import spare
 
 LEAST_FACTOR = 1e-4
 """Of a variance that is left: a child that is predicted exactly still gives way to its siblings."""
@@ -157,7 +158,7 @@ def share_again(
     variance: NDArray[np.float64],
     prior: Prior,
     tables: Tables,
-    least: float,
+    known: tuple[float, bool],
     room: Room,
     count: NDArray[np.int64],
 ) -> None:
@@ -173,13 +174,14 @@ def share_again(
         The same, or that of all of them.
     prior : float64[k], float64[n]
     tables : Tables
-    least : float
-        Children below it are dropped.
+    known : float, bool
+        Children below the first are dropped; whether they are above the cells, see
+        :func:`geodp.kernels.pyramid.spare.spare`.
     room : Room
     count : int64[k], written
     """
     members, total, uniform = nodes
-    share, whole = prior
+    (share, whole), (least, firm) = prior, known
     family, at, out = room
     learned, step = tables[2].shape[0] > 0, np.uint64(1 if variance.size > 1 else 0)
     after = np.uint64(0)
@@ -193,7 +195,8 @@ def share_again(
         if learned:
             _predict(better, spread, share[first:after], total[n] / whole[n], tables)
         children = np.uint64(0), np.uint64(some)
-        known = total[n], uniform[n], least
-        share_family(better, spread, children, known, scratch, at, out)
+        spare(better, spread, children, (total[n], out.size, firm), scratch, at)
+        own = total[n], uniform[n], least
+        share_family(better, spread, children, own, scratch, at, out)
         for j in range(some):
             count[first + np.uint64(j)] = out[j]

@@ -5,7 +5,8 @@ them and of a public table. Level by level from the root: what a node has, share
 is, predicts its children; residuals of all nodes of the level together say how far such predictions
 can be trusted (:mod:`geodp.mechanisms.learned`); estimates between the two decide what is opened.
 Estimates from below are the pyramid's own; on the way down they are brought nearer to predictions
-once more. A level whose predictions are hardly better than even ones is treated as without a prior.
+once more, and the populous are spared as without a prior. A level whose predictions are hardly
+better than even ones is treated as without a prior.
 """
 
 from __future__ import annotations
@@ -235,7 +236,7 @@ class Informed:
     ) -> NDArray[np.int64]:
         """Share out what a layer's nodes have in the end among their open children: int64[k]."""
         count, runs = np.empty(layer.z.size, np.int64), layer.runs(self.threads)
-        known = _of_kernel(tables), self.descent.least[i]
+        known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
 
         def work(part: tuple[slice, slice]) -> None:
             some, children = part

@@ -5,6 +5,7 @@ import pytest
 
 from geodp.kernels.learned import passes, residuals
 from geodp.kernels.pyramid import shares
+from geodp.kernels.pyramid.spare import spare_all
 
 NODES, FANOUT, OWN = 40, 6, 4.0
 DRAW = np.random.default_rng(1)
@@ -66,8 +67,8 @@ def test_the_first_pass(learned, edges):
 
 
 @pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("alike", [False, True])
-def test_the_second_pass(learned, alike):
+@pytest.mark.parametrize(("alike", "firm"), [(False, True), (True, False)])
+def test_the_second_pass(learned, alike, firm):
     members = DRAW.integers(1, FANOUT + 1, NODES)
     size = int(members.sum())
     z, share = DRAW.normal(5, 4, size), DRAW.random(size) + 0.1
@@ -77,10 +78,12 @@ def test_the_second_pass(learned, alike):
     predicted = np.repeat(total / whole, members) * share
     own = np.broadcast_to(variance, size)
     better, spread = predicted_from(z, own, predicted, tables)
-    expected, count = np.empty(size, np.int64), np.empty(size, np.int64)
-    shares.share(better, np.array(spread), members, total, uniform, 0.5, expected)
-    nodes = members, total, uniform
-    passes.share_again(nodes, z, variance, (share, whole), tables, 0.5, room(), count)
+    expected, count, spread = np.empty(size, np.int64), np.empty(size, np.int64), np.array(spread)
+    spare_all(better.copy(), spread, members, total, (FANOUT, firm))
+    assert learned or (spread != own).any()
+    shares.share(better, spread, members, total, uniform, 0.5, expected)
+    nodes, known = (members, total, uniform), (0.5, firm)
+    passes.share_again(nodes, z, variance, (share, whole), tables, known, room(), count)
     assert count.tolist() == expected.tolist()
 
 

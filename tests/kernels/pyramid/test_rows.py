@@ -7,6 +7,7 @@ import pytest
 
 from geodp.kernels.pyramid import families, layout, masks, passes, records, rows, shares
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS
+from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey, expose
 from geodp.privacy.noise.law import Law
@@ -225,7 +226,9 @@ def test_records_are_read_as_they_were_written(kind):
         prefix == np.repeat(np.arange(size) + 9, np.diff(ends, prepend=0)) * fanout + child
     ).all()
     out, members = np.empty(child.size, np.int64), np.diff(ends, prepend=0)
-    shares.share(z, variance, members, np.full(size, 40), number, 0.0, out)
+    total = np.full(size, 40)
+    spare_all(z, variance, members, total, (fanout, False))
+    shares.share(z, variance, members, total, number, 0.0, out)
     single = np.repeat(members == 1, members)
     assert (held[single] == 40).all()
     assert (held[~single] == out[~single]).all()
