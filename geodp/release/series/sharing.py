@@ -136,7 +136,7 @@ def share_budget(
         levels = count_levels(grid, own, terms)
         rule += f" Levels and shares of a snapshot are those for series ({own.spec})."
     each = replace(whole, loss=divide(whole.loss, changed), by_rho=False)
-    forms = _compare(grid, own, terms, changed)
+    forms = _compare(grid, method, terms, changed)
     return Sharing(snapshots, person, own, changed, levels, whole, each, gaussian, rule, forms)
 
 
@@ -257,9 +257,10 @@ def _compare(
     found = {}
     bound = terms.contribution or 1
     for name, loss in losses.items():
-        event = method.event(grid, replace(terms, loss=loss, contribution=bound, by_rho=False))
-        drawable = method.undrawable(grid, event) is None
-        found[name] = method.block_errors(grid, event) if drawable else ()
+        own = settle_method(method, gaussian=name == "Gaussian")
+        event = own.event(grid, replace(terms, loss=loss, contribution=bound, by_rho=False))
+        drawable = own.undrawable(grid, event) is None
+        found[name] = own.block_errors(grid, event) if drawable else ()
     return found
 
 
