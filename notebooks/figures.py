@@ -293,3 +293,15 @@ def isolated_figure(alone: NDArray[Any], among: NDArray[Any], bias: float) -> Fi
     ax.set(xlabel="released less true count of a cell of 20,000 people", ylabel="% of draws")
     ax.legend(loc="upper left")
     return fig
+
+
+def months_figure(sums: Mapping[str, Sequence[int]], label: str) -> Figure:
+    """Draw sums by month; the first are true, and black."""
+    fig, ax = plt.subplots(figsize=(7.2, 3.2))
+    looks = [(BLACK, "o", "--"), (RED, "^", "-"), (ORANGE, "D", "-"), (GREEN, "s", "-")]
+    for (name, values), (colour, marker, line) in zip(sums.items(), looks, strict=True):
+        month = range(1, len(values) + 1)
+        ax.plot(month, values, color=colour, marker=marker, linestyle=line, label=name)
+    ax.set(title=label, xticks=range(1, 13), ylim=(0, None))
+    ax.legend(fontsize=8.5)
+    return fig

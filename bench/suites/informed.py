@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import public
 from bench.measure.errors import by_area, mean_and_error
+from bench.measure.squares import PLACES, SIDES, hold_squares
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
-from geodp.grid.region import Region
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
@@ -36,9 +36,6 @@ PAIRS = {
     "Europe 7/5 2011 → 2018": ("europe-2011-7-5", "europe-2018-7-5"),
     "Europe 9/8 2011 → 2018": ("europe-2011-9-8", "europe-2018-9-8"),
 }
-SIDES, SQUARES = (1, 2, 4, 8, 16), 60
-"""Cells on a side of squares, and how many squares are asked for."""
-
 TOWN, LARGE = 16, 500
 """Cells of a town, and its people at least."""
 
@@ -299,26 +296,10 @@ def coverage(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
                 made = exact(*tables, epsilon)
                 key = secret_of(f"coverage {epsilon} {trial}")
                 found = METHOD.release_informed(tables[1], event, key, made)[0]
-                held += _held(geodp.Release(found), truth)
+                held += hold_squares(geodp.Release(found), truth)
             rows = held / max(2, trials // 5)
-            for place, row in zip(("anywhere", "occupied"), rows.tolist(), strict=True):
+            for place, row in zip(PLACES, rows.tolist(), strict=True):
                 yield {"title": title, "epsilon": epsilon, "place": place, "held": row}
-
-
-def _held(release: geodp.Release, truth: NDArray[np.int64]) -> Reals:
-    """Return the part of squares whose interval holds their count: float64[2, sides]."""
-    draw, occupied = np.random.default_rng(1), np.argwhere(truth > 0)
-    found = np.zeros((2, len(SIDES)))
-    for s, side in enumerate(SIDES):
-        anywhere = draw.integers(0, truth.shape[0] - side, (SQUARES, 2))
-        near = occupied[draw.integers(0, len(occupied), SQUARES)]
-        for p, corners in enumerate((anywhere, np.minimum(near, truth.shape[0] - side))):
-            for row, col in corners.tolist():
-                cells = [one.ravel() for one in np.mgrid[row : row + side, col : col + side]]
-                one = release.estimate(Region.of_map(release.grid, *cells))
-                true = truth[row : row + side, col : col + side].sum()
-                found[p, s] += one.low <= true <= one.high
-    return found / SQUARES
 
 
 PARTS: dict[str, Callable[[Path | None, int], Iterator[dict[str, Any]]]] = {

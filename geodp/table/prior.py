@@ -116,10 +116,10 @@ class Prior:
         """Return what a card says of it before anything is drawn."""
         return StatedPrior(self.source, self.sha256, self.finest, self.floor, MEANING)
 
-    def predict_children(
-        self, prefix: NDArray[np.uint64], total: NDArray[np.int64], stride: int, fanout: int
-    ) -> NDArray[np.float64] | None:
-        """Return what nodes have, shared out among their children as the prior's counts are.
+    def share_children(
+        self, prefix: NDArray[np.uint64], stride: int, fanout: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the people of the children of nodes, and of the nodes, none of which is 0.
 
         None where nodes are no larger than the prior's cells, so that it says nothing.
 
@@ -128,23 +128,20 @@ class Prior:
         prefix : uint64[n]
             Strictly increasing: child j covers ``stride`` keys from
             ``(prefix * fanout + j) * stride`` on.
-        total : int64[n]
-            What they have.
 
         Returns
         -------
-        float64[n * fanout] or None
-            Above 0 where the node has anybody.
+        (float64[n * fanout], float64[n]) or None
         """
         least = max(stride, self.finest)
         if least >= stride * fanout:
             return None
         parts, each = stride * fanout // least, least // stride
-        held, found = np.zeros(prefix.size * parts, np.int64), np.empty(prefix.size * fanout)
-        known = self.key, self.cumulative
-        kernels.count_children(prefix, np.uint64(least), parts, *known, held)
-        kernels.share_out(held, total, (parts, each), self.floor * least, found)
-        return found
+        held = np.zeros(prefix.size * parts, np.int64)
+        share, whole = np.empty(prefix.size * fanout), np.empty(prefix.size)
+        kernels.count_children(prefix, np.uint64(least), parts, self.key, self.cumulative, held)
+        kernels.share_prior(held, (parts, each), self.floor * least, share, whole)
+        return share, whole
 
 
 def _finest(fine: Grid, coarse: Grid) -> int:

@@ -30,6 +30,7 @@ from geodp.kernels import (
     topdown,
 )
 from geodp.kernels.learned import families as predicted
+from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.learned import residuals
 from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import families, passes, records, rows, shares, spare
@@ -80,8 +81,8 @@ NOISY = {
     shares.settle: "noisy counts, released totals, uniform numbers",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
-    predicted.share_out: "released totals and a public prior",
-    predicted.add_closed: "noisy counts and their variances",
+    predicted.share_prior: "a public prior",
+    predicted.merge_scaled: "released counts",
     predicted.combine: "noisy counts and their variances",
     **dict.fromkeys(
         (
@@ -90,8 +91,15 @@ NOISY = {
             residuals.gather,
             residuals.fit_weights,
             residuals._below,
+            residuals._enclose,
+            residuals.note,
+            residuals.bring_nearer,
             residuals.medians,
             residuals.shrink,
+            both_passes.gather_children,
+            both_passes._predict,
+            both_passes.open_children,
+            both_passes.share_again,
         ),
         "noisy counts and what was predicted of them from released totals and a prior",
     ),

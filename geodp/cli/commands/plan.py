@@ -158,7 +158,7 @@ def plan(**options: Any) -> None:
         wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
     else:
-        main = planned(grid, options["method"], **given)
+        main = planned(grid, sharing.method.spec if sharing else options["method"], **given)
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
     document = _document(every, found, options["smallest"])
     if sharing is not None:

@@ -36,8 +36,9 @@ def warmup(as_json: bool) -> None:
     geodp compiles its inner loops for this machine when they are first called, and keeps the
     result on disk, until geodp, Numba or the processor change. Without this command the first
     release after an installation does it, and takes the longer. It rehearses with a few made-up
-    counts in a temporary folder: no data are read, no budget is spent. Methods other than
-    pyramid, parts and topdown compile the little that they need beyond when they are first used.
+    counts in a temporary folder: no data are read, no budget is spent. Priors and series are
+    rehearsed too. Methods other than pyramid, parts and topdown compile the little that they need
+    beyond when they are first used.
     """
     from geodp.kernels.jit import CACHE, cache_folder, count_compiled, watch_compiling
 
@@ -84,7 +85,25 @@ def _rehearsals() -> Iterator[Callable[[Path], None]]:
         for method in ("pyramid", "topdown", *["parts"] * bool(grid.attributes)):
             for noise in ("epsilon", "rho"):
                 yield partial(_rehearse, grid, method, noise)
+    yield partial(_rehearse_priors, narrow)
+    yield partial(_rehearse_priors, masked)
     yield _tie
+
+
+def _rehearse_priors(grid: Grid, folder: Path) -> None:
+    """Publish a few counts of nobody with a prior, and as a series, with either noise."""
+    import numpy as np
+
+    from geodp.release.publish import publish
+    from geodp.release.series.publish import publish_series
+    from geodp.table.counts import CountTable
+
+    key = np.flatnonzero(grid.contains_keys(np.arange(SIDE * SIDE, dtype=np.uint64)))
+    tables = [CountTable.from_keys(grid, key.astype(np.uint64), key + n) for n in (9, 10, 11)]
+    for noise in ("epsilon", "rho"):
+        spent: dict[str, Any] = {noise: 1, "contribution": 1}
+        publish(tables[0], prior=tables[1], prior_source="made up", **spent)
+        publish_series(tables, times=("2001", "2002", "2003"), person="all", **spent)
 
 
 def _tie(folder: Path) -> None:

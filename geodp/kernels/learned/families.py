@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from geodp.kernels.jit import inline, kernel
 
+FEW = 4
+"""Keys of a child, on average, up to which all of a node are gone through one after another."""
+
 
 @inline
 def _count_upto(
@@ -51,77 +54,58 @@ def count_children(
     out : int64[n * fanout], changed
     """
     one, step, end = np.uint64(1), np.uint64(fanout), np.uint64(0)
+    few, size = np.uint64(FEW) * step, np.uint64(key.size)
     for n in range(prefix.size):
         first = prefix[n] * step * stride
         last = first + step * stride - one  # 2**64 is 0: the last key is one less
-        low = _gallop(key, end, first - one) if first else end
-        end = _gallop(key, low, last)
-        if low == end:
+        low, i = _gallop(key, end, first - one) if first else end, n * fanout
+        if low + few < size and key[low + few] <= last:  # many: each child is searched for
+            end = _gallop(key, low, last)
+            for j in range(fanout):
+                last = first + stride - one
+                found = _count_upto(key, low, end, last)
+                out[i + j] += cumulative[found] - cumulative[low]
+                low, first = found, first + stride
             continue
-        for j in range(fanout):
-            last = first + stride - one
-            found = _count_upto(key, low, end, last)
-            out[n * fanout + j] += cumulative[found] - cumulative[low]
-            low, first = found, first + stride
+        end, child = low, first + stride - one
+        while end < size and key[end] <= last:
+            while key[end] > child:
+                i, child = i + 1, child + stride
+            out[i] += cumulative[end + one] - cumulative[end]
+            end += one
 
 
 @kernel
-def share_out(
+def share_prior(
     held: NDArray[np.int64],
-    total: NDArray[np.int64],
     shape: tuple[int, int],
     floor: float,
-    out: NDArray[np.float64],
+    share: NDArray[np.float64],
+    whole: NDArray[np.float64],
 ) -> None:
-    """Share out what nodes have among their children, as a prior's counts are.
+    """Make a prior's counts of parts of nodes those of their children, none of which is 0.
 
     Parameters
     ----------
     held : int64[n * parts]
-        The prior's counts of parts of the nodes.
-    total : int64[n]
+        The prior's counts.
     shape : int, int
         Parts of a node, and how many children each has, whose shares are even.
     floor : float
         What each part has beside, above 0.
-    out : float64[n * parts * children], written
+    share : float64[n * parts * children], written
+    whole : float64[n], written
+        Of the nodes: their sums.
     """
     parts, each = shape
-    for n in range(total.size):
-        whole, first = 0.0, n * parts
+    for n in range(whole.size):
+        total, first = 0.0, n * parts
         for i in range(first, first + parts):
-            whole += held[i] + floor
-        unit = total[n] / whole
-        for i in range(first, first + parts):
-            own = unit * ((held[i] + floor) / each)
+            total += held[i] + floor
+            own = (held[i] + floor) / each
             for j in range(i * each, (i + 1) * each):
-                out[j] = own
-
-
-@kernel
-def add_closed(
-    z: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    count: NDArray[np.int64],
-    fanout: int,
-    sums: NDArray[np.float64],
-) -> None:
-    """Add up the estimates and variances of each node's closed children, in order.
-
-    Parameters
-    ----------
-    z, variance, count : float64[n * fanout], float64[n * fanout], int64[n * fanout]
-        Of all children; variance 0: it cannot hold anybody; count 0: closed.
-    fanout : int
-    sums : float64[2, n], written
-    """
-    for n in range(sums.shape[1]):
-        below, spread = 0.0, 0.0
-        for i in range(n * fanout, (n + 1) * fanout):
-            if variance[i] > 0 and count[i] == 0:
-                below += z[i]
-                spread += variance[i]
-        sums[0, n], sums[1, n] = below, spread
+                share[j] = own
+        whole[n] = total
 
 
 @kernel
@@ -131,7 +115,7 @@ def combine(
     variance: NDArray[np.float64],
     sums: NDArray[np.float64],
     own: float,
-    above: NDArray[np.float64],
+    above: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
     """Best linear estimates of nodes from their measurements and their children's estimates.
 
@@ -139,22 +123,66 @@ def combine(
     ----------
     members : int64[n]
         Open children of each node.
-    z, variance : float64[.]
+    z : float64[k]
         Of the open children.
+    variance : float64[k] or float64[1]
+        The same, or that of all of them.
     sums : float64[2, n]
-        Of the closed ones, as :func:`add_closed` writes them: the open ones come after them.
+        Of the closed ones' estimates and variances: the open ones come after them.
     own : float
         Variance of a node's own measurement.
-    above : float64[2, n], changed
-        The nodes' own measurements; afterwards the estimates and their variances.
+    above : float64[n], float64[n], changed and written
+        The nodes' own measurements, which become the estimates; and their variances.
     """
-    i = 0
+    i, step = 0, 1 if variance.size > 1 else 0
     for n in range(members.size):
         below, spread = sums[0, n], sums[1, n]
         for _ in range(members[n]):
             below += z[i]
-            spread += variance[i]
+            spread += variance[i * step]
             i += 1
         weight = spread / (spread + own)
-        above[0, n] = weight * above[0, n] + (1 - weight) * below
-        above[1, n] = weight * own
+        above[0][n] = weight * above[0][n] + (1 - weight) * below
+        above[1][n] = weight * own
+
+
+@kernel
+def merge_scaled(
+    one: tuple[NDArray[np.uint64], NDArray[np.int64]],
+    other: tuple[NDArray[np.uint64], NDArray[np.int64]],
+    factors: tuple[float, float],
+    key: NDArray[np.uint64],
+    part: NDArray[np.int64],
+) -> int:
+    """Add two lists of numbers by key, each times a factor and rounded to whole numbers.
+
+    Parameters
+    ----------
+    one, other : (uint64[n], int64[n]), (uint64[k], int64[k])
+        Strictly increasing keys, and numbers of 0 or more.
+    factors : float, float
+    key, part : uint64[n + k], int64[n + k], written
+        What is above 0, in order.
+
+    Returns
+    -------
+    int
+        How many.
+    """
+    i, j, found = np.uint64(0), np.uint64(0), np.uint64(0)
+    step = np.uint64(1)
+    n, k = np.uint64(one[0].size), np.uint64(other[0].size)
+    while i < n or j < k:
+        first = j == k or (i < n and one[0][i] <= other[0][j])
+        second = i == n or (j < k and other[0][j] <= one[0][i])
+        key[found] = one[0][i] if first else other[0][j]
+        total = np.int64(0)
+        if first:
+            total += np.int64(np.rint(one[1][i] * factors[0]))
+            i += step
+        if second:
+            total += np.int64(np.rint(other[1][j] * factors[1]))
+            j += step
+        part[found] = total
+        found += np.uint64(total > 0)
+    return int(found)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare_inline, inline, kernel
 
 STEPS = 32
 """Bins of an octave of 1 + |residual|, a residual in units of the noise's standard deviation."""
@@ -33,6 +33,9 @@ SLIGHT = 1e-9
 NEAR = 2.0**-20
 """How near a median is found."""
 
+POSITIONS = 12
+"""Most false positions that are tried before."""
+
 FAR = 64.0
 """Residuals beyond are of wide changes, whose medians are as good as their means."""
 
@@ -48,7 +51,7 @@ _ROOT = 0x6A09E667F3BCD
 """Fraction of the square root of 2, rounded up."""
 
 
-@inline
+@bare_inline
 def size_class(size: float) -> int:
     """``1 + floor(2 log2(size)) + 14`` between 1 and 41, exactly; 0 of nothing.
 
@@ -61,12 +64,36 @@ def size_class(size: float) -> int:
     return min(max(half + 15, 1), CLASSES - 1)
 
 
-@inline
+@bare_inline
 def _locate(size: float) -> tuple[int, float]:
     """Bin of a size below ``2**OCTAVES - 1``, and how far inside of it that is, in [0, 1)."""
     bits = np.float64(1.0 + size).view(np.int64)
     inside = float(bits & ((1 << _PLACES) - 1)) * 2.0**-_PLACES
     return int((bits >> _PLACES) - _ONE * STEPS), inside
+
+
+@bare_inline
+def note(
+    measured: float,
+    predictions: tuple[float, float],
+    unit: float,
+    bins: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> None:
+    """Add a residual to a histogram, see :func:`gather`; ``unit``: one over the deviation."""
+    most, low = 2.0**OCTAVES - 1, (1 << LOW_BITS) - 1
+    predicted, even = predictions
+    residual = (measured - predicted) * unit
+    size = abs(residual)
+    place = _locate(size)[0] if size < most else SIDE - 1
+    place = SIDE + place if residual >= 0 else SIDE - 1 - place
+    bins[size_class(predicted * unit), place] += 1
+    steps = np.int64(min(size * FINE, _LARGEST))
+    sums[0, 0] += steps >> LOW_BITS
+    sums[0, 1] += steps & low
+    steps = np.int64(min(abs(measured - even) * unit * FINE, _LARGEST))
+    sums[1, 0] += steps >> LOW_BITS
+    sums[1, 1] += steps & low
 
 
 @kernel
@@ -92,20 +119,10 @@ def gather(
         Of ``predicted`` and of ``even``: sizes of residuals in steps of ``sd / FINE``, as a sum of
         upper parts and one of the lower ``LOW_BITS`` digits.
     """
-    most, low, unit = 2.0**OCTAVES - 1, (1 << LOW_BITS) - 1, 1 / sd
+    unit = 1 / sd
     for n in range(measured.size):
         i = np.uint64(n)
-        residual = (measured[i] - predicted[i]) * unit
-        size = abs(residual)
-        place = _locate(size)[0] if size < most else SIDE - 1
-        place = SIDE + place if residual >= 0 else SIDE - 1 - place
-        bins[size_class(predicted[i] * unit), place] += 1
-        steps = np.int64(min(size * FINE, _LARGEST))
-        sums[0, 0] += steps >> LOW_BITS
-        sums[0, 1] += steps & low
-        steps = np.int64(min(abs(measured[i] - even[i]) * unit * FINE, _LARGEST))
-        sums[1, 0] += steps >> LOW_BITS
-        sums[1, 1] += steps & low
+        note(measured[i], (predicted[i], even[i]), unit, bins, sums)
 
 
 @kernel
@@ -172,6 +189,46 @@ def _below(
     return found
 
 
+@inline
+def _enclose(
+    ends: tuple[float, float],
+    middle: float,
+    own: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    sd: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Return two changes between which a median lies: at a jump, or by false positions.
+
+    Below the first the probability is below one half, from the second on it is not.
+    """
+    under, over = ends
+    less, more = -0.5, 0.5
+    for k in range(2):
+        point, jump = (-middle, own[sd.size]) if k else (0.0, own[0])
+        if not under < point < over:
+            continue
+        upto = _below(point, middle, own, mean, sd) - 0.5
+        if upto < 0:
+            under, less = point, upto
+            continue
+        over, more = point, upto - jump
+        if more < SLIGHT:
+            return (point, point) if more < -SLIGHT else (under, over)
+    side = 0
+    for _ in range(POSITIONS):
+        if over - under <= NEAR:
+            break
+        change = under + (over - under) * (less / (less - more))
+        upto = _below(change, middle, own, mean, sd) - 0.5
+        if upto < 0:
+            under, less = change, upto
+            more, side = more / 2 if side < 0 else more, -1
+        else:
+            over, more = change, upto
+            less, side = less / 2 if side > 0 else less, 1
+    return under, over
+
+
 @kernel
 def medians(
     value: NDArray[np.float64],
@@ -201,13 +258,38 @@ def medians(
         if abs(value[n]) > FAR:
             continue
         low, high = min(value[n], -middle) - 1.0, max(value[n], 0.0) + 1.0
+        under, over = _enclose((low, high), middle, share[n], mean[n], sd)
         while high - low > NEAR:
             change = (low + high) / 2
-            if _below(change, middle, share[n], mean[n], sd) < 0.5:
+            if change < under:
                 low = change
-            else:
+            elif change >= over or _below(change, middle, share[n], mean[n], sd) >= 0.5:
                 high = change
+            else:
+                low = change
         out[n] = high
+
+
+@bare_inline
+def bring_nearer(
+    measured: float,
+    predicted: float,
+    sd: float,
+    row: NDArray[np.int64],
+    tables: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> tuple[float, float]:
+    """Return an estimate and the factor of its variance, see :func:`shrink`."""
+    keep, factor = tables
+    unit = 1 / sd
+    residual = (measured - predicted) * unit
+    size = abs(residual)
+    if not size < 2.0**OCTAVES - 1:
+        return max(measured, 0.0), 1.0
+    r, (place, inside) = row[size_class(predicted * unit)], _locate(size)
+    at, step = (SIDE + place, 1) if residual >= 0 else (SIDE - place, -1)
+    kept = keep[r, at] + inside * (keep[r, at + step] - keep[r, at])
+    left = factor[r, at] + inside * (factor[r, at + step] - factor[r, at])
+    return max(predicted + kept * sd, 0.0), left
 
 
 @kernel
@@ -234,17 +316,6 @@ def shrink(
     out : float64[n], float64[n], written
         Estimates, not below 0, and factors of the variance.
     """
-    keep, factor = tables
-    most, unit = 2.0**OCTAVES - 1, 1 / sd
     for n in range(measured.size):
         i = np.uint64(n)
-        residual = (measured[i] - predicted[i]) * unit
-        size = abs(residual)
-        if not size < most:
-            out[0][i], out[1][i] = max(measured[i], 0.0), 1.0
-            continue
-        r, (place, inside) = row[size_class(predicted[i] * unit)], _locate(size)
-        at, step = (SIDE + place, 1) if residual >= 0 else (SIDE - place, -1)
-        kept = keep[r, at] + inside * (keep[r, at + step] - keep[r, at])
-        out[0][i] = max(predicted[i] + kept * sd, 0.0)
-        out[1][i] = factor[r, at] + inside * (factor[r, at + step] - factor[r, at])
+        out[0][i], out[1][i] = bring_nearer(measured[i], predicted[i], sd, row, tables)

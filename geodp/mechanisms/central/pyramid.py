@@ -38,6 +38,8 @@ from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from geodp.table.stated_prior import StatedPrior
 
+SETTINGS = ("auto", "R", "fine", "flat", "informed", "series", "official")
+
 SMALL = 1 << 10
 """On fewer keys a heavy total costs the blocks below it more than it gives them."""
 
@@ -69,8 +71,9 @@ class Pyramid(Mechanism):
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
         shares; ``"informed"``: those of R, less for the cells and more for what is above them, for
-        who trusts a prior; ``"official"``: the published areas of the grid's code system, or an
-        office's regions, shares as for R.
+        who trusts a prior; ``"series"``: for snapshots with Gaussian noise that predict each
+        other; ``"official"``: the published areas of the grid's code system, or an office's
+        regions, shares as for R.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -116,8 +119,8 @@ class Pyramid(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        if self.setting not in ("auto", "R", "fine", "flat", "informed", "official"):
-            raise UsageError("pyramid:setting is auto, R, fine, flat, informed or official.")
+        if self.setting not in SETTINGS:
+            raise UsageError(f"pyramid:setting is {', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}.")
         if self.passes not in (1, 2):
             raise UsageError("pyramid:passes is 1 or 2.")
         if self.prune < 0:

@@ -79,3 +79,34 @@ def plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]
     steps[1:1] = ["3"] * more
     parts[2:2] = parts[2:3] * more
     return [int(step) for step in steps], [Fraction(part) for part in parts]
+
+
+ROOT, CELLS, MIDDLE = Fraction(3, 100), Fraction(17, 20), Fraction(1, 6)
+"""Of a series: the root's share at least, what is left of the cells', and what nodes of 4 cells
+get, over that."""
+
+NARROWEST = 4
+"""Bits of a lowest step up to which it is not cut in two."""
+
+
+def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
+    """Return the same for snapshots with Gaussian noise, which predict each other.
+
+    The variance of Gaussian noise is one over a share and not over its square: with the squares of
+    the default's shares all levels gain alike. As predictions make single cells better than sums
+    of a few, nodes of 4 cells are measured too.
+
+    Examples
+    --------
+    >>> [str(round(weight, 3)) for weight in map(float, series_plan_of(14)[1])]
+    ['0.03', '0.12', '0.152', '0.103', '0.617']
+    """
+    steps, weights = plan_of(bits, line=line)
+    total = sum(weight**2 for weight in weights)
+    found = [weight**2 / total for weight in weights]
+    found[0] = max(found[0], ROOT)
+    found[-1] *= CELLS
+    if steps[-1] > NARROWEST:
+        steps[-1:] = [steps[-1] - 2, 2]
+        found[-1:] = [found[-1] * MIDDLE, found[-1]]
+    return steps, found

@@ -11,10 +11,9 @@ better than even ones is treated as without a prior.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from math import prod
 from typing import TypeVar
 
@@ -24,13 +23,12 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.kernels.learned import families
-from geodp.kernels.pyramid import shares as kernels
-from geodp.kernels.pyramid.spare import spare_all
+from geodp.kernels.learned import families, passes
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
+from geodp.mechanisms.trees.layer import Layer
 from geodp.mechanisms.trees.walk import prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE
@@ -39,13 +37,8 @@ from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 from geodp.table.stated_prior import StatedPrior, StatedPriorLevel, StatedSlope
 
-CHILDREN = 1 << 16
-"""Most nodes that are measured together: they stay in the cache."""
-
-LEAST_FACTOR = 1e-4
-"""Of a variance that is left: a child that is predicted exactly still gives way to its siblings."""
-
 Reals = NDArray[np.float64]
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Known = tuple[Reliability | None, ...]
 
@@ -69,67 +62,6 @@ class Learned:
     nodes: int
     reliability: Reliability | None
     residuals: Residuals
-
-
-@dataclass(eq=False)
-class Layer:
-    """The children of a level's open nodes, each node's side by side.
-
-    Attributes
-    ----------
-    above, total : uint64[n], int64[n]
-        The nodes, and what is shared out below them.
-    fanout, stride : int
-        Children of a node, and keys of a child.
-    z : float64[n * fanout]
-        Counts with noise; once there are open children, of these alone.
-    inside : bool[n * fanout] or None
-        Which hold a cell of the domain; None: all.
-    uniform : float64[n]
-        The nodes' random numbers.
-    opened : int64[k]
-        Places of the children that are open.
-    closed : float64[2, n]
-        Sums of the other children's counts and of their variances.
-    predicted : float64[n * fanout]
-        What the prior makes of the totals, until children are open.
-    """
-
-    above: NDArray[np.uint64]
-    total: NDArray[np.int64]
-    fanout: int
-    stride: int
-    z: Reals
-    inside: NDArray[np.bool_] | None
-    uniform: Reals
-    opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    closed: Reals = field(default_factory=lambda: np.empty((2, 0)))
-    predicted: Reals = field(default_factory=lambda: np.empty(0))
-
-    @property
-    def members(self) -> NDArray[np.int64]:
-        """How many children of each node are open."""
-        return np.bincount(self.opened // self.fanout, minlength=self.above.size)
-
-    @property
-    def prefix(self) -> NDArray[np.uint64]:
-        """Numbers of the open children."""
-        fanout = np.uint64(self.fanout)
-        node, child = np.divmod(self.opened.astype(np.uint64), fanout)
-        return np.asarray(self.above[node] * fanout + child, np.uint64)
-
-    def variances(self, own: float, children: slice = slice(None)) -> Reals:
-        """Return the variances of the measurements: 0 outside of the domain."""
-        size = self.z[children].size
-        if self.inside is None:
-            return np.full(size, own)
-        return np.asarray(own * self.inside[children], np.float64)
-
-    def blocks(self) -> list[tuple[slice, slice]]:
-        """Return nodes in blocks that stay in the cache, and their children."""
-        n, f = self.above.size, self.fanout
-        cuts = range(0, max(n, 1), max(CHILDREN // f, 1))
-        return [(slice(a, b), slice(a * f, b * f)) for a, b in pairwise([*cuts, n])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,121 +92,126 @@ class Informed:
 
     def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
         """Return cells above 0 and their counts in key order, and what was learned by level."""
-        descent, root = self.descent, np.zeros(1, np.uint64)
-        layer = self._measure(0, root, np.zeros(1, np.int64))
+        layer = Layer.of(
+            np.zeros(1, np.uint64), np.zeros(1, np.int64), (1, self.descent.strides[0])
+        )
+        self._measure(0, layer)
         count = np.maximum(layer.z, 0).astype(np.int64)
-        layer.opened = np.flatnonzero(count)
-        layer.z, count = layer.z[layer.opened], count[layer.opened]
+        layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
+        layer.z, count = layer.z[count > 0], count[count > 0]
         layers: list[Layer] = [layer]
         learned: list[Learned] = []
-        for i in range(1, len(descent.laws)):
-            layer = self._measure(i, layer.prefix, count)
+        for i, fanout in enumerate(self.descent.fanouts, 1):
+            layer = Layer.of(layer.prefix, count, (fanout, self.descent.strides[i]))
             found = self._learn(i, layer)
             count = self._open(i, layer, found.reliability)
             layers.append(layer)
             learned.append(found)
-        if descent.passes == 2:
+        if self.descent.passes == 2:
             variances = self._improve(layers)
             count = self._share(layers, variances, [one.reliability for one in learned])
         some = count > 0
         return layers[-1].prefix[some], count[some], tuple(learned)
 
-    def _each(self, layer: Layer, work: Callable[[tuple[slice, slice]], Result]) -> list[Result]:
-        """Do some work on every block of a layer's nodes."""
-        return parallel.map_items(work, layer.blocks(), self.threads)
+    def _each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Do some work on all of a layer's runs."""
+        return parallel.map_items(work, items, self.threads)
 
-    def _measure(self, i: int, above: NDArray[np.uint64], total: NDArray[np.int64]) -> Layer:
-        """Measure all children of some nodes: whole numbers until the noise is in."""
-        fanout, stride = (1, *self.descent.fanouts)[i], self.descent.strides[i]
-        size = above.size * fanout
-        inside = None if self.edges is None else np.empty(size, np.bool_)
-        layer = Layer(above, total, fanout, stride, np.empty(size), inside, np.empty(above.size))
+    def _measure(self, i: int, layer: Layer) -> Residuals:
+        """Measure all children of some nodes; return the residuals of what the prior predicts.
 
-        def work(block: tuple[slice, slice]) -> None:
-            nodes, children = block
-            noisy, layer.uniform[nodes] = self.noise[i].families(above[nodes], fanout)
+        Whole numbers until the noise is in.
+        """
+        sd, fanout, stride = self.descent.variances[i] ** 0.5, layer.fanout, layer.stride
+        if self.edges is not None:
+            layer.inside = np.empty(layer.z.size, np.bool_)
+
+        def measure(nodes: slice, children: slice) -> None:
+            above = layer.above[nodes]
+            noisy, layer.uniform[nodes] = self.noise[i].families(above, fanout)
             known = self.table.key, self.cumulative
-            families.count_children(above[nodes], np.uint64(stride), fanout, *known, noisy)
+            families.count_children(above, np.uint64(stride), fanout, *known, noisy)
             layer.z[children] = noisy
-            if inside is not None and self.edges is not None:
-                number = number_children(above[nodes], fanout)
-                inside[children] = overlaps(self.edges, number, stride)
+            if self.edges is not None:
+                number = number_children(above, fanout)
+                layer.inside[children] = overlaps(self.edges, number, stride)
 
-        self._each(layer, work)
-        return layer
+        def predict(nodes: slice, children: slice, found: Residuals) -> None:
+            own = self.prior.share_children(layer.above[nodes], stride, fanout)
+            if own is not None:
+                layer.share[children], layer.whole[nodes] = own
+                known = layer.z[children], layer.inside[children], layer.total[nodes]
+                passes.gather_children(*known, own, sd, found.bins, found.sums)
 
-    def _predict(self, layer: Layer, nodes: slice, total: NDArray[np.int64]) -> Reals | None:
-        """Return what nodes have, shared out as the prior is: float64[n * fanout]."""
-        prefix, shape = layer.above[nodes], (layer.stride, layer.fanout)
-        return self.prior.predict_children(prefix, total[nodes], *shape)
+        def work(run: slice) -> Residuals:
+            found = Residuals.none()
+            for nodes, children in layer.blocks(run):
+                measure(nodes, children)
+                if i:
+                    predict(nodes, children, found)
+            return found
+
+        if i:
+            layer.share, layer.whole = np.empty(layer.z.size), np.empty(layer.above.size)
+        return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
 
     def _learn(self, i: int, layer: Layer) -> Learned:
-        """Learn how far the prior can be trusted on a level."""
-        sd = self.descent.variances[i] ** 0.5
-
-        def work(block: tuple[slice, slice]) -> Residuals | None:
-            nodes, children = block
-            predicted = self._predict(layer, nodes, layer.total)
-            if predicted is None:
-                return None
-            layer.predicted[children] = predicted
-            measured, f = layer.z[children], layer.fanout
-            if layer.inside is None:
-                even = np.repeat(layer.total[nodes] / f, f)
-                return Residuals.of(measured, predicted, even, sd)
-            inside = layer.inside[children]
-            cells = np.maximum(inside.reshape(-1, f).sum(axis=1), 1)
-            even = np.repeat(layer.total[nodes] / cells, f)
-            return Residuals.of(measured[inside], predicted[inside], even[inside], sd)
-
-        layer.predicted = np.empty(layer.z.size)
-        residuals = Residuals.none()
-        for found in self._each(layer, work):
-            if found is not None:
-                residuals = residuals + found
+        """Measure a level, and learn how far the prior can be trusted there."""
+        residuals = self._measure(i, layer)
         if self.known is not None:
-            return Learned(layer.stride, layer.z.size, self.known[i - 1], residuals)
-        reliability = learn_level(self.descent, i, residuals)
+            reliability = self.known[i - 1]
+        else:
+            reliability = learn_level(self.descent, i, residuals)
+        if reliability is None:
+            layer.forget_prior()
         return Learned(layer.stride, layer.z.size, reliability, residuals)
 
     def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
         """Share out what nodes have; children above 0 are open. Their counts: int64[k]."""
-        own, least = self.descent.variances[i], self.descent.least[i]
+        known = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
-        layer.closed = np.empty((2, layer.above.size))
+        given = _of_kernel(tables), known
+        size, f = layer.above.size, layer.fanout
+        layer.members, layer.closed = np.empty(size, np.int64), np.empty((2, size))
 
-        def work(block: tuple[slice, slice]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            nodes, children = block
-            z = measured = layer.z[children]
-            variance = measurement = layer.variances(own, children)
-            if tables is not None:
-                predicted = layer.predicted[children]
-                z, variance = _bring_nearer(tables, z, predicted, variance)
-            members = np.full(layer.above[nodes].size, layer.fanout)
-            known = members, layer.total[nodes], layer.uniform[nodes], least
-            out, sums = np.empty(z.size, np.int64), layer.closed[:, nodes]
-            kernels.share(z, variance, *known, out)
-            families.add_closed(measured, measurement, out, layer.fanout, sums)
-            some = np.flatnonzero(out)
-            return some + children.start, out[some]
+        def work(nodes: slice) -> tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]:
+            children = slice(nodes.start * f, nodes.stop * f)
+            above, z = layer.above[nodes], layer.z[children]
+            room = np.empty(z.size, np.uint64), np.empty(z.size, np.int64)
+            found = layer.members[nodes], layer.closed[:, nodes], *room
+            own = above, layer.total[nodes], layer.uniform[nodes]
+            prior = layer.prior(nodes, children)
+            k = passes.open_children(
+                own, z, layer.inside[children], prior, *given, layer.room(), found
+            )
+            return room[0][:k].copy(), room[1][:k].copy(), z[:k].copy(), prior[0][:k].copy()
 
-        layer.opened, count = parallel.concat(self._each(layer, work))
-        layer.z, layer.inside = layer.z[layer.opened], None
-        layer.predicted = np.empty(0)
+        found = self._each(work, layer.runs(self.threads))
+        layer.z, layer.inside = np.empty(0), np.empty(0, np.bool_)
+        layer.prefix, count, layer.z, layer.share = parallel.concat(found)
+        if tables is None:
+            layer.forget_prior()
         return count
 
     def _improve(self, layers: list[Layer]) -> list[Reals]:
         """Improve the estimates of open nodes from below; their variances, by layer."""
         own = self.descent.variances
-        found = [np.full(layers[-1].z.size, own[-1])]
+        found = [np.full(1, own[-1])]
         for i in range(len(layers) - 1, 0, -1):
-            layer, nodes = layers[i], layers[i - 1]
-            better = np.array([nodes.z, nodes.z])
-            known = layer.members, layer.z, found[0], layer.closed
-            families.combine(*known, own[i - 1], better)
-            nodes.z, variance = better
-            found.insert(0, variance)
+            found.insert(0, self._combine(layers[i], layers[i - 1].z, own[i - 1], found[0]))
         return found
+
+    def _combine(self, layer: Layer, z: Reals, own: float, below: Reals) -> Reals:
+        """Improve the estimates ``z`` of a layer's nodes; their variances."""
+        variance, runs = np.empty(z.size), layer.runs(self.threads)
+
+        def work(part: tuple[slice, slice]) -> None:
+            some, children = part
+            known = layer.members[some], layer.z[children], _some(below, children)
+            families.combine(*known, layer.closed[:, some], own, (z[some], variance[some]))
+
+        self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
+        return variance
 
     def _share(
         self,
@@ -284,35 +221,44 @@ class Informed:
     ) -> NDArray[np.int64]:
         """Share out the final counts; those of the open cells: int64[k]."""
         root, last = layers[0], len(layers) - 1
-        count = np.maximum(np.floor(root.z + root.uniform[root.opened]), 0).astype(np.int64)
+        uniform = root.uniform[: root.z.size]
+        count = np.maximum(np.floor(root.z + uniform), 0).astype(np.int64)
         best = from_below(self.descent.fanouts, self.descent.variances)
         for i in range(1, len(layers)):
-            layer, variance, reliability = layers[i], variances[i], learned[i - 1]
-            z, out = layer.z, np.empty(layer.z.size, np.int64)
+            layer, reliability, tables = layers[i], learned[i - 1], None
             if reliability is not None:
                 tables = reliability.tables if i == last else _tabulate(reliability, best[i])
-                predicted = self._predict_opened(layer, count)
-                z, variance = _bring_nearer(tables, z, predicted, variance)
-            members = layer.members
-            spare_all(z, variance, members, count, (layer.fanout, i < last))
-            known = members, count, layer.uniform, self.descent.least[i]
-            kernels.share(z, variance, *known, out)
-            count = out
+            count = self._share_layer(i, layer, count, variances[i], tables)
         return count
 
-    def _predict_opened(self, layer: Layer, total: NDArray[np.int64]) -> Reals:
-        """Return the predictions of open children."""
-        found = np.empty(layer.opened.size)
+    def _share_layer(
+        self, i: int, layer: Layer, total: NDArray[np.int64], variance: Reals, tables: Tables | None
+    ) -> NDArray[np.int64]:
+        """Share out what a layer's nodes have in the end among their open children: int64[k]."""
+        count, runs = np.empty(layer.z.size, np.int64), layer.runs(self.threads)
+        known = _of_kernel(tables), (self.descent.least[i], i < self.descent.last)
 
-        def work(block: tuple[slice, slice]) -> None:
-            nodes, children = block
-            predicted = self._predict(layer, nodes, total)
-            assert predicted is not None  # of what says nothing nothing is learned
-            some = slice(*np.searchsorted(layer.opened, [children.start, children.stop]))
-            found[some] = predicted[layer.opened[some] - children.start]
+        def work(part: tuple[slice, slice]) -> None:
+            some, children = part
+            nodes = layer.members[some], total[some], layer.uniform[some]
+            estimates = layer.z[children], _some(variance, children)
+            prior = layer.prior(some, children)
+            passes.share_again(nodes, *estimates, prior, *known, layer.room(), count[children])
 
-        self._each(layer, work)
-        return found
+        self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
+        return count
+
+
+def _some(variance: Reals, children: slice) -> Reals:
+    """Return the variances of some children, or the one of all."""
+    return variance[children] if variance.size > 1 else variance
+
+
+def _of_kernel(tables: Tables | None) -> passes.Tables:
+    """Return tables as kernels take them; None: those of which nothing was learned."""
+    if tables is None:
+        return 1.0, np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
+    return tables.sd, tables.row, tables.keep, tables.factor
 
 
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
@@ -326,14 +272,6 @@ def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability |
 def _tabulate(reliability: Reliability, variance: float) -> Tables:
     """Return tables for better estimates, once for all tables that go by them."""
     return reliability.tabulate(variance)
-
-
-def _bring_nearer(
-    tables: Tables, z: Reals, predicted: Reals, variance: Reals
-) -> tuple[Reals, Reals]:
-    """Return estimates nearer to predictions, and their variances."""
-    better, factor = tables.apply(z, predicted)
-    return better, variance * np.maximum(factor, LEAST_FACTOR)
 
 
 def refine(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from geodp.errors import UsageError
-from geodp.mechanisms.trees.auto import plan_of
+from geodp.mechanisms.trees.auto import plan_of, series_plan_of
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ def preset(
     """Digits of each level and weights, the root's first; what does not fit comes at the top.
 
     An empty list of weights: 2 for the root, elsewhere the bits that a level splits. "auto" is
-    the table of :mod:`geodp.mechanisms.trees.auto`, on digits that are no bits R. ``line``: of a
-    domain in one dimension.
+    the table of :mod:`geodp.mechanisms.trees.auto`, on digits that are no bits R; "series" what is
+    made of that table, on others "flat". ``line``: of a domain in one dimension.
     """
-    if setting == "auto" and radices and all(radix == 2 for radix in radices):
-        return plan_of(len(radices), line=line)
-    setting = "R" if setting == "auto" else setting
+    if setting in ("auto", "series") and radices and all(radix == 2 for radix in radices):
+        return (plan_of if setting == "auto" else series_plan_of)(len(radices), line=line)
+    setting = {"auto": "R", "series": "flat"}.get(setting, setting)
     bottom, size = {"R": ([], 4), "informed": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[
         setting
     ]

@@ -85,7 +85,9 @@ def publish_series(
         As for :func:`geodp.publish`. A kept key makes a key for every snapshot, of all tables, all
         parameters and the snapshot's number: the same series again is the same releases, at no
         cost, and no two snapshots share noise, whether their tables are equal or not. The ledger
-        has one line, which is charged before any noise is drawn.
+        has one line, which is charged before any noise is drawn. The pyramid without a setting has
+        that of series where the noise is Gaussian
+        (:func:`geodp.release.series.sharing.settle_method`).
     epsilon, rho, delta
         Of all snapshots together, exact. With epsilon and delta, Gaussian noise where it is less.
     noise : {"best", "laplace", "gaussian"}
@@ -241,6 +243,7 @@ def prepare_series(
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     sharing = share_budget(grid, method, bound, snapshots=len(tables), person=person, noise=noise)
+    method = sharing.method
     # What is not enforced of one table is not of the series.
     loosest = min(tables, key=lambda table: table.enforced)
     whole = agree(loosest, method, sharing.whole, key)
@@ -297,6 +300,7 @@ def restore_series(
         "noise": asked["noise"],
     }
     sharing = share_budget(grid, method, bound, **shared)
+    method = sharing.method
     smoothing = Smoothing.of(asked["smooth"], asked["cycles"], method, len(drawn))
     whole = method.event(grid, sharing.whole, each.key_origin)
     ledger, dataset, fingerprint = charged

@@ -22,6 +22,7 @@ from geodp.accuracy.blocks import BlockError
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, rho_for
 from geodp.privacy.neighbours import REPLACE
@@ -52,6 +53,8 @@ class Sharing:
     ----------
     snapshots : int
     person : {"all", "one"}
+    method : Mechanism
+        Of a snapshot: what was asked for, but for the pyramid's default, see :func:`settle_method`.
     changed : int
         Snapshots that differ between neighbours at most.
     levels : int
@@ -68,6 +71,7 @@ class Sharing:
 
     snapshots: int
     person: Person
+    method: Mechanism
     changed: int
     levels: int
     whole: Terms
@@ -127,9 +131,29 @@ def share_budget(
     gaussian, why = _choose(method, terms, noise, changed, levels)
     whole = _settle(terms, gaussian)
     rule = _tell(snapshots, person, changed, levels) + why
+    own = settle_method(method, gaussian=gaussian)
+    if own != method:
+        levels = count_levels(grid, own, terms)
+        rule += f" Levels and shares of a snapshot are those for series ({own.spec})."
     each = replace(whole, loss=divide(whole.loss, changed), by_rho=False)
     forms = _compare(grid, method, terms, changed)
-    return Sharing(snapshots, person, changed, levels, whole, each, gaussian, rule, forms)
+    return Sharing(snapshots, person, own, changed, levels, whole, each, gaussian, rule, forms)
+
+
+def settle_method(method: Mechanism, *, gaussian: bool) -> Mechanism:
+    """Return what measures a snapshot: with Gaussian noise the pyramid's default is that of series.
+
+    By public facts alone: the noise, which goes by snapshots, person and levels. Whoever gives a
+    setting or a chain gets it.
+
+    Examples
+    --------
+    >>> settle_method(Pyramid(), gaussian=True).spec
+    'pyramid:setting=series'
+    """
+    if type(method) is Pyramid and method.setting == "auto" and not method.chain and gaussian:
+        return replace(method, setting="series")
+    return method
 
 
 def divide(loss: Loss, parts: int) -> Loss:
@@ -233,9 +257,10 @@ def _compare(
     found = {}
     bound = terms.contribution or 1
     for name, loss in losses.items():
-        event = method.event(grid, replace(terms, loss=loss, contribution=bound, by_rho=False))
-        drawable = method.undrawable(grid, event) is None
-        found[name] = method.block_errors(grid, event) if drawable else ()
+        own = settle_method(method, gaussian=name == "Gaussian")
+        event = own.event(grid, replace(terms, loss=loss, contribution=bound, by_rho=False))
+        drawable = own.undrawable(grid, event) is None
+        found[name] = own.block_errors(grid, event) if drawable else ()
     return found
 
 

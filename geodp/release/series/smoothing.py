@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
+from geodp.kernels.learned import families
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.learned.residuals import Residuals
@@ -117,18 +118,16 @@ class Shares:
     @classmethod
     def of(cls, key: NDArray[np.uint64], count: NDArray[np.int64]) -> Self:
         """Return counts as parts of about ``WHOLE``, exact to one of them."""
-        total = int(count.sum())
-        if not total:
-            return cls(key[:0], count[:0])
-        part = np.rint(count * (WHOLE / total)).astype(np.int64)
-        return cls(key[part > 0], part[part > 0])
+        return cls(key, count).mix(cls(key[:0], count[:0]))
 
-    def __add__(self, other: Shares) -> Shares:
-        """Return the sum of both."""
-        key, place = np.unique(np.concatenate([self.key, other.key]), return_inverse=True)
-        part = np.zeros(key.size, np.int64)
-        np.add.at(part, place, np.concatenate([self.part, other.part]))
-        return Shares(key, part)
+    def mix(self, other: Self, weight: int = 1) -> Self:
+        """Return the sum of both, as parts of about ``weight`` times ``WHOLE`` and of ``WHOLE``."""
+        size = self.key.size + other.key.size
+        key, part = np.empty(size, np.uint64), np.empty(size, np.int64)
+        both = (self.key, self.part), (other.key, other.part)
+        each = weight * WHOLE / max(int(self.part.sum()), 1), WHOLE / max(int(other.part.sum()), 1)
+        n = families.merge_scaled(*both, each, key, part)
+        return type(self)(key[:n].copy(), part[:n].copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,16 +157,21 @@ class Smoother:
         drawn, before, seen = self.sweep(times)
         if self.smoothing.mode == "forward":
             return drawn
-        _, after, again = self.sweep(times[::-1])
+        _, after, again = self.sweep(times[::-1], self.learn(seen))
         known = self.learn(_pool(seen, again))
         return [self.draw(t, _join([before[t], after[t]]), known)[0] for t in times]
 
     def sweep(
-        self, times: Sequence[int]
+        self, times: Sequence[int], known: informed.Known | None = None
     ) -> tuple[list[ReleasedTable], list[Shares | None], tuple[Residuals, ...]]:
         """Go through the snapshots in one direction.
 
-        What is learned is learned anew whenever twice as many snapshots have been seen.
+        Parameters
+        ----------
+        times : sequence of int
+        known : tuple of (Reliability or None), optional
+            How far predictions can be trusted. Default: it is learned on the way, anew whenever
+            twice as many snapshots have been seen.
 
         Returns
         -------
@@ -179,16 +183,16 @@ class Smoother:
         drawn: dict[int, ReleasedTable] = {}
         priors: dict[int, Shares | None] = {}
         seen: tuple[Residuals, ...] = ()
-        known: informed.Known | None = None
-        met = 0
+        met = -1 if known else 0
         for t in times:
             places = [(step, t % step) for step in steps]
             priors[t] = _join([chains.get(place) for place in places])
             drawn[t], found = self.draw(t, priors[t], known)
             if found:
-                seen, met = _pool(seen, found), met + 1
-                if met.bit_count() == 1:
-                    known = self.learn(seen)
+                seen = _pool(seen, found)
+                if met >= 0:
+                    met += 1
+                    known = self.learn(seen) if met.bit_count() == 1 else known
             own = Shares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
             for place in places:
                 chains[place] = _follow(chains.get(place), own)
@@ -221,17 +225,18 @@ def _follow(prior: Shares | None, own: Shares) -> Shares:
         return own
     if not own.key.size:
         return prior
-    return Shares.of(prior.key, prior.part) + own
+    return prior.mix(own)
 
 
 def _join(priors: Iterable[Shares | None]) -> Shares | None:
     """Return the mean of those priors that there are."""
-    found: Shares | None = None
-    for one in priors:
-        if one is not None and one.key.size:
-            part = Shares.of(one.key, one.part)
-            found = part if found is None else found + part
-    return found
+    found = [one for one in priors if one is not None and one.key.size]
+    if not found:
+        return None
+    mean = found[0]
+    for weight, one in enumerate(found[1:], 1):
+        mean = mean.mix(one, weight)
+    return mean
 
 
 def _pool(one: tuple[Residuals, ...], other: tuple[Residuals, ...]) -> tuple[Residuals, ...]:

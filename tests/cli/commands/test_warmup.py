@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,12 @@ BY_SEX = [
     *SMALL[:5],
     *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--attribute", "sex"],
     *["--contribution", "1", "--epsilon", "10"],
+]
+SOURCE = ["--prior-source", "made up"]
+SERIES = [
+    *[f"{year}={DATA / f'tblT999999H53{sheet}.zip'}" for year, sheet in ((2001, 39), (2002, 40))],
+    *["--grid", "jis:half", "--primary", "5339", "--primary", "5340", "--value", SMALL[6]],
+    *["--person-in", "all", "--contribution", "1", "--epsilon", "1"],
 ]
 CODE = """
 import json, sys
@@ -53,7 +60,7 @@ def run(code, *arguments, **environment):
 
 @pytest.mark.law
 def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_verify(tmp_path):
-    out = str(tmp_path / "out")
+    out, before = str(tmp_path / "out"), shutil.copy(SMALL[0], tmp_path)
     calls = [
         ["publish", *SMALL, "--output", out],
         ["verify", out],
@@ -62,6 +69,10 @@ def test_after_a_warmup_nothing_is_left_to_compile_for_publish_evaluate_and_veri
         ["publish", *SMALL, "--order", "official", "--output", out, "--overwrite"],
         ["publish", *BY_SEX, "--output", out, "--overwrite"],
         ["evaluate", *SMALL, "--trials", "1", "--rectangles", "2"],
+        ["publish", *SMALL, "--output", out, "--overwrite", "--prior", before, *SOURCE],
+        ["publish-series", *SERIES, "--output", str(tmp_path / "series")],
+        [*["publish-series", *SERIES[:-2], "--rho", "1"], "--output", str(tmp_path / "other")],
+        ["verify", str(tmp_path / "series")],
     ]
     done = run(CODE, json.dumps([["warmup"], *calls]))
     assert done.returncode == 0, done.stderr

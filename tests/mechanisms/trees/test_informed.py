@@ -9,7 +9,7 @@ import geodp
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.pyramid import refine as refine_plain
-from geodp.mechanisms.trees import informed
+from geodp.mechanisms.trees import informed, layer
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
@@ -142,7 +142,8 @@ def test_neither_blocks_nor_threads_show(monkeypatch):
     whole, learned = release(table, prior, method, use, threads=1)
     assert learned[-1].reliability is not None
     for children, threads in ((64, 1), (1 << 8, 3), (1, 2)):
-        monkeypatch.setattr(informed, "CHILDREN", children)
+        monkeypatch.setattr(layer, "CHILDREN", children)
+        monkeypatch.setattr(layer, "MOST", 8 * children)
         found, again = release(table, prior, method, use, threads=threads)
         assert found.key.tobytes() == whole.key.tobytes()
         assert found.count.tobytes() == whole.count.tobytes()

@@ -69,7 +69,7 @@ def test_a_person_is_counted_as_often_as_the_sensitivity_says():
 
 def test_both_closed_forms_are_told():
     found = share(36)
-    own = PYRAMID.block_errors(GRID, PYRAMID.event(GRID, found.each))
+    own = found.method.block_errors(GRID, found.method.event(GRID, found.each))
     assert found.errors["Gaussian"] == own
     assert found.errors["Laplace"][0].standard_error > 2 * own[0].standard_error
     said = " ".join(found.sentences)
@@ -79,6 +79,40 @@ def test_both_closed_forms_are_told():
     assert share(36, method=mechanism("dawa")).sentences[1:] == (
         "Laplace noise: the error of a snapshot depends on the data.",
     )
+
+
+def test_levels_and_shares_of_a_series_are_its_own_where_noise_is_gaussian():
+    found = share(36)
+    assert found.method == mechanism("pyramid:setting=series")
+    assert found.levels == count_levels(GRID, found.method, Terms.of(**BOTH)) == 6
+    assert found.rule.endswith("are those for series (pyramid:setting=series).")
+    assert share(36, noise="laplace").method == PYRAMID
+    assert share(36, "one").method == PYRAMID
+    for asked in ("pyramid:setting=R", "pyramid:chain=6-6,shares=1-1-1", "topdown"):
+        noise = "best" if asked.startswith("pyramid") else "laplace"
+        assert share(36, method=mechanism(asked), noise=noise).method == mechanism(asked)
+
+
+@pytest.mark.parametrize("bits", [12, 14, 18, 28, 40])
+def test_all_sizes_gain_by_gaussian_noise(bits):
+    """Of 36 snapshots of the default, before they tell anything about each other."""
+    grid = Grid.regular((1 << bits // 2, 1 << bits // 2))
+    found = share_budget(grid, PYRAMID, Terms.of(**BOTH), snapshots=36, person="all").errors
+    laplace = PYRAMID.block_errors(
+        grid,
+        PYRAMID.event(
+            grid,
+            share_budget(
+                grid, PYRAMID, Terms.of(**BOTH), snapshots=36, person="all", noise="laplace"
+            ).each,
+        ),
+    )
+    gains = {
+        own.cells: one.standard_error / own.standard_error
+        for one, own in zip(laplace, found["Gaussian"], strict=True)
+        if own.cells <= 1 << 12
+    }
+    assert min(gains.values()) > 2.2
 
 
 @pytest.mark.parametrize(

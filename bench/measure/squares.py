@@ -1,0 +1,43 @@
+"""How often the intervals of squares of cells hold the true count."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from geodp.grid.region import Region
+
+SIDES, SQUARES = (1, 2, 4, 8, 16), 60
+"""Cells on a side of squares, and how many squares are asked for."""
+
+PLACES = ("anywhere", "occupied")
+"""Where they are: anywhere, or with somebody in their first cell."""
+
+
+def hold_squares(release: geodp.Release, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the part of squares whose 95 % interval holds their count.
+
+    Parameters
+    ----------
+    release : Release
+        Of a grid with two axes.
+    truth : int64[rows, columns]
+
+    Returns
+    -------
+    float64[2, sides]
+        By place, 0 to 1.
+    """
+    draw, occupied = np.random.default_rng(1), np.argwhere(truth > 0)
+    found = np.zeros((len(PLACES), len(SIDES)))
+    for s, side in enumerate(SIDES):
+        anywhere = draw.integers(0, truth.shape[0] - side, (SQUARES, 2))
+        near = occupied[draw.integers(0, len(occupied), SQUARES)]
+        for p, corners in enumerate((anywhere, np.minimum(near, truth.shape[0] - side))):
+            for row, col in corners.tolist():
+                cells = [one.ravel() for one in np.mgrid[row : row + side, col : col + side]]
+                one = release.estimate(Region.of_map(release.grid, *cells))
+                true = truth[row : row + side, col : col + side].sum()
+                found[p, s] += one.low <= true <= one.high
+    return found / SQUARES

@@ -1,0 +1,32 @@
+"""How a level's nodes are cut into runs and blocks: all of them, once, in order."""
+
+import numpy as np
+import pytest
+
+from geodp.mechanisms.trees import layer
+from geodp.mechanisms.trees.layer import Layer
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 7, 100])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_runs_and_blocks_are_all_nodes_once(monkeypatch, nodes, threads):
+    monkeypatch.setattr(layer, "CHILDREN", 16)
+    monkeypatch.setattr(layer, "MOST", 64)
+    one = Layer.of(np.arange(nodes, dtype=np.uint64), np.ones(nodes, np.int64), (4, 2))
+    assert one.z.size == 4 * nodes
+    runs = one.runs(threads)
+    every = np.arange(nodes)
+    assert np.concatenate([every[run] for run in runs]).tolist() == every.tolist()
+    blocks = [block for run in runs for block in one.blocks(run)]
+    assert np.concatenate([every[nodes] for nodes, _ in blocks]).tolist() == every.tolist()
+    assert all(own.stop - own.start == 4 * (some.stop - some.start) for some, own in blocks)
+    assert max(own.stop - own.start for _, own in blocks) <= 16
+    assert max(4 * (run.stop - run.start) for run in runs) <= 64
+    assert nodes < 100 or len(runs) > 3
+
+
+def test_open_children_of_runs_lie_side_by_side():
+    one = Layer.of(np.arange(5, dtype=np.uint64), np.ones(5, np.int64), (4, 1))
+    one.members = np.array([2, 0, 4, 1, 3])
+    found = one.opened([slice(0, 2), slice(2, 5)])
+    assert found == [slice(0, 2), slice(2, 10)]
