@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
 from geodp.io.verify.totals import read_own_totals
+from geodp.io.write.export.sheet import Sheet
 from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
 from geodp.release.release import Release
 from geodp.table.card import Card
@@ -112,6 +113,16 @@ class WrittenRelease(Release):
         """Raise UsageError: what was written is copied, or exported to other formats."""
         raise UsageError("This release is written already: copy its folder, or geodp export.")
 
+    def list_sheets(self) -> list[Sheet]:
+        """Return what is exported: the cells, and every published level of areas."""
+        found = [Sheet(self.table, self.written, self.stored)]
+        for areas in self.areas():
+            if areas.table is not None:
+                error = areas.standard_error
+                errors = None if error is None else Errors(error)
+                found.append(Sheet(areas.table, self.written, errors, areas.level))
+        return found
+
 
 def open_release(path: str | Path) -> WrittenRelease:
     """Open a written release: counts, card and errors are those of its files.
@@ -156,6 +167,7 @@ def open_release(path: str | Path) -> WrittenRelease:
         totals=read_own_totals(path, table.grid),
         prior=card.prior,
         margins=UNKNOWN if stated is not None and stated.closed_form else None,
+        metadata=card.metadata,
         written=card,
         stored=stored,
     )

@@ -31,7 +31,7 @@ from geodp.release.card import card_of
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
-from geodp.table.card import Card
+from geodp.table.card import Card, StatedMetadata
 from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
@@ -64,6 +64,8 @@ class Release(InMemory):
         What was done to the table beside what its method does, a sentence each.
     margins : Margins, optional
         Of single cells; default: those of public maps, for central methods that clamp.
+    metadata : StatedMetadata, optional
+        What the publishing office says of it; :func:`geodp.release.metadata.read_metadata`.
     """
 
     table: ReleasedTable
@@ -76,6 +78,7 @@ class Release(InMemory):
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()
     margins: Margins | None = None
+    metadata: StatedMetadata | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
