@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from geodp.io.read.mesh import read_mesh as read_mesh
     from geodp.io.read.points import read_points as read_points
     from geodp.io.read.raster import read_raster as read_raster
+    from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_table as read_table
     from geodp.mechanisms import METHODS as METHODS
     from geodp.privacy.composed import Composed as Composed
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Measurement as Measurement
     from geodp.privacy.key import NoiseKey as NoiseKey
+    from geodp.release.opening import open_release as open  # noqa: A004, F401
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
     from geodp.release.series.publish import publish_series as publish_series
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Module of each name; after a colon its name there.
 _HOME = {
     "METHODS": "geodp.mechanisms",
     "Composed": "geodp.privacy.composed",
@@ -47,9 +50,11 @@ _HOME = {
     "ReleasedTable": "geodp.table.released",
     "Series": "geodp.release.series.series",
     "evaluate": "geodp.analysis.evaluate.evaluate",
+    "open": "geodp.release.opening:open_release",
     "plan": "geodp.analysis.plan.plan",
     "publish": "geodp.release.publish",
     "publish_series": "geodp.release.series.publish",
+    "read": "geodp.io.read.reading",
     "read_mesh": "geodp.io.read.mesh",
     "read_points": "geodp.io.read.points",
     "read_raster": "geodp.io.read.raster",
@@ -106,7 +111,8 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
     value: object
     if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+        home, _, own = _HOME[name].partition(":")
+        value = getattr(import_module(home), own or name)
     elif name in _NAMESPACES:
         value = import_module(_NAMESPACES[name])
     else:

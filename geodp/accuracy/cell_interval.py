@@ -1,6 +1,6 @@
 """Intervals of single cells, of many at once.
 
-What :func:`geodp.accuracy.interval.reach` finds for a region of one cell follows from the path of
+What :func:`geodp.accuracy.reach.reach` finds for a region of one cell follows from the path of
 its nodes up to the root: what the node itself holds, how many children its parent can have, and
 which of these were released with few people or none. Cells that were released as 0 under the same
 node are alike, so that one of them tells of all. Where a cell has company, its count is not further
@@ -28,10 +28,10 @@ from geodp.accuracy.interval import (
     Tops,
     Z,
     round_out,
-    strength,
 )
 from geodp.accuracy.lone import FEW, find_depths
 from geodp.accuracy.margins import MARGINS, Margins, find_classes, span_of
+from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
@@ -242,9 +242,9 @@ class ClampedIntervals:
         return possible_children(self.grid, node, fanout, stride).astype(np.int64)
 
     def _reach(self, key: Keys) -> Reach:
-        """Find what :func:`geodp.accuracy.interval.reach` does of some cells, each a region."""
+        """Find what :func:`geodp.accuracy.reach.reach` does of some cells, each a region."""
         tree, n = self.tree, key.size
-        strong = strength(tree, key[:1], self.gaussian)
+        strong = float(strength(tree, RegionKeys.of([key[:1]]), self.gaussian)[0])
         node, whole, stride = key, np.ones(n, np.bool_), 1
         part = np.ones((3, n))
         count = np.repeat(self.sums.of(key, 1)[None], 3, axis=0)

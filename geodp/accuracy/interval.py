@@ -10,16 +10,12 @@ its own such parts, its inner approximation, truly holds at most as many, and go
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log, prod, sqrt
-from statistics import NormalDist
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
-from geodp.grid.grid import Grid
-from geodp.grid.tree import overlaps
 from geodp.table.released import ReleasedTable
 
 PLAIN, OUTER, INNER = range(3)
@@ -39,9 +35,6 @@ LAPLACE_Z = 2.118
 
 SKEWED_Z = 2.33
 """The same to the side to which the error of an isolated cell is skewed."""
-
-RISK = 0.1
-"""Of taking a child that holds nobody for one with people, in all children around a region."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +59,6 @@ class Estimate:
     high: float
     clamped: bool
 
-    def plus(self, known: int | float) -> Estimate:
-        """Return the estimate with a sum added that is known exactly."""
-        ends = self.low + known, self.high + known
-        return Estimate(self.count + known, self.standard_error, *ends, self.clamped)
-
 
 NOBODY = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
 """Of a region without cells."""
@@ -88,9 +76,9 @@ class Reach:
     losing, gaining : int64[levels] or int64[levels, n]
         Nodes that hold people, that the region cuts, and that have a child outside (losing) or
         inside (gaining) which was released as 0; by level, the root's first.
-    is_path : bool
+    is_path : bool or bool[n]
         Whether every node that the region cuts has one child that the region touches.
-    total_clamped : bool
+    total_clamped : bool or bool[n]
         Whether nobody at all was released, so that the region's true sum may have been lost above.
     """
 
@@ -99,13 +87,13 @@ class Reach:
     fourth: Floats
     losing: NDArray[np.int64]
     gaining: NDArray[np.int64]
-    is_path: bool = True
-    total_clamped: bool = False
+    is_path: Any = True
+    total_clamped: Any = False
 
     @property
-    def clamped(self) -> bool:
-        """Whether a clamp may have moved people into or out of the region."""
-        return self.total_clamped or bool(self.losing.any() or self.gaining.any())
+    def clamped(self) -> Any:
+        """Whether a clamp may have moved people into or out of the region: bool or bool[n]."""
+        return self.total_clamped | (self.losing.any(axis=0) | self.gaining.any(axis=0))
 
     def interval(
         self,
@@ -155,177 +143,21 @@ class Reach:
     ) -> Any:
         """How far the clamp at some nodes and the noise together move a region's sum."""
         found: Any = np.full(np.shape(margin), inf)
-        if alone is not None and self.is_path:
+        if alone is not None:
             around = sqrt(max(alone["rmse"] ** 2 - alone["bias"] ** 2, 0.0))
-            found = np.maximum(margin, SKEWED_Z * around) - alone["bias"]
-        if losses is not None and not self.total_clamped:
+            moved = np.maximum(margin, SKEWED_Z * around) - alone["bias"]
+            found = np.where(self.is_path, moved, found)
+        if losses is not None:
             mean, spread = np.array(losses).reshape(-1, 2).T
             lost = np.sqrt(np.tensordot(spread**2, nodes, 1)) * SKEWED_Z
-            found = np.minimum(found, np.tensordot(mean, nodes, 1) + np.hypot(margin, lost))
+            moved = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
+            found = np.where(self.total_clamped, found, np.minimum(found, moved))
         return found
 
 
 def round_out(margin: Any, count: Any) -> Any:
     """Return a margin that holds a whole count above 2^53, which the float ``count`` may miss."""
     return margin + np.spacing(np.abs(count))
-
-
-def strength(
-    tree: TreeVariance, key: NDArray[np.uint64], gaussian: bool, risk: float = RISK
-) -> float:
-    """Return standard deviations that noise alone does not reach in any child around a region.
-
-    Parameters
-    ----------
-    tree, key
-        As for :func:`reach`.
-    gaussian : bool
-        The noise's law; otherwise Laplace, which reaches further.
-    risk : float
-        Of one that it reaches.
-    """
-    node, children = key, 1
-    for fanout in reversed(tree.fanouts):
-        node = _parents(node, fanout)[0] if node.size else node
-        children += fanout * node.size
-    chance = risk / children
-    return NormalDist().inv_cdf(1 - chance) if gaussian else log(0.5 / chance) / sqrt(2)
-
-
-def reach(
-    tree: TreeVariance,
-    table: ReleasedTable,
-    key: NDArray[np.uint64],
-    strong: float,
-    grid: Grid | None = None,
-) -> Reach:
-    """Return sums over a region, its outer and its inner approximation.
-
-    Parameters
-    ----------
-    tree : TreeVariance
-    table : ReleasedTable
-        Without negative counts.
-    key : uint64[n]
-        Of the region's cells, strictly increasing.
-    strong : float
-        A node with fewer people than so many standard deviations of what was measured of it may
-        hold nobody.
-    grid : Grid, optional
-        As for :meth:`geodp.accuracy.variance.TreeVariance.region`.
-    """
-    if not key.size:
-        nowhere = np.zeros(len(tree.fanouts), np.int64)
-        return Reach(np.zeros(3), np.zeros(3), np.zeros(3), nowhere, nowhere)
-    if grid is not None and grid.size == prod(tree.fanouts):
-        grid = None
-    sums = NodeSums(table)
-    node, whole = key, np.ones(key.size, np.bool_)
-    part = np.ones((3, key.size))
-    count = np.repeat(sums.of(key, 1)[None], 3, axis=0)
-    variance, fourth, stride = np.zeros(3), np.zeros(3), 1
-    losing, gaining, is_path = [], [], True
-    fourths = tree.fourths or (0.0,) * len(tree.variances)
-    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
-    for fanout, own, tail in steps:
-        least = strong * sqrt(own)
-        here = sums.of(node, stride)
-        weak = here < least
-        part[OUTER, weak], count[OUTER, weak] = 1, here[weak]
-        part[INNER, weak], count[INNER, weak] = 0, 0
-        above, first, inverse = _parents(node, fanout)
-        around = _around(above, node, inverse, fanout, stride, grid, sums, least)
-        held = sums.of(above, stride * fanout)
-        possible = around.possible
-        cut = np.add.reduceat(whole.astype(np.int64), first) < possible
-        risky = cut & (held > 0)
-        touched = np.diff(np.append(first, node.size))
-        is_path &= bool((touched[cut] == 1).all())
-        losing.append(int((risky & around.empty).sum()))
-        gaining.append(int((risky & np.logical_or.reduceat(here == 0, first)).sum()))
-        added = np.array([[0], [1], [0]]) * around.weak  # whole children around it
-        total = np.add.reduceat(part, first, axis=1) + added
-        squares = np.add.reduceat(part**2, first, axis=1) + added
-        mean = total / possible
-        powers = np.add.reduceat((part - mean[:, inverse]) ** 4, first, axis=1)
-        outside = possible - touched - added
-        powers += added * (1 - mean) ** 4 + outside * mean**4
-        sum_ = np.add.reduceat(count, first, axis=1)
-        sum_[OUTER] += around.count
-        variance += own * ((squares - total * mean) * cut).sum(axis=1)
-        fourth += tail * (powers * cut).sum(axis=1)
-        stride *= fanout
-        part = np.where(cut, mean, 1)
-        count = np.where(cut, sum_, held)
-        node, whole = above, ~cut
-    nobody = sums.is_empty and not bool(whole[0])
-    if nobody:
-        part[OUTER] = 1
-    variance += tree.variances[0] * part[:, 0] ** 2
-    fourth += fourths[0] * part[:, 0] ** 4
-    levels = (np.array(losing[::-1]), np.array(gaining[::-1]))
-    return Reach(count[:, 0], variance, fourth, *levels, is_path, nobody)
-
-
-def _parents(
-    node: NDArray[np.uint64], fanout: int
-) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.intp]]:
-    """Parents of nodes in key order, each's first node, and each node's parent by number."""
-    above = node // np.uint64(fanout)
-    is_first = np.append(True, above[1:] != above[:-1])
-    first = np.flatnonzero(is_first)
-    return above[first], first, np.cumsum(is_first) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class _Around:
-    """Children of nodes that a region does not touch.
-
-    Attributes
-    ----------
-    possible : float64[n]
-        All children that overlap the domain, touched or not.
-    weak, count : float64[n]
-        How many untouched ones may hold nobody, and how many people were released there.
-    empty : bool[n]
-        Whether an untouched one was released as 0.
-    """
-
-    possible: Floats
-    weak: Floats
-    count: Floats
-    empty: NDArray[np.bool_]
-
-
-def _around(
-    above: NDArray[np.uint64],
-    node: NDArray[np.uint64],
-    parent: NDArray[np.intp],
-    fanout: int,
-    stride: int,
-    grid: Grid | None,
-    sums: NodeSums,
-    least: float,
-) -> _Around:
-    n = above.size
-    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.bool_))
-    step = max(1, MOST_CHILDREN // fanout)
-    for start in range(0, above.size, step):
-        some = slice(start, min(start + step, above.size))
-        first = above[some, None] * np.uint64(fanout)
-        child = np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64)
-        inside = np.ones(child.shape, np.bool_)
-        if grid is not None:
-            inside = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
-        found.possible[some] = inside.sum(axis=1)
-        own = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
-        inside[parent[own] - start, (node[own] % np.uint64(fanout)).astype(np.intp)] = False
-        held = sums.of(child.reshape(-1), stride).reshape(child.shape)
-        weak = inside & (held < least)
-        found.weak[some] = weak.sum(axis=1)
-        found.count[some] = (held * weak).sum(axis=1)
-        found.empty[some] = (inside & (held == 0)).any(axis=1)
-    return found
 
 
 class NodeSums:

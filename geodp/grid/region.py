@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -159,21 +160,7 @@ class Region:
         Cells outside the mask are left out.
         """
         _map_of(grid)
-        index = np.array([row, col], np.int64)
-        if labels is not None and not isinstance(labels, Mapping):
-            raise UsageError('Labels are chosen by attribute: {"sex": "male"}.')
-        chosen = dict(labels or {})
-        for attribute in grid.attributes:
-            names = chosen.pop(attribute.name, attribute.labels)
-            names = (names,) if isinstance(names, str) else tuple(names)
-            if unknown := [name for name in names if name not in attribute.labels]:
-                raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.")
-            which = np.unique([attribute.labels.index(name) for name in names])
-            _require_few(index.shape[1] * which.size)
-            repeated = np.tile(which, index.shape[1])
-            index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
-        if chosen:
-            raise UsageError(f"The grid has no attribute {next(iter(chosen))!r}.")
+        index, _ = _times_labels(grid, np.array([row, col], np.int64), labels)
         inside = grid.contains(index)
         if not inside.any():
             west, south, east, north = (f"{edge:g}" for edge in grid.places[0].bounds)
@@ -182,6 +169,63 @@ class Region:
                 f"{south}, east {east}, north {north}."
             )
         return cls(grid, np.unique(grid.encode(index[:, inside])))
+
+
+def regions_of_polygons(
+    grid: Grid, shapes: Sequence[Any], labels: Labels | None = None
+) -> list[Region]:
+    """Return the region of each polygon, as :meth:`Region.of` does, all looked up together.
+
+    That of a polygon without a cell of the domain, and that of None, has no cells.
+
+    Raises UsageError for other shapes, and for a grid that is no map on the Earth.
+    """
+    import shapely
+
+    place = _map_of(grid)
+    if place.transform is None:
+        raise UsageError("Polygons need a grid of one map with a place on the Earth.")
+    found = [np.empty((2, 0), np.int64)]
+    for shape in shapes:
+        if shape is not None and not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+            raise UsageError("Regions of a frame are polygons or multipolygons.")
+        box = box_of_polygon(place, shapely.Polygon() if shape is None else shape)
+        _require_few(box[0].size * box[1].size)
+        found.append(np.array(cells_of_polygon(place, shape, box) if box[0].size else found[0]))
+    index, times = _times_labels(grid, np.concatenate(found, axis=1), labels)
+    inside = grid.contains(index)
+    key = np.full(inside.size, 0, np.uint64)
+    key[inside] = grid.encode(index[:, inside])
+    ends = np.cumsum([one.shape[1] * times for one in found])
+    return [
+        Region(grid, np.sort(key[start:end][inside[start:end]]))
+        for start, end in itertools.pairwise(ends.tolist())
+    ]
+
+
+def _times_labels(
+    grid: Grid, index: NDArray[np.int64], labels: Labels | None
+) -> tuple[NDArray[np.int64], int]:
+    """Return places int64[2, n] times the chosen labels, int64[d, n * k], and k.
+
+    Raises UsageError for labels and attributes that the grid does not have.
+    """
+    if labels is not None and not isinstance(labels, Mapping):
+        raise UsageError('Labels are chosen by attribute: {"sex": "male"}.')
+    chosen, times = dict(labels or {}), 1
+    for attribute in grid.attributes:
+        names = chosen.pop(attribute.name, attribute.labels)
+        names = (names,) if isinstance(names, str) else tuple(names)
+        if unknown := [name for name in names if name not in attribute.labels]:
+            raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.")
+        which = np.unique([attribute.labels.index(name) for name in names])
+        _require_few(index.shape[1] * which.size)
+        repeated = np.tile(which, index.shape[1])
+        index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
+        times *= which.size
+    if chosen:
+        raise UsageError(f"The grid has no attribute {next(iter(chosen))!r}.")
+    return index, times
 
 
 def box_of_polygon(place: Lattice, shape: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -32,6 +32,9 @@ MOST_DEPTH = 64
 MOST_DIGITS = 20
 """Digits of a whole number in a JSON document: more than 64 bits hold."""
 
+MOST_VALUE = 1 << 24
+"""Bytes of a value in a database."""
+
 RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
 """GDAL's drivers for rasters, by what a file is: others follow names in a file, wherever these
 lead. NetCDF is read in its classic formats alone, as HDF5 can keep pixels in other files."""
@@ -198,3 +201,32 @@ def strange_entry(folder: Path) -> str | None:
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 return os.path.relpath(os.path.join(parent, name), folder)
     return None
+
+
+@contextmanager
+def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Open a database of SQLite for reading alone: nothing beside it is looked at, or written.
+
+    Yields
+    ------
+    sqlite3.Connection
+        That trusts no function which the file names, and reads no value of more than 16 MiB.
+
+    Raises
+    ------
+    OSError
+        It is none.
+    """
+    import sqlite3
+    from pathlib import Path
+
+    uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
+    base = sqlite3.connect(uri, uri=True)
+    try:
+        base.execute("PRAGMA trusted_schema = OFF")
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+        yield base
+    except sqlite3.Error as error:
+        raise OSError(f"{Path(path).name} is no database of SQLite that can be read") from error
+    finally:
+        base.close()

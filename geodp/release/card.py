@@ -52,6 +52,7 @@ def card_of(release: Release) -> Card:
             *([] if release.prior is None else [f"Prior: {release.prior.meaning}."]),
         ),
         prior=release.prior,
+        metadata=release.metadata,
     )
 
 

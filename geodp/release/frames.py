@@ -1,16 +1,29 @@
-"""A release as tables in memory: of Arrow, pandas and geopandas, with the columns of its files."""
+"""A release in memory: tables of Arrow, pandas and geopandas, arrays of xarray, pictures."""
 
 from __future__ import annotations
 
+import base64
+import html
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from geodp.errors import UsageError
+from geodp.io.write.frame import MOST_BLOCKS
 from geodp.io.write.geometry import geometry, has_geometry
-from geodp.io.write.tables import arrow_columns
+from geodp.io.write.map.look import Look
+from geodp.io.write.picture import draw_map, why_no_picture
+from geodp.io.write.tables import arrow_columns, name_of_counts
 
 if TYPE_CHECKING:
     from geodp.io.write.uncertainty import Errors
+    from geodp.table.card import Card
     from geodp.table.released import ReleasedTable
+
+SMALL = 240
+"""Pixels that the longer side of a notebook's map is enlarged towards."""
 
 
 class InMemory:
@@ -27,13 +40,22 @@ class InMemory:
         def errors(self) -> Errors | None:
             """As :class:`geodp.release.release.Release` has it."""
 
-    def to_arrow(self, name: str = "population") -> Any:
+        def card(self) -> Card:
+            """As :class:`geodp.release.release.Release` has it."""
+
+    @property
+    def name(self) -> str:
+        """Of the count, in columns and files, unless another is given."""
+        return "population"
+
+    def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
         table = self.table
         index = table.grid.decode(table.key)
-        return arrow_columns(table, slice(0, table.key.size), index, name, self.errors())
+        rows = slice(0, table.key.size)
+        return arrow_columns(table, rows, index, name or self.name, self.errors())
 
-    def to_pandas(self, name: str = "population") -> Any:
+    def to_pandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``pandas.DataFrame``; codes are text, counts keep their type.
 
         Raises UsageError where pandas is not installed.
@@ -45,7 +67,7 @@ class InMemory:
                 "pandas is not installed: pip install pandas, or to_arrow()."
             ) from None
 
-    def to_geopandas(self, name: str = "population") -> Any:
+    def to_geopandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``geopandas.GeoDataFrame`` in the grid's CRS.
 
         Cells are their outlines; a row of origin and destination is a line between the cells'
@@ -66,3 +88,117 @@ class InMemory:
         return geopandas.GeoDataFrame(
             self.to_pandas(name), geometry=shapes, crs=self.table.grid.places[0].crs
         )
+
+    def to_xarray(self, name: str | None = None) -> Any:
+        """Return all cells as an ``xarray.DataArray`` over attributes, y and x.
+
+        Coordinates are the middles of rows and columns, those of y falling, and ``spatial_ref``
+        holds the CRS as the CF conventions say it. Cells outside the domain are NaN, so that
+        counts are float64 there; of a box they keep their type.
+
+        Raises UsageError for more than 2**28 cells, on a grid that is not one map, and without
+        xarray.
+        """
+        grid = self.table.grid
+        if len(grid.places) != 1:
+            raise UsageError("Arrays of x and y need a grid of one map; use to_pandas().")
+        try:
+            import xarray
+        except ModuleNotFoundError:
+            raise UsageError("xarray is not installed: pip install xarray.") from None
+        dense, place = self.table.to_dense(), grid.places[0]
+        if not grid.domain.is_box:
+            inside = grid.contains(np.indices(grid.shape).reshape(len(grid.shape), -1))
+            dense = np.where(inside.reshape(grid.shape), dense, np.nan)
+        xs, ys = place.edges()
+        x, y = ((edges[1:] + edges[:-1]) / 2 for edges in (xs, ys))
+        falls = y.size < 2 or y[0] > y[1]
+        found = xarray.DataArray(
+            np.moveaxis(dense if falls else dense[::-1], (0, 1), (-2, -1)),
+            dims=(*(one.name for one in grid.attributes), "y", "x"),
+            coords={
+                **{one.name: list(one.labels) for one in grid.attributes},
+                "y": y if falls else y[::-1],
+                "x": x,
+            },
+            name=name or self.name,
+            attrs={"long_name": name_of_counts(name or self.name, self.table.event.unit)},
+        )
+        if place.crs is None:
+            return found
+        from geodp.io.write.frame import crs_of
+
+        found = found.assign_coords(spatial_ref=0)
+        found.spatial_ref.attrs.update(crs_of(place.crs).to_cf())
+        found.attrs["grid_mapping"] = "spatial_ref"
+        return found
+
+    def plot(self, ax: Any = None, **given: Any) -> Any:
+        """Draw the map on axes of Matplotlib in the grid's CRS, and return these.
+
+        Attributes are summed, and so are blocks of cells where there are more than 1,600 along a
+        side; blocks of 0 and outside the domain stay blank.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Default: new ones.
+        **given
+            For ``imshow``. Default: a logarithmic scale from 1 on, and colours that the
+            colour-blind can tell apart.
+
+        Raises UsageError on a grid that is not one map, and without Matplotlib.
+        """
+        grid = self.table.grid
+        if len(grid.places) != 1:
+            raise UsageError("A plot needs a grid of one map; use to_pandas().")
+        try:
+            import matplotlib.pyplot as plt
+            from matplotlib.colors import LogNorm
+        except ModuleNotFoundError:
+            raise UsageError("Matplotlib is not installed: pip install geodp[plots].") from None
+        place, block = grid.places[0], 1
+        while max(place.rows, place.cols) > block * MOST_BLOCKS:
+            block *= 2
+        drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))
+        row, col = grid.decode(self.table.key)[:2] // block
+        np.add.at(drawn, (row, col), self.table.count)
+        west, south, _, north = place.bounds
+        step = (north - south) / place.rows * block * drawn.shape[0]
+        if place.transform is None or place.northwards:
+            drawn, south_north = drawn[::-1], (south, south + step)
+        else:
+            south_north = (north - step, north)
+        east = west + (place.bounds[2] - west) / place.cols * block * drawn.shape[1]
+        top = max(float(drawn.max(initial=0)), 10.0)
+        usual = {"cmap": "magma_r", "norm": LogNorm(1, top), "interpolation": "nearest"}
+        ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+        shown = np.ma.masked_less_equal(drawn, 0)
+        image = ax.imshow(shown, extent=(west, east, *south_north), **(usual | given))
+        label = name_of_counts(self.name, self.table.event.unit)
+        ax.figure.colorbar(image, ax=ax, label=label if block == 1 else f"{label}, {block} cells")
+        return ax
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a small map, and the first lines of the card."""
+        card = replace(self.card(), name=self.name)
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(card, self.table))
+        picture = ""
+        if why_no_picture(self.table.grid) is None:
+            drawn = draw_map(self.table, card, Look(size=SMALL), dpi=72)
+            data = base64.b64encode(drawn).decode("ascii")
+            picture = f'<img alt="map of the release" src="data:image/png;base64,{data}">'
+        return f"<div>{picture}<ul>{lines}</ul></div>"
+
+
+def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
+    """Yield what must be known of a release, a sentence each."""
+    guarantee, domain = card.guarantee, card.domain
+    if not card.private:
+        yield "NOT PRIVATE: the key of the noise was known beforehand."
+    yield guarantee.in_words
+    yield f"{table.key.size:,} of {domain.cells:,} cells listed, {table.total:,} in all"
+    yield f"method {card.mechanism.spec}: {card.mechanism.values}"
+    error = card.expected_error.largest
+    if error is not None:
+        yield f"standard error of one cell {error:g}, {card.expected_error.holds}"

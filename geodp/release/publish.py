@@ -20,6 +20,7 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import release_digest, release_key
 from geodp.release.measurements import Asked, ask_measurements
+from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.prior import agree_on_prior
 from geodp.release.release import Release
@@ -42,6 +43,7 @@ class Given(TermsGiven, total=False):
     prior: CountTable | Release | Prior | None
     prior_source: str | None
     simulate: int
+    metadata: Mapping[str, str] | None
 
 
 def publish(
@@ -118,6 +120,9 @@ def publish(
         Releases that are simulated for the intervals of cells and what settlements lose, 20 to
         10,000 (:mod:`geodp.release.simulated_cells`): they take as long as some times as many
         releases do. Default: 0, margins of public maps.
+    metadata : mapping, optional
+        What the office says of the release, for its card: ``title``, ``description``,
+        ``publisher``, ``contact``, ``licence``, ``source``, ``reference_date``, ``language``.
 
     Returns
     -------
@@ -155,7 +160,7 @@ def publish(
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
     told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))
-    simulate = given.pop("simulate", 0)
+    simulate, metadata = given.pop("simulate", 0), state_metadata(given.pop("metadata", None))
     prepared = prepare(
         table,
         mechanism(default_method(table.grid) if method is None else method),
@@ -167,6 +172,7 @@ def publish(
         records=records,
     )
     prepared = prepared.add(*beside, told, simulate)
+    prepared = replace(prepared, outline=replace(prepared.outline, metadata=metadata))
     warn_of(prepared.outline)
     release = prepared.release()
     return simulate_cells(release, simulate) if simulate else release

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Tops, Z, reach, round_out, strength
+from geodp.accuracy.interval import Estimate, Tops
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
-from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -29,9 +28,10 @@ from geodp.mechanisms.base import Method
 from geodp.privacy.event import Spent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
+from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
-from geodp.table.card import Card
+from geodp.table.card import Card, StatedMetadata
 from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
@@ -67,6 +67,8 @@ class Release(InMemory):
         Of single cells; default: those of public maps, for central methods that clamp.
     settlements : StatedSettlements, optional
         What the card says of simulated ones.
+    metadata : StatedMetadata, optional
+        What the publishing office says of it; :func:`geodp.release.metadata.read_metadata`.
     """
 
     table: ReleasedTable
@@ -80,6 +82,7 @@ class Release(InMemory):
     postprocessing: tuple[str, ...] = ()
     margins: Margins | None = None
     settlements: StatedSettlements | None = None
+    metadata: StatedMetadata | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, ReleasedTable):
@@ -108,7 +111,7 @@ class Release(InMemory):
 
     def estimate(
         self, region: Any, labels: Labels | None = None, *, method: str = CLOSED_FORM
-    ) -> Estimate:
+    ) -> Any:
         """Return the released sum over a region, its standard error and a 95 % interval.
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
@@ -126,51 +129,29 @@ class Release(InMemory):
         Parameters
         ----------
         region, labels
-            As for :meth:`geodp.grid.region.Region.of`.
+            As for :meth:`geodp.grid.region.Region.of`; or a ``geopandas.GeoDataFrame`` of polygons
+            in the grid's CRS, all of which are worked out together.
         method : str
             ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
+
+        Returns
+        -------
+        Estimate
+            Of a frame: the frame with the columns ``cells``, ``count``, ``standard_error``,
+            ``low``, ``high`` and ``clamped`` beside its own; a polygon without a cell of the
+            domain has no numbers.
 
         Raises
         ------
         UsageError
-            No such region, a method without a closed form for it, or one that cannot be simulated.
+            No such region, a frame in another CRS, a method without a closed form for it, or one
+            that cannot be simulated.
         """
-        if method != CLOSED_FORM:
-            return self.estimate_all([region], labels, method=method)[0]
-        cells = Region.of(self.grid, region, labels)
-        if self.totals is not None:
-            exact = self.totals.whole_areas(cells)
-            if exact.any():
-                known = self._sum(cells.key[exact])
-                rest = Region(self.grid, cells.key[~exact])
-                return (self._estimate(rest) if rest.cells else NOBODY).plus(known)
-        return self._estimate(cells)
-
-    def _sum(self, key: NDArray[np.uint64]) -> int | float:
-        """Return the released sum of cells."""
-        total: int | float = self.table.counts_at(key).sum().item()
-        return total
-
-    def _estimate(self, cells: Region) -> Estimate:
-        """Return the estimate of cells of which no public total is known."""
-        error, count = self._region_error(cells), self._sum(cells.key)
-        tree, grid = self._tree(), self.grid if self.method.skips_outside else None
-        if not self.method.nonnegative:
-            # The sum of a few Laplace noises has longer tails than that of many.
-            tails = cells.cells if len(tree.fanouts) == 1 else 1
-            middle = float(count)
-            margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
-            return Estimate(count, error, float(middle - margin), float(middle + margin), False)
-        strong = strength(tree, cells.key, self.event.is_normal)
-        found = reach(tree, self.table, cells.key, strong, grid)
-        alone = losses = None
-        if found.clamped:
-            alone = self.method.isolated_cell(self.grid, self.event)
-            losses = self.method.clamp_losses(self.grid, self.event)
-        low, high = found.interval(alone, losses)
-        if cells.cells == 1:  # as in the files
-            (low,), (high,) = self._intervals(error).of(cells.key)
-        return Estimate(count, error, float(low), float(high), found.clamped)
+        if hasattr(region, "to_crs") and hasattr(region, "columns"):
+            if method != CLOSED_FORM:
+                raise UsageError("A frame has closed forms; give its polygons to estimate_all.")
+            return estimate_frame(self, region, labels)
+        return self.estimate_all([region], labels, method=method)[0]
 
     def estimate_all(
         self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM
@@ -179,32 +160,16 @@ class Release(InMemory):
 
         Parameters and errors are those of :meth:`estimate`.
         """
+        cells = [Region.of(self.grid, one, labels) for one in regions]
         if method == CLOSED_FORM:
-            return [self.estimate(region, labels) for region in regions]
+            return [*estimate_regions(self, cells)]
         if method != SIMULATION:
             raise UsageError(f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.")
         if self.totals is not None:
             raise UsageError(
                 "Releases with public totals are not simulated: leave out method='simulation'."
             )
-        return simulate_estimates(self, [Region.of(self.grid, one, labels) for one in regions])
-
-    def _tree(self) -> TreeVariance:
-        tree = self.method.tree_variance(self.grid, self.event)
-        if tree is None:
-            raise UsageError(
-                f"{self.event.mechanism} has no closed form of the error of any region: its "
-                "error depends on the data, or it does not work on a tree of keys."
-            )
-        return tree
-
-    def _region_error(self, region: Region) -> float:
-        if self.totals is not None:
-            region = Region(region.grid, region.key[~self.totals.whole_areas(region)])
-            if not region.cells:
-                return 0.0
-        grid = self.grid if self.method.skips_outside else None
-        return float(np.sqrt(max(self._tree().region(region.key, grid), 0.0)))
+        return simulate_estimates(self, cells)
 
     def standard_error(self, cells: Any = 1) -> Any:
         """Closed-form standard error of the sum of an aligned block of cells, or of a region.
@@ -237,7 +202,7 @@ class Release(InMemory):
         """
         named = isinstance(cells, list) and cells and isinstance(cells[0], str)
         if named or isinstance(cells, str | tuple | Region) or hasattr(cells, "geom_type"):
-            return self._region_error(Region.of(self.grid, cells))
+            return error_of_region(self, Region.of(self.grid, cells))
         errors = self.block_errors
         if errors is None:
             raise UsageError(
@@ -293,7 +258,7 @@ class Release(InMemory):
         tree = self.method.tree_variance(self.grid, self.event)
         if tree is None or pixel.keys is None:
             return None
-        return self._region_error(Region(self.grid, pixel.keys))
+        return error_of_region(self, Region(self.grid, pixel.keys))
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Return standard error of every released cell, one number where all have the same."""

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.accuracy.interval import Estimate, NodeSums, reach, strength
+from geodp.accuracy.interval import Estimate, NodeSums
 from geodp.accuracy.lone import draw_empty, find_depths, list_nodes, settle, tilt
+from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -91,7 +92,7 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
         raise UsageError("Reports of devices are not simulated: leave out method='simulation'.")
     if release.prior is not None:
         raise UsageError("Releases with a prior are not simulated: leave out method='simulation'.")
-    closed = [release.estimate(region) for region in regions]
+    closed = release.estimate_all(regions)
     tree = method.tree_variance(table.grid, table.event)
     if not method.nonnegative or tree is None:
         raise UsageError(
@@ -120,8 +121,10 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
             moved = TILT * tilt(tree, table.grid, held, region.key, taken)
             ends += min(moved, 0.0), max(moved, 0.0)
             ends[1] = max(ends[1], known.count + lost)
-            strong = strength(tree, region.key, table.event.is_normal, DOUBT)
-            ends = np.clip(ends, *reach(tree, table, region.key, strong, domain).approximations())
+            cells = RegionKeys.of([region.key])
+            strong = strength(tree, cells, table.event.is_normal, DOUBT)
+            (inner,), (outer,) = reach(tree, table, cells, strong, domain).approximations()
+            ends = np.clip(ends, inner, outer)
         below, above = np.clip(ends, known.low, known.high).tolist()  # never wider than these
         found.append(replace(known, standard_error=float(error[i]), low=below, high=above))
     return found

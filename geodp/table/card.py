@@ -85,6 +85,34 @@ class LeftOut:
     why: str
 
 
+DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+"""A date, as ``reference_date`` has one or two."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatedMetadata:
+    """What the publishing office says of what it publishes.
+
+    Attributes
+    ----------
+    title, description, publisher, contact, licence, source : str, optional
+        In the office's words.
+    reference_date : str, optional
+        Of the counts: ``2020-10-01``, or a period, ``2020-04-01/2021-03-31``.
+    language : str, optional
+        Of these words: ``ja``, ``en``, ``pt-BR``.
+    """
+
+    title: str | None = None
+    description: str | None = None
+    publisher: str | None = None
+    contact: str | None = None
+    licence: str | None = None
+    source: str | None = None
+    reference_date: Annotated[str, Text(rf"{DAY}(/{DAY})?")] | None = None
+    language: Annotated[str, Text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """All of ``release.json``.
@@ -104,6 +132,8 @@ class Card:
     post_processing : tuple of str
     prior : StatedPrior, optional
         That the release was made with.
+    metadata : StatedMetadata, optional
+        Of the publishing office.
     name : str
         Of the count and of the files; empty before there are any.
     release_id : str
@@ -122,6 +152,7 @@ class Card:
     expected_error: StatedError
     post_processing: tuple[str, ...]
     prior: StatedPrior | None = None
+    metadata: StatedMetadata | None = None
     name: Annotated[str, Text(r"[^/\\\s]+")] = ""
     release_id: Annotated[str, Text(r"[0-9a-f]{16}")] = ""
     files: tuple[File, ...] = ()

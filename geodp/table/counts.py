@@ -13,6 +13,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
+from geodp.table.memory.frames import FromFrames
 from geodp.table.reading import Reading
 
 MOST_PEOPLE = 1 << 60
@@ -114,7 +115,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountTable(Cells):
+class CountTable(Cells, FromFrames):
     """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
 
     Its repr shows the public grid only.

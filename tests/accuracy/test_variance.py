@@ -1,11 +1,13 @@
 """Closed-form variances against explicit covariance matrices."""
 
+from dataclasses import fields
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from geodp.accuracy.interval import reach
+from geodp.accuracy.interval import Reach
+from geodp.accuracy.reach import RegionKeys, reach
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
@@ -121,6 +123,11 @@ def test_what_is_stated_at_the_edges_bounds_least_squares():
         assert 0.5 * variance <= max(each) <= variance
 
 
+def one(found):
+    """What was found of the only region."""
+    return Reach(*(np.asarray(getattr(found, field.name))[..., 0] for field in fields(found)))
+
+
 def everybody(grid):
     key = np.arange(1 << grid.bits, dtype=np.uint64)
     return ReleasedTable(grid, key, np.full(key.size, 10**6), None)
@@ -137,7 +144,8 @@ def test_moments_of_a_region_are_those_of_its_noises(size):
     weights = [parts[0]]
     for above, below, fanout in zip(parts[:-1], parts[1:], fanouts, strict=True):
         weights.append(below - np.repeat(above, fanout))
-    found = reach(tree, everybody(grid), np.flatnonzero(inside).astype(np.uint64), 3.0)
+    cells = RegionKeys.of([np.flatnonzero(inside).astype(np.uint64)])
+    found = one(reach(tree, everybody(grid), cells, np.array([3.0])))
     assert not found.clamped
     fourth = sum(3 * v**2 * (w**4).sum() for v, w in zip(own, weights, strict=True))
     variance = sum(v * (w**2).sum() for v, w in zip(own, weights, strict=True))
@@ -154,7 +162,7 @@ def test_outer_and_inner_approximations_are_regions():
     key = np.flatnonzero(count).astype(np.uint64)
     table = ReleasedTable(grid, key, count[count > 0], None)
     cells = np.array([0, 1, 8], np.uint64)
-    found = reach(tree, table, cells, 3.0)
+    found = one(reach(tree, table, RegionKeys.of([cells]), np.array([3.0])))
     outer = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15], np.uint64)
     inner = np.array([0, 8], np.uint64)
     assert found.count.tolist() == [1700, 1705, 1700]

@@ -1,5 +1,6 @@
 """A release as frames: the rows of its files, and what cannot be had is said."""
 
+import html
 import sys
 
 import geopandas
@@ -11,6 +12,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.mask import mask_of_blocks
 
 KEY = geodp.NoiseKey(bytes(range(32)))
 MESH = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35.5))
@@ -57,9 +59,53 @@ def test_an_error_that_depends_on_the_data_has_no_column():
     assert set(release(MESH, "ugrid").to_pandas()) == {"code", "population"}
 
 
-@pytest.mark.parametrize("library", ["pandas", "geopandas"])
+@pytest.mark.parametrize("library", ["pandas", "geopandas", "xarray"])
 def test_a_library_that_is_not_there_is_asked_for(library, monkeypatch):
     found = release(MESH)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(UsageError, match=f"{library} is not installed"):
         getattr(found, f"to_{library}")()
+
+
+def test_cells_outside_the_domain_are_no_numbers():
+    mask = mask_of_blocks(METRES, np.array([[0, 0, 8, 6]]).T, "the northern half")
+    grid = METRES.with_mask(mask)
+    table = geodp.CountTable.from_index(grid, [[1, 3], [2, 5]], [40, 60])
+    array = geodp.publish(table, epsilon=1, key=KEY).to_xarray("residents")
+    assert array.name == "residents"
+    assert int(np.isnan(array.values).sum()) == 96 - grid.size
+    assert array.spatial_ref.attrs["crs_wkt"]
+
+
+def test_arrays_need_one_map():
+    for made in (release(GRIDS["pairs"]), release(Grid.regular((4, 4, 4)))):
+        with pytest.raises(UsageError, match="one map"):
+            made.to_xarray()
+        with pytest.raises(UsageError, match="one map"):
+            made.plot()
+
+
+def test_a_plot_lies_where_the_grid_does():
+    for grid in (MESH, METRES):
+        made = release(grid)
+        ax = made.plot()
+        (image,) = ax.get_images()
+        west, east, south, north = image.get_extent()
+        assert (west, south, east, north) == pytest.approx(grid.places[0].bounds)
+        drawn = np.ma.filled(image.get_array(), 0)
+        assert drawn.sum() == made.table.total
+        dense = made.table.to_dense()
+        assert np.array_equal(drawn, dense[::-1] if grid.places[0].northwards else dense)
+        assert made.plot(ax=ax, cmap="viridis") is ax
+        assert ax.get_images()[-1].get_cmap().name == "viridis"
+
+
+def test_a_notebook_shows_a_map_and_the_first_lines():
+    made = release(METRES)
+    shown = made._repr_html_()
+    assert "data:image/png;base64," in shown
+    assert "NOT PRIVATE" in shown
+    assert html.escape(made.card().guarantee.in_words) in shown
+    plain = release(Grid.regular((4, 4, 4)))._repr_html_()
+    assert "<img" not in plain
+    assert "64 cells" in plain

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.analysis.evaluate.blocks import CLASS_NAMES, HOT_AREAS, HOT_COUNTS, Truth
 from geodp.analysis.evaluate.queries import Polygons
+from geodp.errors import UsageError
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.terms import Terms
 
@@ -21,6 +22,12 @@ NOTICE = (
     "differentially private; do not publish them."
 )
 
+
+BY_AREA = (
+    *("mae", "mae_se", "rmse", "rmse_se", "bias", "bias_se"),
+    *("worst", "closed_form"),
+)
+"""Figures that each size of block has one of."""
 
 MOST_PARTS = 10**6
 """Largest denominator of a budget that people read as a ratio."""
@@ -103,6 +110,25 @@ class Evaluation:
             "methods": {spec: _plain(figures) for spec, figures in self.methods.items()},
             "refused": dict(self.refused),
         }
+
+    def to_pandas(self) -> Any:
+        """Return the errors over aligned blocks as a ``pandas.DataFrame``, a row for each.
+
+        Columns are ``method``, ``cells`` (of a block), ``blocks`` and the figures by area of
+        :meth:`to_dict`; NaN where there is none. It is as confidential as the evaluation is.
+
+        Raises UsageError where pandas is not installed.
+        """
+        try:
+            import pandas
+        except ModuleNotFoundError:
+            raise UsageError("pandas is not installed: pip install pandas, or to_dict().") from None
+        frames = []
+        for spec, figures in self.methods.items():
+            by_area = {name: figures[name] for name in BY_AREA if figures[name] is not None}
+            cells = {"cells": self.areas, "blocks": self.blocks}
+            frames.append(pandas.DataFrame({"method": spec, **cells, **by_area}))
+        return pandas.concat(frames, ignore_index=True)
 
 
 def summary(

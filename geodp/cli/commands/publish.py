@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from geodp.privacy.terms import Terms
     from geodp.release.publish import Prepared
     from geodp.release.release import Release
+    from geodp.table.card import StatedMetadata
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
     from geodp.table.public_totals import PublicTotals
@@ -108,6 +109,12 @@ CARRIED_OUT = {
     default=0,
     help="Releases that are simulated for the intervals of cells, and for what the card says of "
     "settlements; 0: margins of public maps.",
+)
+@click.option(
+    "--metadata",
+    type=click.Path(path_type=Path),
+    help="TOML file of what the office says for the card: title, description, publisher, contact, "
+    "licence, source, reference_date, language.",
 )
 @run_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
@@ -174,6 +181,7 @@ class _Start:
     coarser: Coarsening | None
     totals: PublicTotals | None
     prior: Prior | None
+    metadata: StatedMetadata | None
 
     @property
     def released(self) -> Grid:
@@ -232,6 +240,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.kernels.jit import watch_compiling
     from geodp.mechanisms import default_method, mechanism
     from geodp.privacy.key import NoiseKey
+    from geodp.release.metadata import read_metadata
 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
@@ -249,7 +258,8 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     released = grid if coarser is None else coarser.grid
     method = mechanism(options["method"] or default_method(released))
     public = read_public_totals(options, released), read_prior(options, released)
-    start = _Start(method, terms, key, ledger, grid, coarser, *public)
+    said = None if options["metadata"] is None else read_metadata(options["metadata"])
+    start = _Start(method, terms, key, ledger, grid, coarser, *public, said)
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):
@@ -314,6 +324,7 @@ def _write(
             with time_phase("Simulating", "simulating", seconds):
                 release = simulate_cells(release, options["simulate"])
         with time_phase("Writing", "writing", seconds):
+            release = replace(release, metadata=start.metadata)
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _say(release, written, options)
 

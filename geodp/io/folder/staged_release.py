@@ -26,7 +26,7 @@ from geodp.table.released import ReleasedTable
 LONGEST_NAME = 200
 """Bytes: file systems take 255, endings included."""
 
-LISTED_BYTES = 400
+LISTED_BYTES = 800
 """Bytes of a listed cell in all files together, outlines included."""
 
 OTHER_BYTES = 1 << 24

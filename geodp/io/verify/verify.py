@@ -22,6 +22,7 @@ from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
 from geodp.io.verify.intervals import ErrorsOf, ask_intervals
+from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
 from geodp.io.verify.measurements import ask_measurements, has_measurements
 from geodp.io.verify.readback import (
     BROKEN,
@@ -105,6 +106,8 @@ def verify(path: str | Path, errors: ErrorsOf | None = None) -> list[Check]:
         questions = [*own, *SELECTION_QUESTIONS, ("restricted", ask_restricted)]
     else:
         questions = _ask_table(errors)
+        if has_geopackage(card):
+            questions.insert(-1, ("geopackage", ask_geopackage))
         if has_measurements(card):
             questions.insert(-1, ("measurements", ask_measurements))
         if has_totals(card):

@@ -94,6 +94,7 @@ def write_parquet(
     name: str,
     errors: Errors | None,
     metadata: dict[str, Any],
+    compression: str = "zstd",
 ) -> None:
     """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
 
@@ -111,6 +112,8 @@ def write_parquet(
         None leaves their columns out.
     metadata : dict
         Plain values for the schema's metadata key ``geodp``.
+    compression : str
+        As Arrow calls it.
 
     Raises
     ------
@@ -128,7 +131,7 @@ def write_parquet(
     repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
     with pa.parquet.ParquetWriter(
-        path, schema, compression="zstd", use_dictionary=repeated
+        path, schema, compression=compression, use_dictionary=repeated
     ) as writer:
         for part, index, _ in count_chunks(table, "Writing the Parquet file"):
             rows = _with_geometry(table, part, index, name, errors)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from xml.sax.saxutils import quoteattr
 
+from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
 
 BELOW = "#a6bddb"
 """Of the class of negative values: pale, as they are noise where few or none are."""
+
+LARGEST = float(1 << 60)
+"""Where the last class of outlines ends: more than any count."""
 
 ALMOST_0 = -1e-9
 """Where the class of negative values ends, so that 0 itself has one of its own."""
@@ -67,6 +72,79 @@ def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool 
   </pipe>
 </qgis>
 """
+
+
+def vector_qml(grid: Grid, column: str, *, whole: bool = True, nonnegative: bool = True) -> str:
+    """Return a QML document that colours outlines of cells, or lines between them, by class.
+
+    The classes are those of :func:`qml`; lines, which have no area, have those of counts.
+
+    Parameters
+    ----------
+    grid : Grid
+        Of one map, or of pairs.
+    column : str
+        That holds the counts.
+    whole, nonnegative : bool
+        As for :func:`qml`.
+    """
+    is_map = len(grid.places) == 1
+    area = area_of(grid.places[0]) if is_map else None
+    classes = list(fit_classes(area, whole=whole))
+    rows = [
+        (float(each.first), each.end, _label(each, whole, area is not None), each.number)
+        for each in classes
+    ]
+    ranges = []
+    for number, (first, end, label, _) in enumerate(rows):
+        last = LARGEST if end is None else float(end) - whole
+        ranges.append(
+            f'<range lower="{first:.12g}" upper="{last:.12g}" symbol="{number}" '
+            f'label="{label}" render="true"/>'
+        )
+    symbols = [
+        _symbol(number, DARK_IS_MANY[colour], is_map)
+        for number, (_, _, _, colour) in enumerate(rows)
+    ]
+    if not nonnegative:
+        ranges.insert(
+            0,
+            f'<range lower="{-LARGEST:.12g}" upper="{ALMOST_0:g}" symbol="{len(rows)}" '
+            'label="below 0" render="true"/>',
+        )
+        symbols.append(_symbol(len(rows), BELOW, is_map))
+    new_line = "\n      "
+    return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
+<qgis version="3.22" styleCategories="Symbology">
+  <renderer-v2 type="graduatedSymbol" attr={quoteattr(quote_name(column))} symbollevels="0"
+      graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
+    <ranges>
+      {new_line.join(ranges)}
+    </ranges>
+    <symbols>
+      {new_line.join(symbols)}
+    </symbols>
+  </renderer-v2>
+</qgis>
+"""
+
+
+def quote_name(column: str) -> str:
+    """Return a column as an expression of QGIS names it."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _symbol(number: int, colour: str, is_map: bool) -> str:
+    """Return how a class is drawn: an outline filled without a border, or a line."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    kind, layer = ("fill", "SimpleFill") if is_map else ("line", "SimpleLine")
+    said = {"color" if is_map else "line_color": f"{red},{green},{blue},255"}
+    said |= {"style": "solid", "outline_style": "no"} if is_map else {"line_width": "0.3"}
+    options = "".join(f'<prop k="{name}" v="{value}"/>' for name, value in said.items())
+    return (
+        f'<symbol type="{kind}" name="{number}" alpha="1" clip_to_extent="1" force_rhr="0">'
+        f'<layer class="{layer}" enabled="1" pass="0" locked="0">{options}</layer></symbol>'
+    )
 
 
 def _end(each: Class, whole: bool) -> str:

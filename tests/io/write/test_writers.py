@@ -177,12 +177,12 @@ def test_a_file_size_limit_leaves_nothing(tmp_path):
         "grid = geodp.Grid.mesh('jis:half', bounds=(139, 35, 142, 37))\n"
         "counts = np.random.default_rng(0).integers(0, 5000, grid.shape)\n"
         "release = geodp.publish(geodp.CountTable.from_dense(counts, grid), epsilon=1)\n"
-        "from geodp.io.write import csv, parquet\n"
+        "from geodp.io.write import csv, geopackage, parquet\n"
         "def no_table(table, path, **options):\n"
         "    path.touch()\n"
         "    path.with_suffix('.csvt').touch()\n"
         "csv.write_csv = no_table\n"
-        "parquet.GeoParquet.write = lambda *given: ()\n"
+        "parquet.GeoParquet.write = geopackage.GeoPackage.write = lambda *given: ()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
         "try:\n"
         "    release.write(sys.argv[1])\n"
@@ -232,7 +232,9 @@ def test_cells_without_codes_have_centres(tmp_path, name):
     assert (frame["x"] == frame.geometry.centroid.x).all()
     card = json.loads((folder / "release.json").read_text())
     entries = [entry for entry in card["files"] if "coordinates" in entry]
-    assert [entry["name"] for entry in entries] == ["population.csv", "population.parquet"]
+    assert [entry["name"] for entry in entries] == [
+        f"population.{ending}" for ending in ("csv", "parquet", "gpkg")
+    ]
     assert all(entry["coordinates"].startswith("x, y: ") for entry in entries)
     assert all("x" in entry["columns"] for entry in entries)
 

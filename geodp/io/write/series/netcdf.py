@@ -64,18 +64,9 @@ def write(path: Path, periods: Periods, snapshots: Sequence[Released], card: Ser
         file.createDimension("x", place.cols)
         file.createDimension("bounds", 2)
         _write_times(file, periods)
-        _write_places(file, place)
-        counts = _add(file, COUNT, _dtype(tables), ("time", "y", "x"))
-        counts.long_name = name_of_counts(card.name, tables[0].event.unit).encode()
-        counts.units = "1"
-        counts.cell_methods = "area: sum"
-        if place.crs is not None:
-            counts.grid_mapping = "crs"
-        fill = counts.data.dtype.type(OUTSIDE if counts.data.dtype.kind == "i" else np.nan)
-        counts._FillValue = fill
-        outside = _outside(tables[0], place)
-        for number, table in enumerate(tables):
-            counts[number] = _dense(table, place, outside, fill)
+        write_places(file, place)
+        unit = name_of_counts(card.name, tables[0].event.unit)
+        write_counts(file, tables, ("time", "y", "x"), unit)
 
 
 def _tell(file: Any, card: SeriesCard) -> None:
@@ -109,7 +100,7 @@ def _write_times(file: Any, periods: Periods) -> None:
     bounds[:] = np.stack([starts, ends], axis=1)
 
 
-def _write_places(file: Any, place: Lattice) -> None:
+def write_places(file: Any, place: Lattice) -> None:
     """Write the middles of rows and columns, and the CRS."""
     west, south, east, north = place.edges_at(
         np.arange(max(place.rows, place.cols)) % place.rows,
@@ -139,6 +130,25 @@ def _write_places(file: Any, place: Lattice) -> None:
             if isinstance(value, str | float):
                 plain = value.encode() if isinstance(value, str) else np.float64(value)
                 setattr(mapping, name, plain)
+
+
+def write_counts(
+    file: Any, tables: Sequence[ReleasedTable], dimensions: tuple[str, ...], unit: str
+) -> None:
+    """Write the counts of tables of one grid, over time or of one alone; ``unit``: in words."""
+    place = tables[0].grid.places[0]
+    counts = _add(file, COUNT, _dtype(tables), dimensions)
+    counts.long_name = unit.encode()
+    counts.units = "1"
+    counts.cell_methods = "area: sum"
+    if place.crs is not None:
+        counts.grid_mapping = "crs"
+    fill = counts.data.dtype.type(OUTSIDE if counts.data.dtype.kind == "i" else np.nan)
+    counts._FillValue = fill
+    outside = _outside(tables[0], place)
+    for number, table in enumerate(tables):
+        at = number if len(dimensions) == 3 else slice(None)
+        counts[at] = _dense(table, place, outside, fill)
 
 
 def _add(file: Any, name: str, kind: np.dtype[Any], dimensions: tuple[str, ...]) -> Any:

@@ -1,0 +1,213 @@
+"""What lies around regions: sums that hold their true sums from above and from below.
+
+All regions are followed together from their cells up to the root, level by level, so that many cost
+little more than the work on their nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import INNER, OUTER, Floats, NodeSums, Reach
+from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.table.released import ReleasedTable
+
+RISK = 0.1
+"""Of taking a child that holds nobody for one with people, in all children around a region."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionKeys:
+    """Cells of regions one after the other; no region is without cells.
+
+    Attributes
+    ----------
+    key : uint64[m]
+        Strictly increasing within each region.
+    region : int64[m]
+        Which region a cell is one of, from 0 on without a gap.
+    """
+
+    key: NDArray[np.uint64]
+    region: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: Sequence[NDArray[np.uint64]]) -> RegionKeys:
+        """Of the cells of each region."""
+        sizes = [key.size for key in keys]
+        return cls(np.concatenate(keys), np.repeat(np.arange(len(keys)), sizes))
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Where each region begins: int64[n]."""
+        return np.flatnonzero(np.diff(self.region, prepend=-1))
+
+    def above(self, fanout: int) -> tuple[RegionKeys, NDArray[np.intp], NDArray[np.intp]]:
+        """Parents of nodes, each's first node, and each node's parent by number."""
+        above = self.key // np.uint64(fanout)
+        is_first = np.append(True, above[1:] != above[:-1])
+        is_first[1:] |= self.region[1:] != self.region[:-1]
+        first = np.flatnonzero(is_first)
+        return RegionKeys(above[first], self.region[first]), first, np.cumsum(is_first) - 1
+
+
+def strength(
+    tree: TreeVariance, regions: RegionKeys, gaussian: bool, risk: float = RISK
+) -> NDArray[np.float64]:
+    """Return standard deviations that noise alone does not reach in any child around a region.
+
+    Parameters
+    ----------
+    tree, regions
+        As for :func:`reach`.
+    gaussian : bool
+        The noise's law; otherwise Laplace, which reaches further.
+    risk : float
+        Of one that it reaches.
+
+    Returns
+    -------
+    float64[n]
+        For each region.
+    """
+    node = regions
+    children = np.ones(regions.first.size)
+    for fanout in reversed(tree.fanouts):
+        node = node.above(fanout)[0]
+        children += fanout * np.bincount(node.region, minlength=children.size)
+    chance = risk / children
+    if gaussian:
+        return np.array([NormalDist().inv_cdf(1 - one) for one in chance.tolist()])
+    return np.asarray(np.log(0.5 / chance) / sqrt(2), np.float64)
+
+
+def reach(
+    tree: TreeVariance,
+    table: ReleasedTable,
+    regions: RegionKeys,
+    strong: NDArray[np.float64],
+    grid: Grid | None = None,
+) -> Reach:
+    """Return sums over regions, their outer and their inner approximations.
+
+    Parameters
+    ----------
+    tree : TreeVariance
+    table : ReleasedTable
+        Without negative counts.
+    regions : RegionKeys
+        The cells of n regions.
+    strong : float64[n]
+        A node with fewer people than so many standard deviations of what was measured of it may
+        hold nobody.
+    grid : Grid, optional
+        As for :meth:`geodp.accuracy.variance.TreeVariance.region`.
+    """
+    if grid is not None and grid.size == prod(tree.fanouts):
+        grid = None
+    sums, n = NodeSums(table), regions.first.size
+    node, whole = regions, np.ones(regions.key.size, np.bool_)
+    part = np.ones((3, regions.key.size))
+    count = np.repeat(sums.of(regions.key, 1)[None], 3, axis=0)
+    variance, fourth, stride = np.zeros((3, n)), np.zeros((3, n)), 1
+    losing, gaining, is_path = [], [], np.ones(n, np.bool_)
+    fourths = tree.fourths or (0.0,) * len(tree.variances)
+    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
+    for fanout, own, tail in steps:
+        here = sums.of(node.key, stride)
+        weak = here < strong[node.region] * sqrt(own)
+        part[OUTER, weak], count[OUTER, weak] = 1, here[weak]
+        part[INNER, weak], count[INNER, weak] = 0, 0
+        above, first, inverse = node.above(fanout)
+        least = strong[above.region] * sqrt(own)
+        around = _around(above.key, node.key, inverse, (fanout, stride), grid, sums, least)
+        held = sums.of(above.key, stride * fanout)
+        possible = around.possible
+        cut = np.add.reduceat(whole.astype(np.int64), first) < possible
+        risky = cut & (held > 0)
+        touched = np.diff(np.append(first, node.key.size))
+        each = above.first
+        is_path &= np.logical_and.reduceat(~cut | (touched == 1), each)
+        losing.append(np.add.reduceat((risky & around.empty).astype(np.int64), each))
+        lost = risky & np.logical_or.reduceat(here == 0, first)
+        gaining.append(np.add.reduceat(lost.astype(np.int64), each))
+        added = np.array([[0], [1], [0]]) * around.weak  # whole children around it
+        total = np.add.reduceat(part, first, axis=1) + added
+        squares = np.add.reduceat(part**2, first, axis=1) + added
+        mean = total / possible
+        powers = np.add.reduceat((part - mean[:, inverse]) ** 4, first, axis=1)
+        outside = possible - touched - added
+        powers += added * (1 - mean) ** 4 + outside * mean**4
+        sum_ = np.add.reduceat(count, first, axis=1)
+        sum_[OUTER] += around.count
+        variance += own * np.add.reduceat((squares - total * mean) * cut, each, axis=1)
+        fourth += tail * np.add.reduceat(powers * cut, each, axis=1)
+        stride *= fanout
+        part = np.where(cut, mean, 1)
+        count = np.where(cut, sum_, held)
+        node, whole = above, ~cut
+    nobody = ~whole if sums.is_empty else np.zeros(n, np.bool_)
+    part[OUTER, nobody] = 1
+    variance += tree.variances[0] * part**2
+    fourth += fourths[0] * part**4
+    levels = np.array(losing[::-1]).reshape(-1, n), np.array(gaining[::-1]).reshape(-1, n)
+    return Reach(count, variance, fourth, *levels, is_path, nobody)
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """Children of nodes that a region does not touch.
+
+    Attributes
+    ----------
+    possible : float64[n]
+        All children that overlap the domain, touched or not.
+    weak, count : float64[n]
+        How many untouched ones may hold nobody, and how many people were released there.
+    empty : bool[n]
+        Whether an untouched one was released as 0.
+    """
+
+    possible: Floats
+    weak: Floats
+    count: Floats
+    empty: NDArray[np.bool_]
+
+
+def _around(
+    above: NDArray[np.uint64],
+    node: NDArray[np.uint64],
+    parent: NDArray[np.intp],
+    size: tuple[int, int],
+    grid: Grid | None,
+    sums: NodeSums,
+    least: Floats,
+) -> _Around:
+    """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
+    (fanout, stride), n = size, above.size
+    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.bool_))
+    step = max(1, MOST_CHILDREN // fanout)
+    for start in range(0, above.size, step):
+        some = slice(start, min(start + step, above.size))
+        first = above[some, None] * np.uint64(fanout)
+        child = np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64)
+        inside = np.ones(child.shape, np.bool_)
+        if grid is not None:
+            inside = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
+        found.possible[some] = inside.sum(axis=1)
+        own = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
+        inside[parent[own] - start, (node[own] % np.uint64(fanout)).astype(np.intp)] = False
+        held = sums.of(child.reshape(-1), stride).reshape(child.shape)
+        weak = inside & (held < least[some, None])
+        found.weak[some] = weak.sum(axis=1)
+        found.count[some] = (held * weak).sum(axis=1)
+        found.empty[some] = (inside & (held == 0)).any(axis=1)
+    return found

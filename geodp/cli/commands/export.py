@@ -1,0 +1,54 @@
+"""``geodp export``: a written release in other formats."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from geodp.io.folder.stopping import complete_with_commit
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "formats",
+    required=True,
+    help="gpkg, fgb, parquet, csv:excel, csv:estat, netcdf, stac; several with commas between.",
+)
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder that is made; each published level has a file of its own.",
+)
+@click.option(
+    "--metadata",
+    type=click.Path(path_type=Path),
+    help="TOML file with title, reference_date and so on, instead of what the release says.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def export(release: Path, formats: str, output: Path, metadata: Path | None, as_json: bool) -> None:
+    """Write a written RELEASE in other formats. It costs no privacy: only public files are read."""
+    complete_with_commit()
+    from geodp.io.folder.exports import choose_exports, write_exports
+    from geodp.release.metadata import read_metadata
+    from geodp.release.opening import open_release
+
+    chosen = choose_exports(formats)
+    found = open_release(release)
+    if metadata is not None:
+        found = replace(found, written=replace(found.written, metadata=read_metadata(metadata)))
+    written = write_exports(found.list_sheets(), chosen, output)
+    if as_json:
+        document = {"output": str(output), "files": written}
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    for file, who in written.items():
+        click.echo(f"{output / file}: {who}")
+
+
+COMMANDS = (export,)

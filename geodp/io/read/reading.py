@@ -1,0 +1,92 @@
+"""The front door of all readers: the one that a call is meant for reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp.errors import UsageError
+from geodp.io.read import choose
+from geodp.io.read.reader import Call, Reader
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.io.read.rows.sources import Given
+    from geodp.table.counts import CountTable
+
+
+def read(
+    paths: Given, grid: Grid | str, *, reader: str | None = None, **options: Any
+) -> CountTable:
+    """Read confidential counts or records on a public grid, by the reader that they are for.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, or a table in memory
+        As every reader takes them.
+    grid : Grid or str
+        The public grid; ``"jis:half"`` is the whole extent of that code system.
+    reader : str, optional
+        Of ``geodp.io.read.READERS``: ``"mesh"``, ``"table"``, ``"points"``, ``"raster"``. Default:
+        the one that claims files of this kind, with these options, on this grid.
+    **options
+        Fields of the reader; see ``geodp.read_mesh``, ``read_table``, ``read_points`` and
+        ``read_raster``.
+
+    Returns
+    -------
+    CountTable
+
+    Raises
+    ------
+    UsageError
+        Nothing says which reader is meant, or it does not have an option.
+    InputError
+        Data that must not be used as they are; it names file and line.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> rows = pa.table({"mesh": ["53394611", "53394612"], "residents": [812, 40]})
+    >>> int(geodp.read(rows, "jis:basic", code="mesh", value="residents").count.sum())
+    852
+    """
+    from geodp.grid.grid import Grid
+    from geodp.io.read import READERS
+
+    found = Grid.mesh(grid) if isinstance(grid, str) else grid
+    if reader is None:
+        chosen = choose(Call(_names(paths), _spec(found), _given(options, READERS)))
+    elif reader in READERS:
+        chosen = READERS[reader]
+    else:
+        raise UsageError(f"There is no reader {reader!r}; there are {', '.join(READERS)}.")
+    known = sorted({*chosen.__dataclass_fields__} - {"grid"})
+    if unknown := sorted({*options} - {*known}):
+        raise UsageError(
+            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}."
+        )
+    missing = [one.field for one in chosen.asks() if one.required and one.field not in options]
+    if missing:
+        raise UsageError(f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.")
+    return chosen(grid=found, **options).read(paths)
+
+
+def _names(paths: Any) -> tuple[Path, ...]:
+    """Return the files of a call; none of a table in memory."""
+    several = paths if isinstance(paths, list | tuple) else [paths]
+    return tuple(Path(one) for one in several if isinstance(one, str | PathLike))
+
+
+def _spec(grid: Grid) -> str:
+    """Return a grid's name as a command would have it."""
+    system = grid.places[0].system if grid.places else None
+    return "regular" if system is None else system.name
+
+
+def _given(options: Mapping[str, Any], readers: Mapping[str, type[Reader]]) -> dict[str, Any]:
+    """Return the options under the names that a command has for them."""
+    asked = [one for reader in readers.values() for one in reader.asks()]
+    return {one.option.name: options[one.field] for one in asked if one.field in options}

@@ -1,0 +1,64 @@
+"""A release as NetCDF after the CF conventions 1.8, as series have it, without a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.series import netcdf
+from geodp.io.write.tables import name_of_counts
+
+
+class NetCDF(Export):
+    """Counts over y and x, the southernmost row first."""
+
+    name: ClassVar[str] = "netcdf"
+    ending: ClassVar[str] = "nc"
+    help: ClassVar[str] = "NetCDF after CF 1.8: xarray, GDAL, climate tools"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Ask for one map without attributes, of not too many cells."""
+        return netcdf.why_not([sheet.table])
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one file."""
+        from scipy.io import netcdf_file
+
+        table, place = sheet.table, sheet.table.grid.places[0]
+        with netcdf_file(path, "w", version=2) as file:
+            for name, value in self._attributes(sheet).items():
+                setattr(file, name, value.encode())
+            file.createDimension("y", place.rows)
+            file.createDimension("x", place.cols)
+            netcdf.write_places(file, place)
+            unit = name_of_counts(sheet.name, table.event.unit)
+            netcdf.write_counts(file, [table], ("y", "x"), unit)
+
+    def _attributes(self, sheet: Sheet) -> dict[str, str]:
+        """Return what the file says of itself."""
+        card, said = sheet.card, sheet.card.metadata
+        found = {
+            "Conventions": "CF-1.8",
+            "title": card.name,
+            "source": f"{card.software.name} {card.software.version}, {card.mechanism.spec}",
+            "comment": card.guarantee.in_words,
+            "geodp_spends": card.guarantee.spends,
+            "geodp_private": "yes" if card.private else "NO",
+            "geodp_release_id": card.release_id,
+        }
+        if sheet.level is not None:
+            found["geodp_level"] = sheet.level
+        if said is not None:
+            words: dict[str, Any] = {
+                "title": said.title,
+                "summary": said.description,
+                "institution": said.publisher,
+                "license": said.licence,
+                "references": said.source,
+            }
+            found |= {name: value for name, value in words.items() if value is not None}
+        return found
+
+
+EXPORTS = (NetCDF(),)

@@ -1,0 +1,79 @@
+"""What an export sees, and what it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from geodp.io.write.parquet import describe_release
+from geodp.io.write.tables import require_released
+from geodp.io.write.uncertainty import Errors
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A published level of a release: the cells, or areas that are sums of them.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+    card : Card
+        Of the whole release.
+    errors : Errors or None
+        None where the error depends on the data.
+    level : str or None
+        None of the cells.
+    """
+
+    table: ReleasedTable
+    card: Card
+    errors: Errors | None
+    level: str | None = None
+
+    def __post_init__(self) -> None:
+        require_released(self.table)
+
+    @property
+    def name(self) -> str:
+        """Of the count's column."""
+        return self.card.name
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Plain values that say which release it is of."""
+        card = self.card
+        found = describe_release(self.table.event, card.schema, card.name, card.release_id)
+        return found if self.level is None else {**found, "level": self.level}
+
+
+class Export(ABC):
+    """One format that a release is exported to; one file for each published level.
+
+    Attributes
+    ----------
+    name : str
+        As ``--to`` has it: ``"csv:excel"``.
+    ending : str
+        Of its files, after the name of the count and of the level.
+    help : str
+        Who opens it, in some words.
+    """
+
+    name: ClassVar[str]
+    ending: ClassVar[str]
+    help: ClassVar[str]
+
+    @abstractmethod
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Return why a level cannot be written, as a sentence's end; None where it can."""
+
+    @abstractmethod
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one file.
+
+        Raises OSError where the file system refuses, UsageError where a library is not there.
+        """

@@ -1,0 +1,107 @@
+"""CSV as offices exchange it: for spreadsheets, and in the layout of Japan's mesh statistics."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from geodp.grid.codes import JISMesh
+from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.tables import arrow_columns, count_chunks
+from geodp.io.write.uncertainty import ERROR, HIGH, LOW
+
+JAPANESE = {
+    "code": "メッシュコード",
+    "origin": "出発地メッシュコード",
+    "destination": "到着地メッシュコード",
+    "x": "中心Ｘ座標",
+    "y": "中心Ｙ座標",
+    "population": "人口",
+    ERROR: "標準誤差",
+    LOW: "95％区間の下限",
+    HIGH: "95％区間の上限",
+}
+"""Headers, where the release's metadata say that its language is Japanese."""
+
+HEADER = ("KEY_CODE", "HTKSYORI", "HTKSAKI", "GASSAN", "T000000001")
+"""First header of a mesh file; the second has the label of the last column."""
+
+INDENT = "\N{IDEOGRAPHIC SPACE}"
+"""Before labels, as the statistics bureau writes them."""
+
+
+class Excel(Export):
+    """UTF-8 with a byte order mark; texts as ``="..."``, which no spreadsheet takes for numbers."""
+
+    name: ClassVar[str] = "csv:excel"
+    ending: ClassVar[str] = "excel.csv"
+    help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Refuse nothing."""
+        return None
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one file."""
+        names: Any = {}
+        if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
+            names = JAPANESE
+        with path.open("w", encoding="utf-8-sig", newline="") as file:
+            rows = csv.writer(file)
+            for number, (part, index, _) in enumerate(count_chunks(sheet.table, "Writing CSV")):
+                piece = arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
+                if not number:
+                    rows.writerow([names.get(name, name) for name in piece.schema.names])
+                columns = [_plain(column) for column in piece.columns]
+                rows.writerows(zip(*columns, strict=True))
+
+
+class EStat(Export):
+    """CP932 with two lines of headers, as the files of e-Stat, which readers of them read."""
+
+    name: ClassVar[str] = "csv:estat"
+    ending: ClassVar[str] = "estat.txt"
+    help: ClassVar[str] = "CSV in the layout of Japan's mesh statistics (e-Stat)"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Ask for whole counts on a map of JIS meshes, and a name in its character set."""
+        grid = sheet.table.grid
+        if len(grid.places) != 1 or not isinstance(grid.places[0].system, JISMesh):
+            return "the layout of e-Stat is of one map of JIS meshes"
+        if grid.attributes:
+            return "a column of this layout has no attributes"
+        if sheet.table.count.dtype != np.int64:
+            return "the counts are no whole numbers"
+        try:
+            sheet.name.encode("cp932")
+        except UnicodeEncodeError:
+            return "the name of the count has letters that CP932 lacks"
+        return None
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one file."""
+        label = JAPANESE.get(sheet.name, sheet.name)
+        with path.open("w", encoding="cp932", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(HEADER)
+            rows.writerow(["", "", "", "", f"{INDENT}{label}"])
+            place = sheet.table.grid.places[0]
+            for _, index, count in count_chunks(sheet.table, "Writing CSV"):
+                codes = place.format(index[0], index[1]).tolist()
+                for code, value in zip(codes, count.tolist(), strict=True):
+                    rows.writerow([code, 0, "", "", value])
+
+
+def _plain(column: Any) -> list[Any]:
+    """Return a column's values; texts as formulas that are nothing but these texts."""
+    values: list[Any] = column.to_pylist()
+    if not pa.types.is_string(column.type):
+        return values
+    return [f'="{value.replace(chr(34), chr(34) * 2)}"' for value in values]
+
+
+EXPORTS = (EStat(), Excel())

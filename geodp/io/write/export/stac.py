@@ -1,0 +1,99 @@
+"""A SpatioTemporal Asset Catalog item (STAC 1.0) that points to the files of a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.geometry import has_geometry, projjson
+
+EDGE = 21
+"""Points along a side of the extent, as its sides are curves in degrees."""
+
+
+class Stac(Export):
+    """One item: where, when, and the release's files by their names."""
+
+    name: ClassVar[str] = "stac"
+    ending: ClassVar[str] = "stac.json"
+    help: ClassVar[str] = "STAC item for catalogues; needs a reference date (--metadata)"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Ask for a place on the Earth, and a date."""
+        said, grid = sheet.card.metadata, sheet.table.grid
+        if sheet.level is not None:
+            return "an item is of the whole release"
+        if not has_geometry(grid) or grid.places[0].crs is None:
+            return "the grid lies nowhere on the Earth"
+        if said is None or said.reference_date is None:
+            return "an item needs a reference_date: publish with --metadata office.toml"
+        return None
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write the item; its assets are named as they stand in the release's public folder."""
+        card, place = sheet.card, sheet.table.grid.places[0]
+        said = card.metadata
+        assert said is not None  # see why_not
+        west, south, east, north = _degrees(sheet)
+        ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+        words = {
+            "title": said.title or card.name,
+            "description": said.description or card.guarantee.in_words,
+            "license": said.licence,
+        }
+        document = {
+            "type": "Feature",
+            "stac_version": "1.0.0",
+            "stac_extensions": [
+                "https://stac-extensions.github.io/projection/v1.1.0/schema.json",
+            ],
+            "id": f"{card.name}-{card.release_id}",
+            "bbox": [west, south, east, north],
+            "geometry": {"type": "Polygon", "coordinates": [ring]},
+            "properties": {
+                **{name: value for name, value in words.items() if value is not None},
+                **_when(str(said.reference_date)),
+                "proj:epsg": None,
+                "proj:projjson": projjson(place.crs),
+                "proj:bbox": list(place.bounds),
+                "geodp:spends": card.guarantee.spends,
+                "geodp:private": card.private,
+            },
+            "links": [],
+            "assets": {
+                file.name: {
+                    "href": f"./{file.name}",
+                    "title": file.what,
+                    "roles": ["data"],
+                    **({} if file.media_type is None else {"type": file.media_type}),
+                }
+                for file in card.files
+            },
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        path.write_text(text, encoding="utf-8")
+
+
+def _degrees(sheet: Sheet) -> tuple[float, float, float, float]:
+    """Return the extent in degrees of WGS 84, from points along its sides."""
+    from pyproj import Transformer
+
+    place = sheet.table.grid.places[0]
+    across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
+    found = across.transform_bounds(*place.bounds, densify_pts=EDGE)
+    west, south, east, north = (round(float(edge), 7) for edge in found)
+    return west, south, east, north
+
+
+def _when(text: str) -> dict[str, Any]:
+    """Return the times of a reference date, or of a period of two."""
+    first, _, last = text.partition("/")
+    if not last:
+        return {"datetime": f"{first}T00:00:00Z"}
+    ends = {"start_datetime": f"{first}T00:00:00Z", "end_datetime": f"{last}T23:59:59Z"}
+    return {"datetime": None, **ends}
+
+
+EXPORTS = (Stac(),)

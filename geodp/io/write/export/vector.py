@@ -1,0 +1,99 @@
+"""Outlines for GIS: GeoPackage, GeoParquet for browsers, FlatGeobuf."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.io.write.export.sheet import Export, Sheet
+from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.geopackage import Layer, why_no_geopackage, write_geopackage
+from geodp.io.write.parquet import write_parquet
+from geodp.io.write.qgis_style import vector_qml
+from geodp.io.write.tables import arrow_columns
+
+NOWHERE = "the grid lies nowhere on the Earth"
+
+
+class GeoPackage(Export):
+    """As in every release, of any number of cells."""
+
+    name: ClassVar[str] = "gpkg"
+    ending: ClassVar[str] = "gpkg"
+    help: ClassVar[str] = "GeoPackage with a style: QGIS, GDAL, R, ArcGIS"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Ask for a place on the Earth."""
+        return why_no_geopackage(sheet.table.grid)
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one layer."""
+        said = sheet.card.mechanism
+        style = vector_qml(
+            sheet.table.grid, sheet.name, whole=said.whole, nonnegative=said.nonnegative
+        )
+        layer = Layer(sheet.name, style, sheet.about)
+        write_geopackage(sheet.table, path, layer=layer, errors=sheet.errors)
+
+
+class Parquet(Export):
+    """GeoParquet with a compression that readers in browsers know; the release's has a better."""
+
+    name: ClassVar[str] = "parquet"
+    ending: ClassVar[str] = "parquet"
+    help: ClassVar[str] = "GeoParquet, compressed by Snappy: readers in browsers, too"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Refuse nothing."""
+        return None
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one file."""
+        write_parquet(
+            sheet.table,
+            path,
+            name=sheet.name,
+            errors=sheet.errors,
+            metadata=sheet.about,
+            compression="snappy",
+        )
+
+
+class FlatGeobuf(Export):
+    """Written by GDAL, through pyogrio."""
+
+    name: ClassVar[str] = "fgb"
+    ending: ClassVar[str] = "fgb"
+    help: ClassVar[str] = "FlatGeobuf: maps in browsers (pip install geodp[vector])"
+
+    def why_not(self, sheet: Sheet) -> str | None:
+        """Ask for a place on the Earth."""
+        return None if has_geometry(sheet.table.grid) else NOWHERE
+
+    def write(self, sheet: Sheet, path: Path) -> None:
+        """Write one layer, in the order of its index."""
+        try:
+            from pyogrio.raw import write_arrow
+        except ModuleNotFoundError:
+            raise UsageError(
+                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg."
+            ) from None
+        table = sheet.table
+        index = table.grid.decode(table.key)
+        rows = arrow_columns(table, slice(0, table.key.size), index, sheet.name, sheet.errors)
+        shapes, _ = geometry(table.grid, np.asarray(index))
+        write_arrow(
+            rows.append_column("geometry", shapes),
+            str(path),
+            layer=sheet.name,
+            driver="FlatGeobuf",
+            geometry_name="geometry",
+            geometry_type="Polygon" if len(table.grid.places) == 1 else "LineString",
+            crs=table.grid.places[0].crs,
+        )
+
+
+EXPORTS = (GeoPackage(), FlatGeobuf(), Parquet())

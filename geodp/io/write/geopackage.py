@@ -1,0 +1,397 @@
+"""Released tables as a GeoPackage 1.3 (OGC 12-128r17), by SQLite itself.
+
+It is the one vector file that everybody opens: GDAL from 2 on, QGIS, sf of R, ArcGIS. SQLite is in
+Python's standard library, so that a default file of every release needs no library that not every
+office has, and the same release gives the same bytes: no clock is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from geodp.grid.grid import Grid
+from geodp.io.write.format import Entry, Format, Released
+from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.parquet import describe_release
+from geodp.io.write.qgis_style import vector_qml
+from geodp.io.write.tables import (
+    arrow_columns,
+    column_names,
+    columns_in_words,
+    count_chunks,
+    name_of_counts,
+    no_rows,
+    require_released,
+    rows_in_words,
+    values_in_words,
+)
+from geodp.io.write.uncertainty import Errors, names_of
+from geodp.table.released import ReleasedTable
+
+MEDIA_TYPE = "application/geopackage+sqlite3"
+
+MOST_ROWS = 2_000_000
+"""Of a file that every release has: half a gigabyte."""
+
+SHAPE = "geometry"
+"""Name of the column of outlines."""
+
+APPLICATION, VERSION = 0x47504B47, 10300
+"""``GPKG``, and version 1.3, which GDAL 3.6 reads without a warning."""
+
+UNCHANGED = "1970-01-01T00:00:00.000Z"
+"""Instead of when it was written, so that the same release gives the same bytes."""
+
+HEADER = np.dtype(
+    [("magic", "S2"), ("version", "u1"), ("flags", "u1"), ("srs", "<i4"), ("box", "<f8", 4)]
+)
+"""Of a geometry, before its WKB: flags 3 for little-endian numbers and a box of x and y."""
+
+OWN = 100_000
+"""Number of a CRS that no authority numbers."""
+
+TABLES = """
+CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER NOT NULL PRIMARY KEY,
+  organization TEXT NOT NULL, organization_coordsys_id INTEGER NOT NULL, definition TEXT NOT NULL,
+  description TEXT);
+CREATE TABLE gpkg_contents (table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT NOT NULL,
+  identifier TEXT UNIQUE, description TEXT DEFAULT '',
+  last_change DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')),
+  min_x DOUBLE, min_y DOUBLE, max_x DOUBLE, max_y DOUBLE, srs_id INTEGER,
+  CONSTRAINT fk_gc_r_srs_id FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys(srs_id));
+CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT NOT NULL,
+  geometry_type_name TEXT NOT NULL, srs_id INTEGER NOT NULL, z TINYINT NOT NULL, m TINYINT NOT NULL,
+  CONSTRAINT pk_geom_cols PRIMARY KEY (table_name, column_name),
+  CONSTRAINT uk_gc_table_name UNIQUE (table_name),
+  CONSTRAINT fk_gc_tn FOREIGN KEY (table_name) REFERENCES gpkg_contents(table_name),
+  CONSTRAINT fk_gc_srs FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys (srs_id));
+CREATE TABLE gpkg_extensions (table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL,
+  definition TEXT NOT NULL, scope TEXT NOT NULL,
+  CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name));
+CREATE TABLE gpkg_metadata (id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  md_scope TEXT NOT NULL DEFAULT 'dataset', md_standard_uri TEXT NOT NULL,
+  mime_type TEXT NOT NULL DEFAULT 'text/xml', metadata TEXT NOT NULL DEFAULT '');
+CREATE TABLE gpkg_metadata_reference (reference_scope TEXT NOT NULL, table_name TEXT,
+  column_name TEXT, row_id_value INTEGER,
+  timestamp DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')),
+  md_file_id INTEGER NOT NULL, md_parent_id INTEGER,
+  CONSTRAINT crmr_mfi_fk FOREIGN KEY (md_file_id) REFERENCES gpkg_metadata(id),
+  CONSTRAINT crmr_mpi_fk FOREIGN KEY (md_parent_id) REFERENCES gpkg_metadata(id));
+CREATE TABLE layer_styles (id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  f_table_catalog TEXT(256), f_table_schema TEXT(256), f_table_name TEXT(256),
+  f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT,
+  useAsDefault BOOLEAN, description TEXT, owner TEXT(30), ui TEXT(30), update_time DATETIME);
+"""
+"""As the standard has them, and the table of styles as QGIS makes it."""
+
+TRIGGERS = """
+CREATE TRIGGER {insert} AFTER INSERT ON {table}
+  WHEN (NEW.{shape} NOT NULL AND NOT ST_IsEmpty(NEW.{shape}))
+  BEGIN INSERT OR REPLACE INTO {index} VALUES ({new}); END;
+CREATE TRIGGER {update1} AFTER UPDATE OF {shape} ON {table}
+  WHEN OLD.{fid} = NEW.{fid} AND (NEW.{shape} NOTNULL AND NOT ST_IsEmpty(NEW.{shape}))
+  BEGIN INSERT OR REPLACE INTO {index} VALUES ({new}); END;
+CREATE TRIGGER {update2} AFTER UPDATE OF {shape} ON {table}
+  WHEN OLD.{fid} = NEW.{fid} AND (NEW.{shape} ISNULL OR ST_IsEmpty(NEW.{shape}))
+  BEGIN DELETE FROM {index} WHERE id = OLD.{fid}; END;
+CREATE TRIGGER {update3} AFTER UPDATE ON {table}
+  WHEN OLD.{fid} != NEW.{fid} AND (NEW.{shape} NOTNULL AND NOT ST_IsEmpty(NEW.{shape}))
+  BEGIN DELETE FROM {index} WHERE id = OLD.{fid};
+  INSERT OR REPLACE INTO {index} VALUES ({new}); END;
+CREATE TRIGGER {update4} AFTER UPDATE ON {table}
+  WHEN OLD.{fid} != NEW.{fid} AND (NEW.{shape} ISNULL OR ST_IsEmpty(NEW.{shape}))
+  BEGIN DELETE FROM {index} WHERE id IN (OLD.{fid}, NEW.{fid}); END;
+CREATE TRIGGER {delete} AFTER DELETE ON {table} WHEN OLD.{shape} NOT NULL
+  BEGIN DELETE FROM {index} WHERE id = OLD.{fid}; END;
+"""
+"""Which keep the index of outlines, for whoever changes a copy of the file (annex F.3)."""
+
+
+class GeoPackage(Format):
+    """The counts with the cells' outlines, an index of these, and the style of all maps."""
+
+    name: ClassVar[str] = "gpkg"
+    endings: ClassVar[tuple[str, ...]] = ("gpkg",)
+    rank: ClassVar[int] = 15
+
+    def unsupported(self, released: Released) -> str | None:
+        """Return why there is none: no place on the Earth, or too many cells."""
+        if released.table.key.size > MOST_ROWS:
+            return (
+                f"more than {MOST_ROWS:,} cells are listed, which make a large file; "
+                "geodp export --to gpkg writes one"
+            )
+        return why_no_geopackage(released.table.grid)
+
+    def write(self, released: Released, folder: Path) -> Iterator[Entry]:
+        """Write one file with one layer."""
+        table, card, errors = released.table, released.card, released.errors
+        path = folder / f"{card.name}.gpkg"
+        about = describe_release(table.event, card.schema, card.name, card.release_id)
+        whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
+        style = vector_qml(table.grid, card.name, whole=whole, nonnegative=nonnegative)
+        write_geopackage(table, path, layer=Layer(card.name, style, about), errors=errors)
+        what = "outlines of the cells" if len(table.grid.places) == 1 else "lines between the cells"
+        said = {
+            "columns": [*column_names(table.grid, card.name, names_of(errors)), SHAPE],
+            **values_in_words(card),
+            **columns_in_words(table.grid),
+            "unit": name_of_counts(card.name, table.event.unit),
+        }
+        words = f"the counts with {what}, for GIS; {rows_in_words(card)}"
+        yield Entry(path.name, MEDIA_TYPE, words, said)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What a layer is called, and what is told beside its rows.
+
+    Attributes
+    ----------
+    name : str
+        Of the layer and of its column of counts.
+    style : str
+        QML of QGIS.
+    about : dict
+        Plain values for the metadata.
+    """
+
+    name: str
+    style: str
+    about: dict[str, Any]
+
+
+def why_no_geopackage(grid: Grid) -> str | None:
+    """Return why cells of a grid are in no GeoPackage; None where they can be."""
+    if not has_geometry(grid):
+        return "the grid lies nowhere on the Earth"
+    if grid.places[0].crs is not None and define_crs(grid.places[0].crs) is None:
+        return "the grid's CRS has no WKT of version 1"
+    with closing(sqlite3.connect(":memory:")) as base:
+        options = {name for (name,) in base.execute("PRAGMA compile_options")}
+    return None if "ENABLE_RTREE" in options else "this Python's SQLite has no index of outlines"
+
+
+def define_crs(crs: str) -> str | None:
+    """Return a CRS as WKT 1, or None where it cannot be said so."""
+    try:
+        found: str | None = CRS.from_user_input(crs).to_wkt("WKT1_GDAL")
+    except CRSError:
+        return None
+    return found
+
+
+def write_geopackage(
+    table: ReleasedTable, path: Path, *, layer: Layer, errors: Errors | None
+) -> None:
+    """Write a GeoPackage of one layer, in key order.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        On a grid of which `why_no_geopackage` says nothing.
+    path : Path
+    layer : Layer
+    errors : Errors or None
+        None leaves their columns out.
+
+    Raises
+    ------
+    UsageError
+        The table is no ReleasedTable.
+    OSError
+        The file system refuses.
+    """
+    require_released(table)
+    grid = table.grid
+    empty = arrow_columns(table, *no_rows(table), layer.name, errors)
+    fid = name_of_number(empty.schema.names)
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as base:
+            for pragma in (
+                *("page_size = 4096", "encoding = 'UTF-8'", "journal_mode = OFF"),
+                *("synchronous = OFF", f"application_id = {APPLICATION}"),
+                f"user_version = {VERSION}",
+            ):
+                base.execute(f"PRAGMA {pragma}")
+            base.execute("BEGIN")
+            for statement in TABLES.split(";\n"):
+                base.execute(statement)
+            srs = _write_crs(base, grid.places[0].crs)
+            _write_contents(base, grid, layer, srs)
+            base.execute(create_table(layer.name, fid, empty.schema))
+            index = _quote(f"rtree_{layer.name}_{SHAPE}")
+            base.execute(f"CREATE VIRTUAL TABLE {index} USING rtree(id, minx, maxx, miny, maxy)")
+            _write_rows(base, table, layer.name, errors, srs)
+            for statement in _triggers(layer.name, fid).split("END;\n"):
+                base.execute(f"{statement}END" if statement.strip() else "")
+            base.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        raise OSError(f"SQLite: {error}") from None
+
+
+def name_of_number(names: list[str]) -> str:
+    """Return a name for the column of row numbers that no other column has."""
+    taken, number = {name.casefold() for name in names}, 0
+    while (found := f"fid_{number}" if number else "fid") in taken:
+        number += 1
+    return found
+
+
+def create_table(name: str, fid: str, schema: Any) -> str:
+    """Return the statement that makes the table of rows."""
+    columns = [f"{_quote(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", f"{_quote(SHAPE)} BLOB"]
+    columns += [f"{_quote(field.name)} {_type(field.type)}" for field in schema]
+    return f"CREATE TABLE {_quote(name)} ({', '.join(columns)})"
+
+
+def _type(kind: Any) -> str:
+    if pa.types.is_string(kind):
+        return "TEXT"
+    return "INTEGER" if pa.types.is_integer(kind) else "REAL"
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def number_of_crs(crs: str | None) -> int:
+    """Return the number of a CRS in a file: EPSG's, where it has one; -1 without a CRS."""
+    if crs is None:
+        return -1
+    authority = CRS.from_user_input(crs).to_authority(min_confidence=100)
+    known = authority is not None and authority[0] == "EPSG" and authority[1].isdigit()
+    return int(authority[1]) if authority is not None and known else OWN
+
+
+def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
+    """Write the reference systems that every file has, and the grid's; return its number."""
+    rows = {
+        -1: ("Undefined Cartesian SRS", "NONE", -1, "undefined"),
+        0: ("Undefined geographic SRS", "NONE", 0, "undefined"),
+        4326: ("WGS 84", "EPSG", 4326, define_crs("EPSG:4326")),
+    }
+    number = number_of_crs(crs)
+    if crs is not None:
+        organisation = "NONE" if number == OWN else "EPSG"
+        rows[number] = CRS.from_user_input(crs).name, organisation, number, define_crs(crs)
+    statement = "INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)"
+    for own, (name, organisation, other, definition) in sorted(rows.items()):
+        base.execute(statement, (name, own, organisation, other, definition))
+    return number
+
+
+def _write_contents(base: sqlite3.Connection, grid: Grid, layer: Layer, srs: int) -> None:
+    """Write what there is: the layer, its metadata and its style."""
+    edges = np.array([place.bounds for place in grid.places])
+    box = (*edges[:, :2].min(axis=0).tolist(), *edges[:, 2:].max(axis=0).tolist())
+    spec = "http://www.geopackage.org/spec130/#extension"
+    shape = "POLYGON" if len(grid.places) == 1 else "LINESTRING"
+    contents = "INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    words = str(layer.about.get("guarantee", ""))
+    row = (layer.name, "features", layer.name, words, UNCHANGED, *box, srs)
+    base.execute(contents, row)
+    styles = ("layer_styles", "attributes", "layer_styles", "", UNCHANGED, *[None] * 4, 0)
+    base.execute(contents, styles)
+    base.execute(
+        "INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, 0, 0)",
+        (layer.name, SHAPE, shape, srs),
+    )
+    for table, column, name, scope in (
+        (layer.name, SHAPE, "rtree", "write-only"),
+        ("gpkg_metadata", None, "metadata", "read-write"),
+        ("gpkg_metadata_reference", None, "metadata", "read-write"),
+    ):
+        extension = "gpkg_rtree_index" if name == "rtree" else "gpkg_metadata"
+        base.execute(
+            "INSERT INTO gpkg_extensions VALUES (?, ?, ?, ?, ?)",
+            (table, column, extension, f"{spec}_{name}", scope),
+        )
+    said = json.dumps(layer.about, ensure_ascii=False)
+    base.execute(
+        "INSERT INTO gpkg_metadata VALUES (1, 'dataset', ?, 'application/json', ?)",
+        (str(layer.about.get("schema", "")), said),
+    )
+    base.execute(
+        "INSERT INTO gpkg_metadata_reference VALUES ('geopackage', NULL, NULL, NULL, ?, 1, NULL)",
+        (UNCHANGED,),
+    )
+    base.execute(
+        "INSERT INTO layer_styles VALUES (1, '', '', ?, ?, ?, ?, NULL, 1, ?, '', NULL, ?)",
+        (layer.name, SHAPE, layer.name[:30], layer.style, "classes of all maps", UNCHANGED),
+    )
+
+
+def _write_rows(
+    base: sqlite3.Connection, table: ReleasedTable, name: str, errors: Errors | None, srs: int
+) -> None:
+    """Write the rows and the index of their outlines."""
+    first, index_name = 1, _quote(f"rtree_{name}_{SHAPE}")
+    for part, index, _ in count_chunks(table, "Writing the GeoPackage"):
+        rows = arrow_columns(table, part, index, name, errors)
+        shapes, box = shapes_of(table.grid, index, srs)
+        number = range(first, first + index.shape[1])
+        columns = [number, shapes, *(column.to_pylist() for column in rows.columns)]
+        marks = ", ".join("?" * len(columns))
+        base.executemany(f"INSERT INTO {_quote(name)} VALUES ({marks})", zip(*columns, strict=True))
+        sides = (side.tolist() for side in box)
+        base.executemany(
+            f"INSERT INTO {index_name} VALUES (?, ?, ?, ?, ?)", zip(number, *sides, strict=True)
+        )
+        first += index.shape[1]
+
+
+def shapes_of(
+    grid: Grid, index: NDArray[np.int64], srs: int
+) -> tuple[list[bytes], list[NDArray[np.float64]]]:
+    """Return outlines as GeoPackage has them, and the sides of their boxes.
+
+    Returns
+    -------
+    list of bytes
+    list of float64[n]
+        Least and largest x, least and largest y.
+    """
+    wkb, covering = geometry(grid, index)
+    west, south, east, north = (field.to_numpy() for field in covering.flatten())
+    n = len(wkb)
+    if not n:
+        return [], [west, east, south, north]
+    length = len(wkb[0].as_py())
+    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]))
+    found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
+    found["box"] = np.stack([west, east, south, north], axis=1)
+    found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n)
+    whole, size = found.tobytes(), found.itemsize
+    pieces = [whole[start : start + size] for start in range(0, n * size, size)]
+    return pieces, [west, east, south, north]
+
+
+def _triggers(name: str, fid: str) -> str:
+    """Return the statements of the triggers of a layer."""
+    kinds = ("insert", "update1", "update2", "update3", "update4", "delete")
+    sides = ("MinX", "MaxX", "MinY", "MaxY")
+    shape, number = _quote(SHAPE), _quote(fid)
+    return TRIGGERS.format(
+        **{kind: _quote(f"rtree_{name}_{SHAPE}_{kind}") for kind in kinds},
+        table=_quote(name),
+        index=_quote(f"rtree_{name}_{SHAPE}"),
+        shape=shape,
+        fid=number,
+        new=", ".join([f"NEW.{number}", *(f"ST_{side}(NEW.{shape})" for side in sides)]),
+    )
+
+
+FORMATS = (GeoPackage(),)

@@ -1,0 +1,55 @@
+"""What the publishing office says of a release: given as a mapping, or in a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from geodp.errors import InputError, UsageError, VerificationError
+from geodp.table.card import StatedMetadata
+from geodp.table.plain import read_plain
+
+
+def state_metadata(given: Mapping[str, Any] | None) -> StatedMetadata | None:
+    """Return metadata, checked; None where nothing is said.
+
+    Raises UsageError for an unknown name, an empty text, or a date that is none.
+    """
+    if not given:
+        return None
+    plain = {name: str(one) if isinstance(one, date) else one for name, one in given.items()}
+    try:
+        found = read_plain(StatedMetadata, plain, "metadata")
+    except VerificationError as error:
+        raise UsageError(str(error)) from None
+    for name, text in plain.items():
+        if not text.strip() or not text.replace("\n", " ").isprintable():
+            raise UsageError(f"metadata.{name} must be a text in words.")
+    days = [] if found.reference_date is None else found.reference_date.split("/")
+    try:
+        known = [date.fromisoformat(day) for day in days]
+    except ValueError:
+        raise UsageError("metadata.reference_date must be a date, written YYYY-MM-DD.") from None
+    if known != sorted(known):
+        raise UsageError("metadata.reference_date must not end before it begins.")
+    return found
+
+
+def read_metadata(path: Path) -> StatedMetadata | None:
+    """Return the metadata in a TOML file.
+
+    Raises InputError for a file that cannot be read, UsageError as `state_metadata`.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"it cannot be read ({error.strerror}).", file=str(path)) from None
+    except ValueError:
+        raise InputError("it is not valid TOML in UTF-8.", file=str(path)) from None
+    try:
+        return state_metadata(values)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None

@@ -1,0 +1,173 @@
+"""A written release, opened again: its table, and what its card and its files say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import Tops
+from geodp.accuracy.margins import UNKNOWN
+from geodp.errors import UsageError
+from geodp.io.verify.card import public_folder
+from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
+from geodp.io.verify.totals import read_own_totals
+from geodp.io.write.export.sheet import Sheet
+from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
+from geodp.release.release import Release
+from geodp.table.card import Card
+from geodp.table.stated import StatedCells
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenErrors(Errors):
+    """Errors of a table as its files have them.
+
+    Attributes
+    ----------
+    written : list of float64[n]
+        The columns beside the count.
+    """
+
+    written: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
+
+    def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
+        """Return the columns of some rows, digit by digit."""
+        return [column[rows] for column in self.written]
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenIntervals:
+    """Intervals of cells as the files have them; of cells that are not listed, the card's.
+
+    Attributes
+    ----------
+    key : uint64[n]
+    low, high : float64[n]
+    stated : StatedCells or None
+        None of cards that say nothing of such cells.
+    """
+
+    key: NDArray[np.uint64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    stated: StatedCells | None
+
+    alike = 1
+
+    def of(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        low, _, far = self.unlisted(0)
+        found = np.full(key.size, low), np.full(key.size, far)
+        if self.key.size:
+            place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+            listed = self.key[place] == key
+            found[0][listed], found[1][listed] = (
+                ends[place[listed]] for ends in (self.low, self.high)
+            )
+        return found
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return where intervals of cells that are not listed begin, and end at most."""
+        stated = self.stated
+        if stated is None:
+            return -np.inf, np.inf, np.inf
+        return stated.low, stated.beside, max(stated.beside, stated.alone)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WrittenRelease(Release):
+    """A release that stands in a folder; what its files say goes before what is worked out.
+
+    Attributes
+    ----------
+    written : Card
+    stored : WrittenErrors or None
+        None where the error depends on the data.
+    """
+
+    written: Card
+    stored: WrittenErrors | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the count."""
+        return self.written.name
+
+    def card(self) -> Card:
+        """Return the card as it was read."""
+        return self.written
+
+    def errors(self, tops: Tops | None = None) -> Errors | None:
+        """Return what the files say of the errors of cells."""
+        return self.stored
+
+    def intervals(self, tops: Tops | None = None) -> Intervals | None:
+        """95 % intervals of single cells, as the files have them."""
+        return None if self.stored is None else self.stored.intervals
+
+    def write(self, path: str | Path, **given: Any) -> dict[str, list[str]]:
+        """Raise UsageError: what was written is copied, or exported to other formats."""
+        raise UsageError("This release is written already: copy its folder, or geodp export.")
+
+    def list_sheets(self) -> list[Sheet]:
+        """Return what is exported: the cells, and every published level of areas."""
+        found = [Sheet(self.table, self.written, self.stored)]
+        for areas in self.areas():
+            if areas.table is not None:
+                error = areas.standard_error
+                errors = None if error is None else Errors(error)
+                found.append(Sheet(areas.table, self.written, errors, areas.level))
+        return found
+
+
+def open_release(path: str | Path) -> WrittenRelease:
+    """Open a written release: counts, card and errors are those of its files.
+
+    Nothing is believed that :func:`geodp.io.verify.verify.verify` would have to check by working it
+    out again: ask that of a stranger's release. Measurements are not read.
+
+    Parameters
+    ----------
+    path : path
+        The release's folder, or its ``public`` folder alone.
+
+    Raises
+    ------
+    VerificationError
+        There is no release of a table, or its files do not fit its card.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, geodp
+    >>> table = geodp.CountTable.from_dense(np.full((4, 4), 90), geodp.Grid.regular((4, 4)))
+    >>> release = geodp.publish(table, epsilon=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = release.write(f"{folder}/out", name="residents")
+    ...     again = geodp.open(f"{folder}/out")
+    >>> again.name, again.table.total == release.table.total
+    ('residents', True)
+    """
+    table, card = read_release_table(path)
+    stated, floor = card.expected_error.cells, card.expected_error.floor
+    stored = None
+    if beside_of(card):
+        rows = parquet_rows(public_folder(path), card)
+        order = np.argsort(table.grid.encode(index_of(rows, table.grid)))
+        columns = [rows[name].to_numpy()[order] for name in BESIDE]
+        ends = WrittenIntervals(table.key, columns[1], columns[2], stated)
+        stored = WrittenErrors(columns[0], ends, columns)
+    return WrittenRelease(
+        table,
+        card.budget,
+        None if floor is None else floor.people,
+        totals=read_own_totals(path, table.grid),
+        prior=card.prior,
+        margins=UNKNOWN if stated is not None and stated.closed_form else None,
+        metadata=card.metadata,
+        written=card,
+        stored=stored,
+    )

@@ -1,0 +1,1 @@
+"""Tables from what people have in memory."""

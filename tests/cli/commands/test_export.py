@@ -1,0 +1,48 @@
+"""``geodp export``: a folder of files, or a sentence and nothing at all."""
+
+import json
+
+import pytest
+
+from geodp.cli.commands.export import COMMANDS
+from tests.command import geodp as command
+from tests.release.test_frames import METRES, release
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out") / "release"
+    release(METRES).write(folder, name="residents")
+    return folder
+
+
+def test_it_writes_and_says_who_opens_what(written, tmp_path):
+    office = tmp_path / "office.toml"
+    office.write_text('reference_date = 2020-10-01\nlanguage = "ja"\n')
+    to = ("--to", "gpkg,stac", "--output", tmp_path / "to", "--metadata", office)
+    done = command("export", written, *to, "--json")
+    assert done.returncode == 0, done.stderr
+    files = json.loads(done.stdout)["files"]
+    assert [*files] == ["residents.gpkg", "residents.stac.json"]
+    assert {path.name for path in (tmp_path / "to").iterdir()} == {*files}
+    again = command("export", written, *to)
+    assert again.returncode == 2
+    assert "is there already" in again.stderr or "exist" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("to", "code", "sentence"),
+    [("shp", 2, "no export to 'shp'"), ("csv:estat", 2, "JIS meshes"), ("stac", 2, "metadata")],
+)
+def test_what_cannot_be_is_a_sentence(written, to, code, sentence, tmp_path):
+    done = command("export", written, "--to", to, "--output", tmp_path / "to")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_is_no_release_is_refused(tmp_path):
+    done = command("export", tmp_path, "--to", "gpkg", "--output", tmp_path / "to")
+    assert done.returncode == 3
+    assert [*tmp_path.iterdir()] == []
+    assert len(COMMANDS) == 1

@@ -1,0 +1,215 @@
+"""Exports: what clients read back is what was released, in every format and on every level."""
+
+import csv
+import json
+
+import geopandas
+import numpy as np
+import pandas
+import pyarrow.parquet as pq
+import pyproj
+import pytest
+import xarray
+
+import geodp
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io.folder.exports import choose_exports, write_exports
+from geodp.io.write.export.sheet import Sheet
+from geodp.table.card import StatedMetadata
+from tests.release.test_frames import GRIDS, KEY, MESH, METRES, release
+
+OFFICE = {
+    "title": "Residents by night",
+    "description": "Counts of residents.",
+    "publisher": "The office",
+    "contact": "office@example.org",
+    "licence": "CC-BY-4.0",
+    "source": "Census",
+    "reference_date": "2020-10-01",
+    "language": "ja",
+}
+VECTOR = {
+    "gpkg": geopandas.read_file,
+    "fgb": geopandas.read_file,
+    "parquet": geopandas.read_parquet,
+}
+
+
+def write(found, folder, name="residents", metadata=OFFICE):
+    """A release in a folder, with what the office says."""
+    table = geodp.CountTable.from_keys(found.grid, found.table.key, found.table.count)
+    again = geodp.publish(table, epsilon=1, contribution=1, key=KEY, metadata=metadata)
+    again.write(folder, name=name)
+    return geodp.open(folder)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    return {
+        name: write(release(grid), folder / name)
+        for name, grid in {**GRIDS, "official": MESH.with_official_order()}.items()
+    }
+
+
+def export(found, formats, folder):
+    return write_exports(found.list_sheets(), choose_exports(formats), folder)
+
+
+@pytest.mark.parametrize("form", VECTOR)
+@pytest.mark.parametrize("name", GRIDS)
+def test_outlines_come_back(opened, name, form, tmp_path):
+    found = opened[name]
+    assert [*export(found, form, tmp_path / "to")] == [f"residents.{form}"]
+    path = tmp_path / "to" / f"residents.{form}"
+    layer = {} if form == "parquet" else {"layer": "residents"}
+    frame, expected = VECTOR[form](path, **layer), found.to_geopandas()
+    frame = frame.drop(columns="bbox", errors="ignore")
+    columns = ["code"] if "code" in frame else ["origin", "destination"]
+    columns += ["sex"] if "sex" in frame else []
+    frame, expected = (one.sort_values(columns, ignore_index=True) for one in (frame, expected))
+    assert frame.crs.to_epsg() == expected.crs.to_epsg()
+    assert frame.geometry.geom_equals(expected.geometry).all()
+    plain = [one.drop(columns="geometry") for one in (frame, expected)]
+    pandas.testing.assert_frame_equal(plain[0][plain[1].columns], plain[1], check_dtype=False)
+
+
+def test_browsers_know_the_compression(opened, tmp_path):
+    export(opened["mesh"], "parquet", tmp_path / "to")
+    about = pq.read_metadata(tmp_path / "to" / "residents.parquet")
+    columns = range(about.num_columns)
+    assert {about.row_group(0).column(n).compression for n in columns} == {"SNAPPY"}
+    assert json.loads(about.metadata[b"geodp"])["release_id"] == opened["mesh"].card().release_id
+
+
+def test_every_published_level_has_a_file_of_its_own(opened, tmp_path):
+    found = opened["official"]
+    written = export(found, "gpkg,csv:estat", tmp_path / "to")
+    levels = [sheet.level for sheet in found.list_sheets()]
+    assert levels[0] is None
+    assert "jis:basic" in levels
+    assert len(written) == 2 * len(levels)
+    cells = geopandas.read_file(tmp_path / "to" / "residents.gpkg", layer="residents")
+    areas = geopandas.read_file(tmp_path / "to" / "residents-basic.gpkg", layer="residents")
+    sums = cells.groupby(cells.code.str[:8]).residents.sum()
+    assert areas.set_index("code").residents.to_dict() == sums.to_dict()
+    assert list(areas.columns) == ["code", "residents", "standard_error", "geometry"]
+
+
+def test_mesh_statistics_are_read_as_those_of_the_bureau(opened, tmp_path):
+    found = opened["mesh"]
+    export(found, "csv:estat", tmp_path / "to")
+    path = tmp_path / "to" / "residents.estat.txt"
+    table = geodp.read_mesh(path, grid=MESH, value=["residents"])
+    assert np.array_equal(table.key, found.table.key)
+    assert np.array_equal(table.count, found.table.count)
+    assert path.read_bytes().decode("cp932").splitlines()[1] == ",,,,\u3000residents"
+
+
+@pytest.mark.parametrize("name", ["mesh", "attribute", "pairs"])
+def test_spreadsheets_keep_codes_as_text(opened, name, tmp_path):
+    found = opened[name]
+    export(found, "csv:excel", tmp_path / "to")
+    path = tmp_path / "to" / "residents.excel.csv"
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    header, *rows = csv.reader(path.read_text(encoding="utf-8-sig").splitlines())
+    frame = found.to_pandas()
+    assert ("メッシュコード" in header) == (name != "pairs")
+    assert ("出発地メッシュコード" in header) == (name == "pairs")
+    assert len(rows) == len(frame)
+    for row, expected in zip(rows, frame.itertuples(index=False), strict=True):
+        for given, value in zip(row, expected, strict=True):
+            assert given == (f'="{value}"' if isinstance(value, str) else repr(value))
+
+
+def test_headers_stay_as_they_are_in_another_language(tmp_path):
+    found = write(release(MESH), tmp_path / "out", metadata=None)
+    export(found, "csv:excel", tmp_path / "to")
+    first = (tmp_path / "to" / "residents.excel.csv").read_text("utf-8-sig").splitlines()[0]
+    assert first == "code,residents,standard_error,low,high"
+
+
+@pytest.mark.parametrize("name", ["mesh", "metres"])
+def test_arrays_come_back(opened, name, tmp_path):
+    found = opened[name]
+    export(found, "netcdf", tmp_path / "to")
+    with xarray.open_dataset(tmp_path / "to" / "residents.nc", engine="scipy") as read:
+        table = geodp.CountTable.from_xarray(read["count"], found.grid)
+        assert np.array_equal(table.key, found.table.key)
+        assert np.array_equal(table.count, found.table.count)
+        assert read.attrs["license"] == "CC-BY-4.0"
+        assert read.attrs["geodp_release_id"] == found.card().release_id
+        assert pyproj.CRS.from_cf(read["crs"].attrs).equals(
+            found.grid.places[0].crs, ignore_axis_order=True
+        )
+        assert read["count"].attrs["grid_mapping"] == "crs"
+
+
+def test_an_item_says_where_when_and_which_files(opened, tmp_path):
+    found = opened["metres"]
+    export(found, "stac", tmp_path / "to")
+    item = json.loads((tmp_path / "to" / "residents.stac.json").read_text(encoding="utf-8"))
+    assert item["properties"]["datetime"] == "2020-10-01T00:00:00Z"
+    assert item["properties"]["title"] == OFFICE["title"]
+    assert {*item["assets"]} == {*found.card().listed}
+    west, south, east, north = item["bbox"]
+    x, y = np.meshgrid(*METRES.places[0].edges())
+    x, y = pyproj.Transformer.from_crs("EPSG:3035", "EPSG:4326", always_xy=True).transform(x, y)
+    expected = (x.min(), y.min(), x.max(), y.max())
+    assert (west, south, east, north) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_period_has_two_ends(tmp_path):
+    found = write(
+        release(MESH), tmp_path / "a", metadata={"reference_date": "2020-04-01/2021-03-31"}
+    )
+    export(found, "stac", tmp_path / "to")
+    item = json.loads((tmp_path / "to" / "residents.stac.json").read_text(encoding="utf-8"))
+    assert item["properties"]["datetime"] is None
+    assert item["properties"]["end_datetime"] == "2021-03-31T23:59:59Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "reason"),
+    [
+        ("pairs", "netcdf", "one map"),
+        ("attribute", "csv:estat", "no attributes"),
+        ("metres", "csv:estat", "JIS meshes"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(opened, name, form, reason, tmp_path):
+    with pytest.raises(UsageError, match=reason):
+        export(opened[name], f"gpkg,{form}", tmp_path / "to")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_lies_nowhere_has_no_outlines(tmp_path):
+    found = write(release(Grid.regular((8, 8))), tmp_path / "out")
+    for form in ("gpkg", "fgb", "stac"):
+        with pytest.raises(UsageError, match="nowhere on the Earth"):
+            export(found, form, tmp_path / "to")
+    export(found, "parquet,csv:excel,netcdf", tmp_path / "to")
+
+
+def test_an_item_needs_a_date(tmp_path):
+    found = write(release(MESH), tmp_path / "out", metadata=None)
+    with pytest.raises(UsageError, match="reference_date"):
+        export(found, "stac", tmp_path / "to")
+
+
+def test_exports_are_public_only(opened):
+    """Nobody hands a confidential table to an export: they take what was released."""
+    table = geodp.CountTable.from_index(MESH, [[1], [2]], [3])
+    with pytest.raises(UsageError, match="released tables"):
+        Sheet(table, opened["mesh"].card(), None)
+
+
+def test_unknown_exports_are_named():
+    with pytest.raises(UsageError, match="no export to 'shp'; there are csv:estat, csv:excel"):
+        choose_exports("gpkg,shp")
+
+
+def test_metadata_stand_in_the_card(opened):
+    assert opened["mesh"].card().metadata == StatedMetadata(**OFFICE)
+    assert opened["mesh"].card().to_json()["metadata"] == OFFICE

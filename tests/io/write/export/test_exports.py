@@ -1,0 +1,71 @@
+"""What each export refuses, and the words of its files; round trips are asked of whole releases."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import geodp
+from geodp.io.write.export.netcdf import NetCDF
+from geodp.io.write.export.sheet import Sheet
+from geodp.io.write.export.spreadsheet import EStat, Excel
+from geodp.io.write.export.stac import Stac
+from geodp.io.write.export.vector import FlatGeobuf, GeoPackage, Parquet
+from geodp.table.card import Card, StatedMetadata
+from tests.release.test_frames import GRIDS, release
+
+EVERY = (NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackage(), Parquet())
+REFUSED = {
+    "mesh": {"stac"},
+    "metres": {"stac", "csv:estat"},
+    "attribute": {"stac", "csv:estat", "netcdf"},
+    "pairs": {"stac", "csv:estat", "netcdf"},
+    "nowhere": {"stac", "csv:estat", "gpkg", "fgb"},
+}
+
+
+def sheet_of(grid, name="residents", method="pyramid"):
+    made = release(grid, method)
+    card = Card.from_json(
+        {**made.card().to_json(), "name": name, "release_id": "0" * 16, "files": [], "left_out": []}
+    )
+    return Sheet(made.table, card, made.errors())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_has_a_reason(name):
+    sheet = sheet_of({**GRIDS, "nowhere": geodp.Grid.regular((4, 4))}[name])
+    reasons = {one.name: one.why_not(sheet) for one in EVERY}
+    assert {one for one, reason in reasons.items() if reason} == REFUSED[name]
+
+
+def test_real_counts_and_strange_letters_are_no_mesh_statistics():
+    assert "whole" in EStat().why_not(sheet_of(GRIDS["mesh"], method="laplace"))
+    assert "CP932" in EStat().why_not(sheet_of(GRIDS["mesh"], name="Bevölkerung"))
+    assert EStat().why_not(sheet_of(GRIDS["mesh"], name="人口")) is None
+
+
+def test_texts_are_formulas_of_nothing_but_themselves(tmp_path):
+    grid = GRIDS["mesh"].with_attribute("kind", ("a b", 'a "b"'))
+    Excel().write(sheet_of(grid), tmp_path / "x.csv")
+    text = (tmp_path / "x.csv").read_text(encoding="utf-8-sig")
+    assert '"=""a """"b"""""""' in text
+    assert '"=""a b"""' in text
+
+
+def test_an_array_has_what_the_release_says(tmp_path):
+    from scipy.io import netcdf_file
+
+    NetCDF().write(sheet_of(GRIDS["mesh"]), tmp_path / "x.nc")
+    with netcdf_file(tmp_path / "x.nc", mmap=False) as file:
+        assert file.Conventions == b"CF-1.8"
+        assert file.geodp_private == b"NO"
+        assert file.variables["count"].dimensions == ("y", "x")
+
+
+def test_an_item_is_json(tmp_path):
+    sheet = sheet_of(GRIDS["mesh"])
+    card = replace(sheet.card, metadata=StatedMetadata(reference_date="2020-10-01"))
+    dated = Sheet(sheet.table, card, sheet.errors)
+    Stac().write(dated, tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["type"] == "Feature"

@@ -1,0 +1,112 @@
+"""GeoPackages: what GDAL reads is what was released, and whatever was changed is found."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+
+import geopandas
+import numpy as np
+import pandas
+import pyogrio
+import pytest
+
+import geodp
+from geodp.grid.grid import Grid
+from geodp.io.folder.publication import sha256
+from geodp.io.verify.verify import verify
+from geodp.io.write import geopackage
+from tests.release.test_frames import GRIDS, METRES, release
+
+TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+PLAIN = Grid.regular((4, 4), transform=(2, 0, 1, 0, 2, 1))
+OWN = Grid.regular(
+    (4, 4), crs="+proj=laea +lat_0=10 +lon_0=20 +ellps=GRS80", transform=(9, 0, 0, 0, 9, 0)
+)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    release(METRES).write(folder / "out")
+    return folder / "out" / "public"
+
+
+def ask(path, question, *values):
+    with closing(sqlite3.connect(path)) as base:
+        return base.execute(question, values).fetchall()
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_gdal_reads_what_was_released(name, tmp_path):
+    made = release(GRIDS[name])
+    made.write(tmp_path / "out", name="residents")
+    path = tmp_path / "out" / "public" / "residents.gpkg"
+    found, expected = geopandas.read_file(path, layer="residents"), made.to_geopandas("residents")
+    assert found.crs.to_epsg() == expected.crs.to_epsg()
+    assert found.geometry.geom_equals(expected.geometry).all()
+    pandas.testing.assert_frame_equal(
+        found.drop(columns="geometry"), expected.drop(columns="geometry"), check_dtype=False
+    )
+    assert found.residents.dtype == np.int64
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    assert "geopackage" in {check.name for check in verify(tmp_path / "out")}
+
+
+def test_it_is_a_sound_base_with_index_style_and_metadata(written):
+    path = written / "population.gpkg"
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+    assert ask(path, "PRAGMA foreign_key_check") == []
+    ((n,),) = ask(path, "SELECT count(*) FROM rtree_population_geometry")
+    assert n == ask(path, "SELECT count(*) FROM population")[0][0] > 0
+    west, _, _, north = METRES.places[0].bounds
+    box = (west + 500, 3000500.0, west + 1500, north)
+    some = pyogrio.read_dataframe(path, layer="population", bbox=box)
+    every = pyogrio.read_dataframe(path, layer="population")
+    assert len(some) == len(every.cx[box[0] : box[2], box[1] : box[3]]) > 0
+    ((style, default),) = ask(path, "SELECT styleQML, useAsDefault FROM layer_styles")
+    assert "graduatedSymbol" in style
+    assert default == 1
+    ((said,),) = ask(path, "SELECT metadata FROM gpkg_metadata")
+    assert '"epsilon": "1"' in said
+    assert len(ask(path, TRIGGERS)) == 6
+
+
+def test_a_copy_can_be_edited_and_its_index_follows(written, tmp_path):
+    path = tmp_path / "copy.gpkg"
+    shutil.copy(written / "population.gpkg", path)
+    frame = pyogrio.read_dataframe(path, layer="population")
+    pyogrio.write_dataframe(frame.head(1), path, layer="population", append=True)
+    ((n,),) = ask(path, "SELECT count(*) FROM rtree_population_geometry")
+    assert n == len(frame) + 1
+
+
+def test_the_same_release_gives_the_same_bytes(written, tmp_path):
+    release(METRES).write(tmp_path / "out")
+    again = tmp_path / "out" / "public" / "population.gpkg"
+    assert sha256(again) == sha256(written / "population.gpkg")
+
+
+@pytest.mark.parametrize(("grid", "number"), [(PLAIN, -1), (OWN, geopackage.OWN)])
+def test_a_crs_without_a_number_is_written_too(grid, number, tmp_path):
+    release(grid).write(tmp_path / "out")
+    path = tmp_path / "out" / "public" / "population.gpkg"
+    assert ask(path, "SELECT srs_id FROM gpkg_geometry_columns") == [(number,)]
+    found = geopandas.read_file(path, layer="population")
+    assert number == -1 or found.crs.to_dict()["proj"] == "laea"
+    assert all(check.ok for check in verify(tmp_path / "out"))
+
+
+def test_a_column_may_have_the_name_of_row_numbers(tmp_path):
+    release(METRES).write(tmp_path / "out", name="FID")
+    found = geopandas.read_file(tmp_path / "out" / "public" / "FID.gpkg", layer="FID")
+    assert found.FID.sum() == release(METRES).table.total
+
+
+def test_why_there_is_none_is_said(tmp_path, monkeypatch):
+    release(Grid.regular((4, 4))).write(tmp_path / "nowhere")
+    left = geodp.open(tmp_path / "nowhere").card().left_out
+    assert {one.name: one.why for one in left}["population.gpkg"].endswith("nowhere on the Earth")
+    monkeypatch.setattr(geopackage, "MOST_ROWS", 3)
+    release(METRES).write(tmp_path / "large")
+    left = geodp.open(tmp_path / "large").card().left_out
+    assert "more than 3 cells" in {one.name: one.why for one in left}["population.gpkg"]

@@ -1,0 +1,87 @@
+"""Estimates of many regions together: what each alone has, in as many steps as of a few."""
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+from geodp.accuracy import reach
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from tests.release.test_frames import GRIDS, MESH, release
+
+
+def released_for(kind):
+    if kind == "noise":
+        return release(MESH, "laplace")
+    if kind == "sexes":
+        return release(GRIDS["attribute"])
+    return release(MESH)
+
+
+@pytest.mark.parametrize("kind", ["clamped", "sexes", "noise"])
+def test_polygons_of_a_frame_are_estimated_as_one_by_one(kind):
+    made = released_for(kind)
+    rng = np.random.default_rng(7)
+    centres = shapely.points(rng.uniform(139, 139.5, 30), rng.uniform(35, 35.5, 30))
+    shapes = shapely.buffer(centres, rng.uniform(0.003, 0.2, 30))
+    frame = geopandas.GeoDataFrame({"id": range(30)}, geometry=shapes, crs="EPSG:6668")
+    labels = {"sex": "f"} if kind == "sexes" else None
+    found = made.estimate(frame, labels)
+    assert list(found.columns[:2]) == ["id", "geometry"]
+    for row in found.itertuples():
+        if not row.cells:
+            assert np.isnan(row.count)
+            continue
+        one = made.estimate(row.geometry, labels)
+        assert (row.count, row.clamped) == (one.count, one.clamped)
+        assert (row.standard_error, row.low, row.high) == pytest.approx(
+            (one.standard_error, one.low, one.high), rel=1e-12
+        )
+    assert found.cells.max() > 50
+    assert found.clamped.any() == (kind != "noise")
+
+
+def test_a_frame_without_cells_has_no_numbers():
+    shapes = [shapely.box(10, 10, 11, 11), None, shapely.box(139, 35, 139.1, 35.1)]
+    frame = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668")
+    found = release(MESH).estimate(frame)
+    assert found["cells"].tolist()[:2] == [0, 0]
+    assert found["high"].isna().tolist() == [True, True, False]
+
+
+def test_frames_that_cannot_be_estimated():
+    made = release(MESH)
+    frame = geopandas.GeoDataFrame(geometry=[shapely.box(139, 35, 139.1, 35.1)], crs="EPSG:6668")
+    with pytest.raises(UsageError, match=r"to_crs\('EPSG:6668'\)"):
+        made.estimate(frame.to_crs("EPSG:3857"))
+    with pytest.raises(UsageError, match="set_crs"):
+        made.estimate(frame.set_crs(None, allow_override=True))
+    with pytest.raises(UsageError, match="'cells' already"):
+        made.estimate(frame.assign(cells=1))
+    with pytest.raises(UsageError, match="polygons or multi"):
+        made.estimate(frame.set_geometry(frame.boundary))
+    with pytest.raises(UsageError, match="estimate_all"):
+        made.estimate(frame, method="simulation")
+    with pytest.raises(UsageError, match="no closed form"):
+        release(MESH, "ugrid").estimate(frame)
+
+
+def test_the_work_on_many_polygons_does_not_grow_with_their_number(monkeypatch):
+    """Nodes are followed together: as many steps for 200 polygons as for 2."""
+    made = release(MESH)
+    calls = []
+    monkeypatch.setattr(
+        reach, "_around", lambda *given, f=reach._around: calls.append(1) or f(*given)
+    )
+    monkeypatch.setattr(
+        Grid, "encode", lambda grid, index, f=Grid.encode: calls.append(2) or f(grid, index)
+    )
+    steps = []
+    for many in (2, 200):
+        west = np.linspace(139, 139.4, many)
+        shapes = shapely.box(west, 35, west + 0.05, 35.07)
+        calls.clear()
+        made.estimate(geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668"))
+        steps.append(sorted(calls))
+    assert steps[0] == steps[1] != []

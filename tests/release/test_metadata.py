@@ -1,0 +1,37 @@
+"""What an office says of a release: read once, checked, and put into the card."""
+
+import pytest
+
+from geodp.errors import InputError, UsageError
+from geodp.release.metadata import read_metadata, state_metadata
+from geodp.table.card import StatedMetadata
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"titel": "x"}, "titel is unknown"),
+        ({"title": " "}, "a text in words"),
+        ({"title": "a\x1b[0m"}, "a text in words"),
+        ({"title": 3}, "metadata.title"),
+        ({"reference_date": "2020"}, "reference_date is not of its form"),
+        ({"reference_date": "2020-13-01"}, "must be a date"),
+        ({"reference_date": "2020-12-01/2020-01-01"}, "end before"),
+        ({"language": "Japanese"}, "language is not of its form"),
+    ],
+)
+def test_metadata_that_are_wrong_are_refused(given, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        state_metadata(given)
+
+
+def test_metadata_are_read_from_a_file(tmp_path):
+    path = tmp_path / "office.toml"
+    path.write_text('title = "人口"\nreference_date = 2020-10-01\n', encoding="utf-8")
+    assert read_metadata(path) == StatedMetadata(title="人口", reference_date="2020-10-01")
+    for text, sentence in (("title", "not valid TOML"), ("titel = 'x'", "titel is unknown")):
+        path.write_text(text)
+        with pytest.raises((UsageError, InputError), match=sentence):
+            read_metadata(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_metadata(tmp_path / "none.toml")

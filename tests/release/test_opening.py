@@ -1,0 +1,76 @@
+"""A written release, opened again: it says what its files say."""
+
+import shutil
+
+import numpy as np
+import pandas
+import pytest
+
+import geodp
+from geodp.errors import UsageError, VerificationError
+from geodp.grid.grid import Grid
+from geodp.table.public_totals import PublicTotals
+from tests.release.test_frames import GRIDS, KEY, METRES, release
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_what_is_opened_is_what_was_written(name, tmp_path):
+    made = release(GRIDS[name])
+    made.write(tmp_path / "out", name="residents")
+    again = geodp.open(tmp_path / "out")
+    assert (again.name, again.event, again.grid) == ("residents", made.event, made.grid)
+    assert np.array_equal(again.table.key, made.table.key)
+    assert again.to_arrow().equals(made.to_arrow("residents"))
+    assert again.card().files
+    assert again.method == made.method
+    cells = made.table.key[:5]
+    assert again.estimate(cells) == made.estimate(cells)
+    assert again.estimate(cells[:1]).count == made.estimate(cells[:1]).count
+
+
+def test_margins_of_simulation_are_those_of_the_files(tmp_path):
+    table = geodp.CountTable.from_index(METRES, [[2, 3, 7], [4, 4, 1]], [90, 70, 5])
+    made = geodp.publish(table, epsilon=1, key=KEY, simulate=20)
+    made.write(tmp_path / "out")
+    again = geodp.open(tmp_path / "out" / "public")
+    frame = again.to_pandas()
+    found = [again.estimate(key[None]) for key in again.table.key]
+    assert [one.high for one in found] == frame.high.tolist()
+    unlisted = np.setdiff1d(np.arange(96, dtype=np.uint64), again.table.key)[:1]
+    assert again.estimate(unlisted).high >= made.estimate(unlisted).high - 1e-3
+
+
+def test_public_totals_stay_exact(tmp_path):
+    grid = Grid.mesh("jis:half", bounds=(139, 35, 139.125, 35.0833333333)).with_official_order()
+    table = geodp.CountTable.from_index(grid, [[0, 3], [1, 5]], [70, 30])
+    code = str(grid.places[0].format(np.array([0]), np.array([1]))[0])[:8]
+    totals = PublicTotals.of(grid, {code: 70}, "the bulletin")
+    made = geodp.publish(table, epsilon=1, key=KEY, totals=totals)
+    made.write(tmp_path / "out")
+    again = geodp.open(tmp_path / "out")
+    assert again.estimate(code).standard_error == 0
+    assert again.estimate(code).count == 70
+
+
+def test_an_error_that_depends_on_the_data_stays_unknown(tmp_path):
+    release(METRES, "ugrid").write(tmp_path / "out")
+    again = geodp.open(tmp_path / "out")
+    assert again.errors() is None
+    assert set(again.to_pandas()) == {"code", "x", "y", "population"}
+    pandas.testing.assert_frame_equal(again.to_pandas(), release(METRES, "ugrid").to_pandas())
+
+
+def test_what_is_written_is_not_written_again(tmp_path):
+    release(METRES).write(tmp_path / "out")
+    with pytest.raises(UsageError, match="export"):
+        geodp.open(tmp_path / "out").write(tmp_path / "other")
+
+
+def test_what_is_no_release_is_refused(tmp_path):
+    with pytest.raises(VerificationError, match="holds no release"):
+        geodp.open(tmp_path)
+    release(METRES).write(tmp_path / "out")
+    shutil.copy(tmp_path / "out" / "public" / "population.csv", tmp_path / "out" / "public" / "x")
+    (tmp_path / "out" / "public" / "population.parquet").write_bytes(b"none")
+    with pytest.raises(VerificationError, match="cannot be read back"):
+        geodp.open(tmp_path / "out")
