@@ -21,8 +21,8 @@ from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
-from geodp.io.verify.intervals import ErrorsOf, ask_intervals
 from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
+from geodp.io.verify.intervals import ErrorsOf, ask_intervals
 from geodp.io.verify.measurements import ask_measurements, has_measurements
 from geodp.io.verify.readback import (
     BROKEN,
