@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.areas import areas_of
 from geodp.accuracy.margins import VERSION
+from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import VerificationError
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
@@ -185,6 +186,10 @@ def _ask_cells(folder: Path, card: Card) -> str:
 
 def _ask_standard_error(folder: Path, card: Card) -> str:
     stated = card.expected_error.largest
+    if stated is None and card.expected_error.has_parts:
+        written = parquet_rows(folder, card)[ERROR].to_numpy()
+        require(bool((written >= 0).all()), "A standard error is below 0.")
+        return "each part of a cell has its own"
     if stated is None:
         schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
         require(ERROR not in schema.names, "There are standard errors; the card has none.")
@@ -205,7 +210,7 @@ def _usual(card: Card) -> float | None:
 
 
 def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
-    if card.expected_error.blocks is None:
+    if card.expected_error.blocks is None and not card.expected_error.has_parts:
         return "none: the error depends on the data"
     rows = parquet_rows(folder, card)
     low, count, high = (rows[name].to_numpy() for name in (LOW, card.name, HIGH))
@@ -213,7 +218,7 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
     if again is None:
         return "hold their counts"
     made = card.expected_error.cells
-    if made is None or made.version != VERSION:
+    if made is None or made.version != VERSION or made.parts not in (None, PARTS):
         return "hold their counts; not worked out again, as another version made them"
     simulated = made.simulated or 0
     if simulated > MOST_SIMULATED:
@@ -229,7 +234,8 @@ def _ask_intervals(again: IntervalsOf | None, folder: Path, card: Card) -> str:
         return "hold their counts; not worked out again, as their method is not known here"
     ends = intervals.of(table.key)
     require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
-    if card.in_parts or not raster_file(folder, card).is_file():
+    has_raster = not card.expected_error.has_parts and raster_file(folder, card).is_file()
+    if card.in_parts or not has_raster:
         return "those of the released counts, worked out again"
     bands = geotiff.band_count(table.grid)
     with open_map(folder, card) as raster:
