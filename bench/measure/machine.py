@@ -42,9 +42,9 @@ def registers() -> str:
     It is compiled once more, for code from the cache does not tell. Numba's settings count:
     ``NUMBA_CPU_FEATURES`` switches AVX-512 off, ``NUMBA_CPU_NAME`` alone does not.
     """
-    function = numba.njit(nogil=True, error_model="numpy")(chacha._lanes.py_func)  # type: ignore[attr-defined]
+    function = numba.njit(nogil=True, error_model="numpy")(chacha.lanes.py_func)  # type: ignore[attr-defined]
     one, state = np.uint32(1), np.zeros(16 * chacha.LANES, np.uint32)
-    function(np.zeros(8, np.uint32), one, one, 1, state)
+    function(np.zeros(8, np.uint32), one, one, np.zeros(1, np.uint64), state)
     (code,) = function.inspect_asm().values()
     used = {name: len(re.findall(pattern, code)) for pattern, name in WIDTHS.items()}
     # Whole rounds, and not the few instructions around the loop.

@@ -52,35 +52,40 @@ def _double_round(s):  # type: ignore[no-untyped-def]
     return (x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15)
 
 
-@bare_inline
-def _lanes(
+@bare
+def lanes(
     key: NDArray[np.uint32],
     stream: np.uint32,
     counter: np.uint32,
-    count: int,
+    address: NDArray[np.uint64],
     state: NDArray[np.uint32],
 ) -> None:
-    """Turn the first ``count`` columns of ``state`` into blocks (section 2.3).
+    """Write the key-stream blocks of some addresses (section 2.3), a word of all side by side.
 
-    Every load and store has 32 bits, so that the loop is vectorised at the full width of the
-    machine (a 64-bit store would halve it), and the rounds are written out, because a loop over
-    them would keep the outer loop from being vectorised. Row ``j`` starts at ``j * LANES``.
+    Whoever reads the lanes where they lie spares putting every block's words together, which
+    with wide registers takes longer than the cipher. Every load and store of the second loop has
+    32 bits, so that it is vectorised at the full width of the machine (a 64-bit store would halve
+    it), and the rounds are written out, because a loop over them would keep it from that.
 
     Parameters
     ----------
-    key : uint32[8]
-    stream, counter : uint32
-    count : int
-        1 to ``LANES``.
-    state : uint32[16 * LANES], rows 14 and 15 read, all rows written
-        In: the low and high words of the addresses in rows 14 and 15.
+    key, stream, counter
+        As :func:`blocks` takes them.
+    address : uint64[n]
+        At most ``LANES`` of them.
+    state : uint32[16 * LANES], written
+        Word ``j`` of block ``i`` at ``j * LANES + i``.
     """
+    for n in range(address.size):
+        i = np.uint64(n)  # unsigned: no test for negative indices
+        state[i + np.uint64(14 * LANES)] = np.uint32(address[i] & np.uint64(0xFFFFFFFF))
+        state[i + np.uint64(15 * LANES)] = np.uint32(address[i] >> np.uint64(32))
     k0, k1, k2, k3 = key[0], key[1], key[2], key[3]
     k4, k5, k6, k7 = key[4], key[5], key[6], key[7]
     c0, c1 = np.uint32(0x61707865), np.uint32(0x3320646E)
     c2, c3 = np.uint32(0x79622D32), np.uint32(0x6B206574)
-    for n in range(count):
-        i = np.uint64(n)  # unsigned: no test for negative indices
+    for n in range(address.size):
+        i = np.uint64(n)
         low, high = state[i + np.uint64(14 * LANES)], state[i + np.uint64(15 * LANES)]
         first = (c0, c1, c2, c3, k0, k1, k2, k3, k4, k5, k6, k7, counter, stream, low, high)
         s = _double_round(_double_round(_double_round(_double_round(_double_round(first)))))
@@ -101,35 +106,6 @@ def _lanes(
         state[i + np.uint64(13 * LANES)] = _add(s[13], stream)
         state[i + np.uint64(14 * LANES)] = _add(s[14], low)
         state[i + np.uint64(15 * LANES)] = _add(s[15], high)
-
-
-@bare
-def lanes(
-    key: NDArray[np.uint32],
-    stream: np.uint32,
-    counter: np.uint32,
-    address: NDArray[np.uint64],
-    state: NDArray[np.uint32],
-) -> None:
-    """Write the key-stream blocks of some addresses, a word of all of them side by side.
-
-    Whoever reads the lanes where they lie spares putting every block's words together, which
-    with wide registers takes longer than the cipher.
-
-    Parameters
-    ----------
-    key, stream, counter
-        As :func:`blocks` takes them.
-    address : uint64[n]
-        At most ``LANES`` of them.
-    state : uint32[16 * LANES], written
-        Word ``j`` of block ``i`` at ``j * LANES + i``.
-    """
-    for n in range(address.size):
-        i = np.uint64(n)  # unsigned: no test for negative indices
-        state[i + np.uint64(14 * LANES)] = np.uint32(address[i] & np.uint64(0xFFFFFFFF))
-        state[i + np.uint64(15 * LANES)] = np.uint32(address[i] >> np.uint64(32))
-    _lanes(key, stream, counter, address.size, state)
 
 
 @kernel

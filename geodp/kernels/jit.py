@@ -50,15 +50,23 @@ def bare(function: Callable[P, R]) -> Callable[P, R]:
     return _compile(function, nogil=True, _nrt=False)
 
 
+def part(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile such a kernel for others alone: Python cannot call it.
+
+    Taking the arguments from Python's objects and turning them into arrays is code too.
+    """
+    return _compile(function, nogil=True, _nrt=False, no_cpython_wrapper=True)
+
+
 def bare_inline(function: Callable[P, R]) -> Callable[P, R]:
     """Merge such a part into its callers."""
-    return _compile(function, nogil=True, _nrt=False, forceinline=True)
+    return _compile(function, nogil=True, _nrt=False, forceinline=True, no_cpython_wrapper=True)
 
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     if numba.config.DISABLE_JIT:
         return function
-    options["error_model"] = "numpy"
+    options |= {"error_model": "numpy", "no_cfunc_wrapper": True}  # for nobody's C
     compiled = _keep(function, options) or numba.njit(**options)(function)
     _kernels.append(compiled)
     return cast(Callable[P, R], compiled)

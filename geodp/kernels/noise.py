@@ -163,7 +163,7 @@ def settle(
     state, one, left = np.empty(16 * LANES, np.uint32), np.uint64(1), 0
     for start in range(0, node.size, LANES):
         own = node[start : start + LANES]
-        chacha.lanes(key, stream | FURTHER, np.uint32(0), own, state)
+        chacha.lanes(key, np.uint32(stream | FURTHER), np.uint32(0), own, state)
         for n in range(own.size):
             i, at = np.uint64(todo[start + n]), node[start + n]
             more = np.uint64(state[n]) | np.uint64(state[LANES + n]) << np.uint64(32)

@@ -12,6 +12,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
@@ -29,6 +30,7 @@ from bench.suites import (
     pyramid_parts,
     rectangles,
     select,
+    settlements,
 )
 from bench.tables import markdown
 
@@ -301,6 +303,27 @@ def test_the_document_shows_the_committed_coverage():
     assert text.split(start)[1].split(end)[0].strip() == kept
     shares = [row[kind] for row in saved("coverage")["rows"] for kind in coverage.KINDS]
     assert min(share["interval"] for share in shares if share["cells"]) > 0.94
+
+
+def test_the_document_shows_the_committed_settlements():
+    text = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
+    start, end = settlements.MARKS
+    kept = markdown(settlements.lines(saved("settlements"))).strip()
+    assert text.split(start)[1].split(end)[0].strip() == kept
+
+
+def test_settlements_are_planted_alone_on_land():
+    grid = geodp.Grid.mesh("jis:half", bounds=(139.0, 34.5, 141.0, 36.5))
+    people, label = settlements.plant(cut_to_land(grid, "land:japan"), {"4 km": (9, 1)})
+    assert sorted({*label[label > 0].tolist()}) == [1, 2, 3, 4, 5, 6]
+    sums = np.bincount(label[label > 0], people[label > 0])[1:]
+    assert all(
+        0.8 * settlements.CLASSES[size] < total < 1.2 * settlements.CLASSES[size + 1]
+        for size, total in zip([1, 2, 3, 4, 5, 0], sums, strict=True)
+    )
+    for number in range(1, 7):
+        others = (people > 0) & (label != number)
+        assert not (settlements.near(label == number, 8) & others).any()
 
 
 def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):

@@ -206,7 +206,7 @@ def test_tests_that_documents_name_are_there(path):
 
 
 @pytest.mark.parametrize(
-    ("method", "bias", "error"), [("pyramid", -211, 260), ("topdown", -385, 418)]
+    ("method", "bias", "error"), [("pyramid", -146, 234), ("topdown", -385, 418)]
 )
 def test_errors_that_the_documents_tell(method, bias, error):
     short, text = (

@@ -32,7 +32,7 @@ from geodp.kernels import (
 from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import residuals
 from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import families, passes, records, rows, shares
+from geodp.kernels.pyramid import families, passes, records, rows, shares, spare
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -61,6 +61,7 @@ NOISY = {
     noise.uniform: "uniform numbers of nodes",
     noise.families: "uniform numbers of nodes",
     rows.own_number: "uniform numbers of nodes",
+    rows.draw: "noise, before a count is added, and arrays handed on",
     families.open_children: "noisy counts, released totals, uniform numbers",
     families._list_wide: "noisy counts and a released total",
     families._sum_wide: "noisy counts",
@@ -70,7 +71,7 @@ NOISY = {
     records.write_record: "estimates from noisy counts",
     records.read_record: "the same, read again",
     **dict.fromkeys(
-        (passes.first_pass, passes._share, passes._load, passes._close, passes._put_out),
+        (passes.first_pass, passes._share, passes._close, passes._put_out),
         "they hand arrays on: counts to add_counts and widen, noisy counts to the others",
     ),
     passes.second_pass: "estimates from noisy counts",
@@ -105,6 +106,9 @@ NOISY = {
         ),
         "noisy counts of parts, and released totals",
     ),
+    spare.spare: "noisy counts, their variances and a released total",
+    spare.close_small: "noisy counts, their variances and a released total",
+    spare.spare_all: "noisy counts, their variances and released totals",
     multiplicative_weights.fit: "noisy counts, and an estimate",
     multiplicative_weights._fill: "an estimate",
     rectangles.sums: "evaluation, which releases nothing",

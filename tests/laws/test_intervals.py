@@ -141,7 +141,7 @@ def test_dense_blocks_93_to_97_percent(method, noise):
 
 
 def test_an_interval_of_the_closed_form_alone_would_be_caught():
-    method = mechanism("pyramid:setting=R")
+    method = mechanism("pyramid:setting=R,passes=1")
     spent = spent_by(method, None)
     people, regions = scenes(70)["isolated 10000"]
     table = geodp.CountTable.from_dense(people, GRID)

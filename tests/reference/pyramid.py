@@ -20,6 +20,34 @@ def project(z, v, total):
     return [max(z[i] - tau * v[i], 0) if i in order[:k] else 0.0 for i in range(len(z))]
 
 
+def spared(z, v, total, firm):
+    """Variances by which children pay where one is clamped, and 0 of those that are closed."""
+    b, open_ = len(z), [i for i in range(len(z)) if v[i] > 0]
+    excess = sum(max(z[i], 0) for i in open_) > total
+    if total == 0 or len(open_) < 2 or not (excess or firm):
+        return v
+    tau = (sum(z[i] for i in open_) - total) / sum(v[i] for i in open_)
+    if len(open_) == b and all(z[i] > tau * v[i] for i in open_):
+        return v
+    by = v
+    if excess:
+        part = [max(min(8 * w / a**2, 1), 0.1) if a > 0 else 1.0 for a, w in zip(z, v, strict=True)]
+        by = [p * w for p, w in zip(part, v, strict=True)]
+    if not firm or all(z[i] <= 0 for i in open_):
+        return by
+    x = project(z, [w if a > 0 else 0.0 for a, w in zip(z, by, strict=True)], total)
+    k = sum(w > 0 and a * a >= 8 * w for a, w in zip(x, v, strict=True))
+    if not 0 < 2 * k < b:
+        return by
+    bar = 3 * b * (b - 2 * k) / (b * b + 2 * k * (b - k))
+    kept = [i for i in open_ if 2 * x[i] ** 2 >= bar * bar * v[i]]
+    if sum(x[i] for i in open_ if i not in kept) ** 2 >= 8 * max(v):
+        return by
+    if len(kept) < len(open_) and sum(z[i] for i in kept) <= total:
+        by = v
+    return [by[i] if i in kept else 0.0 for i in range(b)]
+
+
 def shared(z, v, total, u, least):
     """Whole counts: projected, small ones dropped but for the largest, systematically rounded."""
     if total == 0:
@@ -61,7 +89,10 @@ def refine(
         spread = [v[level + 1][c] if open_ is None or c in open_ else 0.0 for c in children]
         u = drawn[level + 1, parent][1]
         least = float(prune * scales[level + 1])
-        out = shared([y[level + 1][c] for c in children], spread, total, u, least)
+        z = [y[level + 1][c] for c in children]
+        if open_ is not None:
+            spread = spared(z, spread, total, level + 1 < tall)
+        out = shared(z, spread, total, u, least)
         return {c: n for c, n in zip(children, out, strict=True) if n > 0}
 
     measure(0, 0, 1)

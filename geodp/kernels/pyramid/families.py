@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare
+from geodp.kernels.jit import bare, part
 from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
@@ -45,7 +45,7 @@ CHILD, AT = range(2)
 """Rows of ``Desk.family`` for numbers of children, and for their places among the candidates."""
 
 
-@bare
+@part
 def open_children(
     nodes: NDArray[np.int64],
     block: tuple[int, int],
@@ -116,7 +116,7 @@ def open_children(
     return int(np.int64(to - start))
 
 
-@bare
+@part
 def _sum_shut(
     kind: tuple[int, int, bool],
     spread: NDArray[np.float64],
@@ -141,7 +141,7 @@ def _sum_shut(
         lane[SHUT, i], lane[SPREAD, i] = np.float64(wrap(shut)), spread[np.uint64(inside)]
 
 
-@bare
+@part
 def descend(
     nodes: NDArray[np.int64],
     block: tuple[int, int],
@@ -177,7 +177,7 @@ def descend(
         f += np.uint64(child[to] > mark)
 
 
-@bare
+@part
 def _list_wide(
     nodes: NDArray[np.int64],
     first: int,
@@ -207,7 +207,7 @@ def _list_wide(
     return some
 
 
-@bare
+@part
 def _sum_wide(
     kind: tuple[int, bool],
     desk: Desk,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare
-from geodp.kernels.noise import BUCKET_BITS, Table
+from geodp.kernels.jit import bare, part
 from geodp.kernels.pyramid import rows
 from geodp.kernels.pyramid.edges import ROWS, cut
 from geodp.kernels.pyramid.families import combine_families, descend, open_children
@@ -26,9 +25,7 @@ from geodp.kernels.pyramid.layout import (
     FANOUT,
     FROM,
     GIVEN,
-    GUIDE,
     LAST,
-    LAW,
     LEVEL,
     LOAD,
     LONG,
@@ -44,7 +41,6 @@ from geodp.kernels.pyramid.layout import (
     SHARE,
     SPACE,
     START,
-    STREAM,
     STRIDE,
     TOP,
     TURN,
@@ -117,7 +113,8 @@ def first_pass(
             state[VISITED] += block[1] * table[FANOUT, i]
             state[BLOCKS] += block[1] * -(-table[FANOUT, i] // ROWS)
             fill[i, BEYOND] = table[LONG, i]
-            if _load(words, tree.levels, nodes[PREFIX, block[0] :][: block[1]], desk, i):
+            prefix = nodes[PREFIX, block[0] :][: block[1]]
+            if rows.draw(words, tree.levels, i, prefix, desk):
                 fill[i, BEYOND] = 1
                 return DECIDE
         if state[PHASE] == SHARE:
@@ -144,26 +141,7 @@ def first_pass(
             state[LEVEL] = i - 1  # whose phase is CLOSE too
 
 
-@bare
-def _load(
-    words: NDArray[np.uint32], levels: Levels, prefix: NDArray[np.int64], desk: Desk, level: int
-) -> int:
-    """Draw the noise of the children of a block's nodes; the number of undecided draws."""
-    table = levels.table
-    law = Table(
-        levels.value[level << BUCKET_BITS + 1 :][: 1 << BUCKET_BITS + 1],
-        levels.first[table[LAW, level] : table[LAW, level + 1]],
-        levels.rest[table[LAW, level] : table[LAW, level + 1]],
-        levels.guide[table[GUIDE, level] : table[GUIDE, level + 1]],
-    )
-    bucket = levels.bucket[level << BUCKET_BITS :][: 1 << BUCKET_BITS]
-    fanout, stream = table[FANOUT, level], np.uint32(table[STREAM, level])
-    return rows.draw(
-        words, stream, prefix, fanout, (law, bucket), desk.room, desk.noisy, desk.digits
-    )
-
-
-@bare
+@part
 def _share(
     tree: Tree,
     nodes: NDArray[np.int64],
@@ -198,7 +176,7 @@ def _share(
         descend(nodes, block, fanout, (start, start + fill[OPEN]), desk)
 
 
-@bare
+@part
 def _put_out(start: int, desk: Desk, opened: int, state: NDArray[np.int64], out: Out) -> bool:
     """Put out a block's open children; whether there was space."""
     state[NEEDED], to = opened, state[PUT]
@@ -214,7 +192,7 @@ def _put_out(start: int, desk: Desk, opened: int, state: NDArray[np.int64], out:
     return True
 
 
-@bare
+@part
 def _close(
     levels: Levels,
     goal: Goal,
@@ -309,7 +287,7 @@ def second_pass(
             state[LEVEL], state[PHASE] = i - 1, CLOSE
 
 
-@bare
+@part
 def _put_back(
     opened: NDArray[np.int64], out: tuple[NDArray[np.uint64], NDArray[np.int64]], end: int
 ) -> int:

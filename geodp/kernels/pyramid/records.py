@@ -28,6 +28,7 @@ from geodp.kernels.pyramid.layout import (
     Z,
 )
 from geodp.kernels.pyramid.shares import share_family
+from geodp.kernels.pyramid.spare import spare
 
 UNEVEN, EVEN, MEASURED = range(3)
 """What variances a record has: each estimate's, one for all, or none, as they are measurements."""
@@ -138,6 +139,7 @@ def read_record(
     halves, spreads = words + words, words + np.uint64(estimates)
     number = np.uint64(end - 2 - several)
     to, some, last = np.uint64(table[START, level]), np.uint64(0), np.uint64(LAST_CHILD)
+    firm = level < table.shape[1] - 2  # above the cells
     for f in range(families):
         node = np.uint64(first + f)
         total, base = nodes[COUNT, node], nodes[PREFIX, node] * fanout
@@ -161,6 +163,7 @@ def read_record(
             e += np.uint64(1)
         children, chance = (np.uint64(0), k), real[number]
         number += np.uint64(1)
+        spare(z, variance, children, (total, fanout, firm), room, at)
         share_family(z, variance, children, (total, chance, least), room, at, out)
         for i in range(k):
             j = np.uint64(half[child + here + np.uint64(i)]) & np.uint64(LAST_CHILD - 1)

@@ -7,18 +7,24 @@ from numpy.typing import NDArray
 
 from geodp.kernels.chacha import LANES, lanes
 from geodp.kernels.jit import bare, bare_inline, kernel
-from geodp.kernels.noise import UNDECIDED, Table, look_up, settle
+from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, Table, look_up, settle
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     CANDIDATES,
     DATUM,
+    FANOUT,
     FIRST,
+    GUIDE,
+    LAW,
     PREFIX,
     SEVERAL,
     STOP,
+    STREAM,
     SUMS,
     THRESHOLDS,
+    Desk,
+    Levels,
 )
 
 SUB_BITS = 15
@@ -41,42 +47,40 @@ def place_of(child: np.uint64, family: int, shape: tuple[int, int]) -> np.uint64
 
 @bare
 def draw(
-    words: NDArray[np.uint32],
-    stream: np.uint32,
-    prefix: NDArray[np.int64],
-    fanout: int,
-    law: tuple[Table, NDArray[np.int32]],
-    room: tuple[NDArray[np.uint32], NDArray[np.uint64]],
-    noise: NDArray[np.int32],
-    digits: NDArray[np.uint32],
+    words: NDArray[np.uint32], levels: Levels, level: int, prefix: NDArray[np.int64], desk: Desk
 ) -> int:
-    """Draw the noise of a block's children.
+    """Draw the noise of a block's children into ``desk.noisy``.
 
     The same as :meth:`geodp.privacy.noise.node.NodeNoise.families`, from lanes where they lie.
+    What 91 digits do not decide is ``NOWHERE``. ``desk.digits``: see :func:`own_number`.
 
     Parameters
     ----------
-    words, stream : uint32[8], uint32
+    words : uint32[8]
         Of the key.
+    levels : Levels
+    level : int
+        Of the children.
     prefix : int64[n]
         Of at most ``LANES`` nodes.
-    fanout : int
-    law : Table, int32[2**12]
-        The law, and its buckets: see :attr:`geodp.privacy.noise.law.Law.bucket`.
-    room : uint32[16 * LANES], uint64[.], overwritten
-        Blocks, and their addresses.
-    noise : int32[.], written
-        ``NOWHERE`` where 91 digits do not decide.
-    digits : uint32[2, LANES], written
-        Digits of the families' own numbers, see :func:`own_number`.
+    desk : Desk
 
     Returns
     -------
     int
         Number of undecided draws.
     """
+    table = levels.table
+    law = Table(
+        levels.value[level << BUCKET_BITS + 1 :][: 1 << BUCKET_BITS + 1],
+        levels.first[table[LAW, level] : table[LAW, level + 1]],
+        levels.rest[table[LAW, level] : table[LAW, level + 1]],
+        levels.guide[table[GUIDE, level] : table[GUIDE, level + 1]],
+    )
+    bucket = levels.bucket[level << BUCKET_BITS :][: 1 << BUCKET_BITS]
+    fanout, stream = table[FANOUT, level], np.uint32(table[STREAM, level])
     size, parts, undecided = prefix.size, -(-fanout // ROWS), 0
-    pitch, (state, address) = parts * size, room
+    pitch, (state, address), noise = parts * size, desk.room, desk.noisy
     for part in range(parts):
         for n in range(size):
             own = np.uint64(prefix[np.uint64(n)]) * np.uint64(parts)
@@ -85,14 +89,14 @@ def draw(
         stop = min(start + LANES, pitch)
         lanes(words, stream, np.uint32(0), address[start:stop], state)
         if start == 0:
-            _collect_nibbles(state, size, digits)
+            _collect_nibbles(state, size, desk.digits)
         for r in range(min(ROWS, fanout)):
             some = min(-((r - fanout) // ROWS) * size - start, LANES)  # of all parts' children r
             place = np.uint64(r * pitch + start)
-            if _look_up_row(state, np.uint64(r * LANES), law[1], noise, place, some):
+            if _look_up_row(state, np.uint64(r * LANES), bucket, noise, place, some):
                 family = (r, start, fanout)
                 word, drawn = state[r * LANES :][:some], noise[place:][:some]
-                undecided += _finish_row(words, stream, prefix, family, word, law[0], drawn)
+                undecided += _finish_row(words, stream, prefix, family, word, law, drawn)
     return undecided
 
 

@@ -52,7 +52,7 @@ class Parts(Mechanism):
     share: Fraction = Fraction(1, 2)
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in this docstring; rounding along cycles: "

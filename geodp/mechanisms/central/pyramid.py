@@ -89,7 +89,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
     guarantee: ClassVar[Guarantee] = Guarantee(
@@ -107,9 +107,9 @@ class Pyramid(Mechanism):
     informed: ClassVar[bool] = True
     skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
-        "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
-        "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
-        "empty cells around it.",
+        "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes "
+        "the populous ones less. It is biased: a lone occupied cell in an empty region is pulled "
+        "down, and what it loses goes to the empty cells around it.",
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: shares are rounded systematically with one random number of their node; "
         "unbiased.",
@@ -237,7 +237,8 @@ class Pyramid(Mechanism):
         for i, (law, fanout) in enumerate(zip(steps.laws[1:], tree.fanouts, strict=True)):
             shrunk = (tree.variances[i + 1] / descent.variance_of(law)) ** 0.5
             above = tree.nodes()[i] ** 0.5
-            found.append(shrinkage.split(law, fanout, shrunk, above, steps.least[i + 1]))
+            spared = None if self.passes == 1 else i + 1 < len(steps.fanouts)
+            found.append(shrinkage.split(law, fanout, shrunk, above, steps.least[i + 1], spared))
         return found
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:

@@ -11,6 +11,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.pyramid import shares as kernels
+from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees.descent import Descent
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.node import NodeNoise, number_children
@@ -101,9 +102,11 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     held = np.where(
         opened[0], np.maximum(np.floor(levels[0].z + levels[0].uniform), 0).astype(np.int64), 0
     )
-    for level, some, few in zip(levels[1:], opened[1:], descent.least[1:], strict=True):
+    for i, (level, some) in enumerate(zip(levels[1:], opened[1:], strict=True), 1):
         level.variance = np.where(some, level.variance, 0.0)
-        held = level.share(held, few)
+        members, known = np.full(held.size, level.fanout), (level.fanout, i < descent.last)
+        spare_all(level.z, level.variance, members, held, known)
+        held = level.share(held, descent.least[i])
     return held
 
 

@@ -5,7 +5,8 @@ them and of a public table. Level by level from the root: what a node has, share
 is, predicts its children; residuals of all nodes of the level together say how far such predictions
 can be trusted (:mod:`geodp.mechanisms.learned`); estimates between the two decide what is opened.
 Estimates from below are the pyramid's own; on the way down they are brought nearer to predictions
-once more. A level whose predictions are hardly better than even ones is treated as without a prior.
+once more, and the populous are spared as without a prior. A level whose predictions are hardly
+better than even ones is treated as without a prior.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.learned import families
 from geodp.kernels.pyramid import shares as kernels
+from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
@@ -291,7 +293,9 @@ class Informed:
                 tables = reliability.tables if i == last else _tabulate(reliability, best[i])
                 predicted = self._predict_opened(layer, count)
                 z, variance = _bring_nearer(tables, z, predicted, variance)
-            known = layer.members, count, layer.uniform, self.descent.least[i]
+            members = layer.members
+            spare_all(z, variance, members, count, (layer.fanout, i < last))
+            known = members, count, layer.uniform, self.descent.least[i]
             kernels.share(z, variance, *known, out)
             count = out
         return count

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels.pyramid import shares as kernels
+from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees.descent import Descent, variance_of
 from geodp.mechanisms.trees.made_up import Halving, Sharing
 from geodp.mechanisms.trees.walk import descend
@@ -139,7 +140,9 @@ def _settle(order: Order, shape: tuple[int, ...], number: NDArray[np.int64]) -> 
 
 
 @lru_cache(maxsize=512)
-def split(law: Law, fanout: int, shrunk: float, above: float, least: float) -> tuple[float, float]:
+def split(
+    law: Law, fanout: int, shrunk: float, above: float, least: float, spared: bool | None
+) -> tuple[float, float]:
     """Mean and standard deviation of what one split takes from occupied children, in counts.
 
     All other children are empty; of 1, 2, 4 ... occupied ones, those that lose most together.
@@ -156,20 +159,27 @@ def split(law: Law, fanout: int, shrunk: float, above: float, least: float) -> t
         Standard deviation of the node's own error.
     least : float
         Children below it are dropped.
+    spared : bool or None
+        None: all pay alike; otherwise the populous are spared, and whether small ones beside them
+        are closed, see :mod:`geodp.kernels.pyramid.spare`.
     """
     trials = min(SPLITS, max(MOST_NODES // fanout, 16))
     noise = NodeNoise(NoiseKey(bytes(32)), 0, law)
     drawn = noise.sequence(trials * (fanout + 1)).astype(np.float64)
-    own = np.rint(above / sqrt(variance_of(law)) * drawn[:trials]).astype(np.int64)
+    spread = variance_of(law)
+    own = np.rint(above / sqrt(spread) * drawn[:trials]).astype(np.int64)
     uniform = (np.arange(trials) + 0.5) / trials
-    z, equal = shrunk * drawn[trials:].reshape(trials, fanout), np.ones(trials * fanout)
+    z = shrunk * drawn[trials:].reshape(trials, fanout)
     members = np.full(trials, fanout)
     found, occupied = (0.0, 0.0), 1
     while occupied < fanout:
         people = np.where(np.arange(fanout) < occupied, PEOPLE, 0)
         out = np.empty(z.size, np.int64)
-        total = occupied * PEOPLE + own
-        kernels.share((z + people).reshape(-1), equal, members, total, uniform, least, out)
+        total, given = occupied * PEOPLE + own, (z + people).reshape(-1)
+        variance = np.full(z.size, shrunk**2 * spread)
+        if spared is not None:
+            spare_all(given, variance, members, total, (fanout, spared))
+        kernels.share(given, variance, members, total, uniform, least, out)
         lost = occupied * PEOPLE - out.reshape(trials, fanout)[:, :occupied].sum(axis=1)
         found = max(found, (float(lost.mean()), float(lost.std())))
         occupied *= 2

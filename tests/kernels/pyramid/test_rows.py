@@ -1,12 +1,15 @@
 """Blocks of families: rows do what one family after the other would."""
 
 from fractions import Fraction
+from functools import cache
 
+import numba
 import numpy as np
 import pytest
 
 from geodp.kernels.pyramid import families, layout, masks, passes, records, rows, shares
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS
+from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey, expose
 from geodp.privacy.noise.law import Law
@@ -22,9 +25,15 @@ def in_rows(values, fill=0):
     return np.ascontiguousarray(every.reshape(size, -1, ROWS).transpose(2, 1, 0)).reshape(-1)
 
 
-def chain_of(fanout):
-    """Levels of a tree of one family of each root."""
-    laws = law_of("laplace", Fraction(1)), law_of("laplace", Fraction(3))
+@cache
+def door(merged):
+    """What is merged into kernels, to be called from here."""
+    return numba.njit(lambda *given: merged(*given))
+
+
+def chain_of(fanout, law=None):
+    """Levels of a tree of one family of each root, the children's with some law."""
+    laws = law_of("laplace", Fraction(1)), law or law_of("laplace", Fraction(3))
     return descent.Descent((fanout,), (fanout, 1), laws, (0.0, 0.0), 2)
 
 
@@ -33,7 +42,7 @@ def test_a_child_stands_where_it_is_said():
         block = in_rows(np.arange(fanout * size).reshape(size, fanout), -1)
         shape = size, -(-fanout // ROWS) * size
         for f in range(size):
-            places = [int(rows.place_of(np.uint64(j), f, shape)) for j in range(fanout)]
+            places = [int(door(rows.place_of)(np.uint64(j), f, shape)) for j in range(fanout)]
             assert block[places].tolist() == list(range(f * fanout, (f + 1) * fanout))
 
 
@@ -41,20 +50,17 @@ def test_a_child_stands_where_it_is_said():
 @pytest.mark.parametrize(("fanout", "size"), [(2, 128), (8, 100), (16, 3), (20, 64), (300, 8)])
 def test_draws_are_those_of_the_nodes_noise(scale, fanout, size):
     law, key = law_of("laplace", scale), NoiseKey(bytes(range(32)))
-    desk = descent.desk_of(chain_of(fanout).levels([0, 1]))
-    above = np.arange(3 * 2**40, 3 * 2**40 + size)
+    levels = chain_of(fanout, law).levels([0, 9])
+    desk, above = descent.desk_of(levels), np.arange(3 * 2**40, 3 * 2**40 + size)
     with expose(key) as words:
-        known = law.table, law.bucket
-        left = rows.draw(
-            words, np.uint32(9), above, fanout, known, desk.room, desk.noisy, desk.digits
-        )
+        left = rows.draw(words, levels, 1, above, desk)
     noise, number = NodeNoise(key, 9, law).families(above.astype(np.uint64), fanout)
     assert left == 0
     expected = in_rows(noise.reshape(size, fanout), NOWHERE)
     inside = expected != NOWHERE
     assert (desk.noisy[: expected.size][inside] == expected[inside]).all()
     for f in range(size):
-        assert rows.own_number(desk.digits, np.uint64(f)) == number[f]
+        assert door(rows.own_number)(desk.digits, np.uint64(f)) == number[f]
 
 
 class Tied(Law):
@@ -72,12 +78,11 @@ class Tied(Law):
 
 def test_draws_that_no_table_decides_are_nowhere_and_counted():
     law, key = Tied(law_of("laplace", Fraction(5))), NoiseKey(bytes(32))
-    desk = descent.desk_of(chain_of(20).levels([0, 1]))
+    levels = chain_of(20, law).levels([0, 9])
+    desk, above = descent.desk_of(levels), np.arange(60)
     desk.noisy[:] = 1
-    above = np.arange(60)
     with expose(key) as words:
-        known = law.table, law.bucket
-        left = rows.draw(words, np.uint32(9), above, 20, known, desk.room, desk.noisy, desk.digits)
+        left = rows.draw(words, levels, 1, above, desk)
     noise = in_rows(NodeNoise(key, 9, law).families(above.astype("u8"), 20)[0].reshape(60, 20))
     drawn = desk.noisy[: noise.size]
     assert left == (drawn == NOWHERE).sum() > 100
@@ -99,9 +104,11 @@ def test_candidates_are_those_of_a_share(fanout, size, lost):
     child, own, at = np.empty(fanout, np.uint64), np.empty(fanout), np.empty(fanout, np.uint64)
     variance = np.where(out, 0.0, 9.0)
     for f in range(size):
-        found = int(masks.list_children(mask, fanout, (f, size), child))
+        found = int(door(masks.list_children)(mask, fanout, (f, size), child))
         ends, goal = (np.uint64(0), np.uint64(fanout)), float(total[f])
-        some = shares.could_be_above_zero(z[f].astype(float), variance[f], ends, goal, own, at)
+        some = door(shares.could_be_above_zero)(
+            z[f].astype(float), variance[f], ends, goal, own, at
+        )
         assert child[:found].tolist() == at[: int(some)].tolist()
         one = layout.SEVERAL // 2
         assert (row[layout.CANDIDATES, f] < 2 * one) == (found == 1)
@@ -174,7 +181,7 @@ def test_a_mask_names_its_children_in_order():
         mask = np.zeros(3 * words, np.uint32)
         mask[1::3] = bits @ (1 << np.arange(ROWS))
         child = np.empty(fanout, np.uint64)
-        found = int(masks.list_children(mask, fanout, (1, 3), child))
+        found = int(door(masks.list_children)(mask, fanout, (1, 3), child))
         assert child[:found].tolist() == np.flatnonzero(some).tolist()
 
 
@@ -225,7 +232,9 @@ def test_records_are_read_as_they_were_written(kind):
         prefix == np.repeat(np.arange(size) + 9, np.diff(ends, prepend=0)) * fanout + child
     ).all()
     out, members = np.empty(child.size, np.int64), np.diff(ends, prepend=0)
-    shares.share(z, variance, members, np.full(size, 40), number, 0.0, out)
+    total = np.full(size, 40)
+    spare_all(z, variance, members, total, (fanout, False))
+    shares.share(z, variance, members, total, number, 0.0, out)
     single = np.repeat(members == 1, members)
     assert (held[single] == 40).all()
     assert (held[~single] == out[~single]).all()

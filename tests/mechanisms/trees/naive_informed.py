@@ -13,7 +13,7 @@ from geodp.mechanisms.learned.residuals import Residuals
 from geodp.privacy.key import Stream
 from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise
-from tests.reference.pyramid import shared
+from tests.reference.pyramid import shared, spared
 
 
 def predict(people, prior, first, stride, fanout, total):
@@ -82,13 +82,15 @@ class Tree:
             cells=i == len(self.fanouts) - 1,
         )
 
-    def split(self, i, n, total, z, v, tables):
-        """Counts of the children of a node."""
+    def split(self, i, n, total, z, v, tables, final=False):
+        """Counts of the children of a node; ``final``: in the second pass."""
         z, v = list(z), list(v)
         if tables is not None:
             better, factor = tables.apply(np.array(z), np.array(self.predict(i, n, total)))
             z = better.tolist()
             v = [a * max(b, 1e-4) for a, b in zip(v, factor.tolist(), strict=True)]
+        if final:
+            v = spared(z, v, total, i < len(self.descent.fanouts))
         least = self.descent.least[i]
         out = shared(z, v, total, self.u[i][n], least)
         return {c: k for c, k in zip(self.children(i, n), out, strict=True) if k > 0}
@@ -134,9 +136,8 @@ def refine(counts, prior, descent, key, possible=lambda a, b: True):
                 c = list(tree.children(i, n))
                 if total:
                     own = [z[i][k] for k in c]
-                    found |= tree.split(
-                        i, n, total, own, [v[i][k] if k in x[i] else 0.0 for k in c], tables
-                    )
+                    some = [v[i][k] if k in x[i] else 0.0 for k in c]
+                    found |= tree.split(i, n, total, own, some, tables, final=True)
             final = found
         x[-1] = final
     return [x[-1].get(n, 0) for n in range(len(counts))]

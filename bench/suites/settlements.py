@@ -1,0 +1,163 @@
+"""What a release loses of settlements that stand alone, by their people and how far alone.
+
+On a made-up map of Japan: its domain of 500 m cells, cut to land by name, needs no data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.suites.methods import names
+from bench.tables import fill, markdown, table
+from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.read.public.land import cut_to_land
+from geodp.privacy.budget import rational
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+Per cent by which settlements have fewer people than in truth: in their own cells, and, after the
+stroke, with all around them within 2 km. Nobody else lives within 4 km, or within 32 km.
+  land           the domain is land:japan
+  settlements    the same, cut to inhabited cells and those beside them, as a public mask may be"""
+
+CLASSES = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
+"""People of settlements: ends of size classes."""
+
+ALONE = {"4 km": (9, 24), "32 km": (65, 4)}
+"""Cells each way in which nobody else lives, and settlements of each size."""
+
+PEOPLE = 126_000_000
+AROUND = 4
+METHODS = ["pyramid"]
+SAVED = Path(__file__).parents[1] / "results" / "settlements.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
+MARKS = ("<!-- bench:settlements -->", "<!-- /bench:settlements -->")
+
+Counts = NDArray[np.int64]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--methods", type=names, default=METHODS, metavar="A;B")
+    parser.add_argument("--epsilon", type=rational, nargs="+", default=[Fraction(1, 10)])
+    parser.add_argument("--trials", type=int, default=6)
+
+
+def measure(methods: list[str], epsilon: list[Fraction], trials: int) -> dict[str, Any]:
+    """Losses by method, budget, domain and distance."""
+    land = cut_to_land(geodp.Grid.mesh("jis:half"), "land:japan")
+    people, label = plant(land)
+    cut = geodp.Grid.mesh("jis:half")
+    cut = cut.with_mask(
+        mask_of_blocks(cut, blocks_of_array(near(people > 0, 1)), "made-up settlements")
+    )
+    rows = [
+        {"method": method, "epsilon": str(amount), "domain": domain, **found}
+        for method in methods
+        for amount in epsilon
+        for domain, grid in (("land", land), ("settlements", cut))
+        for found in lost(people, label, grid, method, amount, trials)
+    ]
+    return {"rows": rows, "settings": {"trials": trials}}
+
+
+def plant(land: geodp.Grid, alone: dict[str, tuple[int, int]] = ALONE) -> tuple[Counts, Counts]:
+    """People of every cell, and to which settlement it belongs: int64[rows, cols] each, 0: to none.
+
+    Towns are made up all over the land; around places that are drawn in it nobody is left, and
+    there are settlements of all sizes in turn, of about 30 people ** 0.2 a cell, log-normal.
+    """
+    proxy = Proxy.make_up(land, PEOPLE).table
+    people = np.zeros(land.shape, np.int64)
+    people[tuple(land.decode(proxy.key).astype(np.int64))] = proxy.count
+    inside, label = land.domain.to_dense(), np.zeros(land.shape, np.int64)
+    random, number, sizes = np.random.default_rng(20150901), 0, len(CLASSES) - 1
+    cells = np.argwhere(inside)
+    for reach, each in sorted(alone.values(), reverse=True):
+        wanted = number + each * sizes
+        while number < wanted:
+            row, col = cells[random.integers(len(cells))]
+            window = tuple(slice(max(at - reach - 9, 0), at + reach + 10) for at in (row, col))
+            if label[window].any():
+                continue
+            people[window] = 0
+            number += 1
+            size = number % sizes
+            total = np.exp(random.uniform(*np.log(CLASSES[size : size + 2])))
+            place = np.indices((19, 19)).reshape(2, -1).T + np.array([row - 9, col - 9])
+            place = place[[land.contains(one[:, None])[0] for one in place]]
+            away = ((place - (row, col)) ** 2).sum(axis=1) + 2 * random.random(len(place))
+            place = place[np.argsort(away)[: max(1, round((total / 30) ** 0.8))]]
+            weight = np.sort(random.lognormal(0, 1, len(place)))[::-1]
+            held = np.maximum(np.rint(total * weight / weight.sum()), 1).astype(np.int64)
+            people[tuple(place.T)], label[tuple(place.T)] = held, number
+    return people, label
+
+
+def near(some: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Return cells within a number of cells each way of some: bool[rows, cols]."""
+    wide = np.pad(some, reach)
+    across = np.logical_or.reduce([np.roll(wide, i, 1) for i in range(-reach, reach + 1)])
+    both = np.logical_or.reduce([np.roll(across, i, 0) for i in range(-reach, reach + 1)])
+    return np.asarray(both[reach:-reach, reach:-reach], np.bool_)
+
+
+def lost(
+    people: Counts, label: Counts, grid: geodp.Grid, method: str, epsilon: Fraction, trials: int
+) -> list[dict[str, Any]]:
+    """Per cent that settlements of every size lose, for each distance."""
+    table, number = geodp.CountTable.from_dense(people, grid), int(label.max())
+    boxes = []
+    for one in range(1, number + 1):
+        ends = [(at.min() - AROUND, at.max() + AROUND + 1) for at in np.nonzero(label == one)]
+        boxes.append(tuple(slice(max(low, 0), high) for low, high in ends))
+    sums = np.zeros((3, number))
+    sums[0] = [people[box][label[box] > 0].sum() for box in boxes]
+    for trial in range(trials):
+        noise = geodp.NoiseKey(trial.to_bytes(32, "little"))
+        release = geodp.publish(table, method=method, epsilon=epsilon, contribution=1, key=noise)
+        found = release.table.to_dense()
+        sums[1] += [found[box][label[box] > 0].sum() / trials for box in boxes]
+        sums[2] += [found[box].sum() / trials for box in boxes]
+    rows, first, sizes = [], 0, len(CLASSES) - 1
+    for name, (_, each) in sorted(ALONE.items(), key=lambda item: -item[1][0]):
+        row: dict[str, Any] = {"alone": name}
+        for size in range(sizes):
+            some = [i for i in range(first, first + each * sizes) if (i + 1) % sizes == size]
+            true, own, around = sums[:, some].sum(axis=1)
+            kind = f"{CLASSES[size]:,}-{CLASSES[size + 1]:,}"
+            row[kind] = [100 * (own / true - 1), 100 * (around / true - 1)]
+        rows.append(row)
+        first += each * sizes
+    return rows
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
+    return [
+        {
+            name: f"{value[0]:.0f} / {value[1]:.1f}" if isinstance(value, list) else value
+            for name, value in row.items()
+        }
+        for row in result["rows"]
+    ]
+
+
+def show(result: dict[str, Any]) -> str:
+    """Sizes of settlements by method, budget, domain and distance."""
+    return table(lines(result))
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result
