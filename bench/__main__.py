@@ -28,6 +28,7 @@ BENCHMARKS = {
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
     "margins": "margins of single cells on public maps, which are a table in the code",
     "intervals": "coverage and width of intervals of all kinds of regions on public maps",
+    "parts": "coverage of intervals of parts, and how much places differ from their surroundings",
     "settlements": "what settlements that stand alone lose, by their people, on a made-up map",
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",

@@ -89,6 +89,20 @@ def _kanto_parts(folder: Path) -> geodp.CountTable:
     return geodp.CountTable.from_dense(people.clip(0), grid)
 
 
+def _hiroshima_parts(folder: Path) -> geodp.CountTable:
+    """Men and women by five ages, as of Kanto."""
+    grid = geodp.Grid.mesh("jis:half", bounds=WIDE)
+    ages = {"0-14": 5, "15-19": 8, "20-64": 14, "65-74": 17, "75+": 20}
+    grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("age", list(ages))
+    columns = [f"T0008470{first + sex:02d}" for sex in (0, 1) for first in ages.values()]
+    path = folder / "estat-hiroshima-500m" / "tblT000847H34_2015.csv.gz"
+    people = geodp.read_mesh(
+        path, grid=grid, value=columns, suppressed="zero", outside="crop"
+    ).to_dense()
+    people[..., 1:-1] -= people[..., 2:]
+    return geodp.CountTable.from_dense(people.clip(0), grid)
+
+
 def _japan(folder: Path) -> geodp.CountTable:
     return geodp.read_mesh(_census(folder), grid="jis:half", value=TOTAL)
 
@@ -219,6 +233,9 @@ SOURCES = {
     "hiroshima-2020-wide": Source(
         "Hiroshima, census 2020, 500 m, 512 x 512 cells",
         _hiroshima("tblT001101H34_2020.csv.gz", "T001101001", WIDE),
+    ),
+    "hiroshima-parts": Source(
+        "Hiroshima, census 2015, by sex and five ages, 500 m", _hiroshima_parts
     ),
     "samoa-100m": Source("Samoa, population raster, 100 m", _samoa),
     "flow": Source("Tokyo, people staying, one month, 1 km", _flow(False)),

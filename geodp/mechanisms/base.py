@@ -17,6 +17,7 @@ from geodp.accuracy.blocks import (
     errors_of_blocks,
     errors_of_every_block,
 )
+from geodp.accuracy.parts import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -156,7 +157,7 @@ class Method(ABC, Generic[E]):
         Returns
         -------
         float64[n] or None
-            None where the error depends on the data, or is not worked out.
+            As :meth:`variances`.
         """
         tree = self.tree_variance(grid, event) if self.skips_outside else None
         return None if tree is None else block_variances(tree, block, stride, grid)
@@ -181,18 +182,15 @@ class Method(ABC, Generic[E]):
     ) -> list[dict[str, Any]] | None:
         """Return which parts carry a signal at which areas; None: the method measures no parts.
 
-        Parameters
-        ----------
-        people : float, optional
-            A public guess of the sum of all counts.
-
-        Returns
-        -------
-        list of dict, or None
-            ``parts`` (how many are told apart), ``cells`` of an area of the map, ``noise`` of a
-            part's count there, ``least`` people of a part that carry a signal, ``expected`` people
-            of a part by the guess, and whether that is enough (``signal``); None without a guess.
+        ``people``: a public guess of the sum of all counts. Of each: ``parts`` (how many are told
+        apart), ``cells`` of an area of the map, ``noise`` of a part's count there, ``least`` people
+        of a part that carry a signal, ``expected`` people of a part by the guess, and whether that
+        is enough (``signal``); None without a guess.
         """
+        return None
+
+    def split(self, released: ReleasedTable) -> Split | None:
+        """Return the map and the parts of a release of both; None: the method has no such."""
         return None
 
     def clamp_losses(self, grid: Grid, event: E) -> list[tuple[float, float]] | None:

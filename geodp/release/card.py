@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
 from geodp.accuracy.margins import VERSION
+from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
 from geodp.table.card import SCHEMA, Card
@@ -30,6 +33,7 @@ from geodp.table.stated import (
 )
 
 if TYPE_CHECKING:
+    from geodp.release.parts import PartErrors
     from geodp.release.release import Release
 
 
@@ -108,6 +112,8 @@ def _error(release: Release) -> StatedError:
             "no closed form: the error of this method depends on the data, or is not worked "
             "out on so many cells, so there are no standard errors here or in the files; "
             "post_processing says what is done to the noisy values"
+            if release.parts is None
+            else "no closed form without the release: see cells"
         )
     else:
         holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
@@ -140,6 +146,8 @@ def _error(release: Release) -> StatedError:
 
 def state_cells(release: Release) -> StatedCells | None:
     """Return how the intervals of single cells are made, and those of cells not listed."""
+    if release.parts is not None:
+        return _cells_of_parts(release.parts)
     intervals, errors = release.intervals(), release.block_errors
     if intervals is None or errors is None:
         return None
@@ -163,6 +171,25 @@ def state_cells(release: Release) -> StatedCells | None:
     low, beside, alone = (float(f"{one:.6g}") for one in (low, beside, alone))
     closed_form = not (releases or release.has_public_margins)
     return StatedCells(meaning, VERSION, low, beside, alone, closed_form, releases or None)
+
+
+def _cells_of_parts(parts: PartErrors) -> StatedCells:
+    """Return the same of parts, and at which areas they were measured, how well."""
+    errors = parts.map.block_errors
+    assert errors is not None  # as the method of the map has a closed form
+    low, beside, alone = (float(f"{one:.6g}") for one in parts.unlisted(errors[-1].largest))
+    noise = np.sqrt(parts.split.steps[0].variance.max(axis=0))
+    levels = zip(parts.split.tree.strides, noise, strict=True)
+    measured = [f"{keys:,} ({error:.3g})" for keys, error in levels if np.isfinite(error)]
+    meaning = (
+        "standard_error, low and high of listed parts of cells are in the tables, worked out from "
+        "the release: errors of the map, noise of parts, and how much places differ from their "
+        f"surroundings, by public tables. Parts were measured at areas of {', '.join(measured)} "
+        "keys (in brackets the standard error of a part of them). A part of a cell of which "
+        "nothing is listed has at most the cell's interval, from low to beside or alone; that of "
+        "another part is what the software gives of it"
+    )
+    return StatedCells(meaning, VERSION, low, beside, alone, closed_form=False, parts=PARTS)
 
 
 def _area_errors(release: Release) -> tuple[StatedLevel, ...]:

@@ -48,6 +48,16 @@ class Estimates:
         error, low, high = np.zeros((3, n))
         return cls(np.zeros(n, count.dtype), error, low, high, np.zeros(n, np.bool_))
 
+    @classmethod
+    def of_each(cls, found: Sequence[Estimate]) -> Estimates:
+        """Of regions that were estimated one by one."""
+        count = np.array([one.count for one in found])
+        error, low, high = (
+            np.array([getattr(one, name) for one in found], np.float64)
+            for name in ("standard_error", "low", "high")
+        )
+        return cls(count, error, low, high, np.array([one.clamped for one in found], np.bool_))
+
     def __iter__(self) -> Iterator[Estimate]:
         """One after the other."""
         columns = (self.count, self.standard_error, self.low, self.high, self.clamped)
@@ -73,6 +83,8 @@ def require_tree(release: Release) -> TreeVariance:
 
 def error_of_region(release: Release, region: Region) -> float:
     """Return the closed-form standard error of a region; 0 of what public totals settle."""
+    if release.parts is not None:
+        return release.parts.estimate(region).standard_error
     key = region.key
     if release.totals is not None:
         key = key[~release.totals.whole_areas(region)]
@@ -87,6 +99,8 @@ def estimate_regions(release: Release, regions: Sequence[Region]) -> Estimates:
 
     Raises UsageError for a method without a closed form.
     """
+    if release.parts is not None:
+        return Estimates.of_each([release.parts.estimate(region) for region in regions])
     tree, count = require_tree(release), release.table.count
     keys, known = [region.key for region in regions], np.zeros(len(regions), count.dtype)
     if release.totals is not None:

@@ -30,6 +30,7 @@ from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
+from geodp.release.parts import PartErrors, find_parts
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
 from geodp.table.card import Card, StatedMetadata
 from geodp.table.charged import StatedCharge
@@ -48,7 +49,7 @@ class Release(InMemory):
     ----------
     table : ReleasedTable
     charge : Charge or StatedCharge, optional
-        What was charged to a ledger for it.
+        To a ledger.
     people : float, optional
         A public guess of the sum of all counts.
     public_facts : tuple of str
@@ -116,15 +117,12 @@ class Release(InMemory):
 
         Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
         errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
-        reaches further, to an outer and an inner approximation of the region
-        (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes from isolated
-        cells. Its coverage is then mostly above 95 %; it is conservative for regions that cut many
-        nodes with few people in them. Simulation takes seconds to minutes, and gives intervals
-        that are little wider than they need be; ask for many regions at once then, see
-        :meth:`estimate_all`.
+        reaches further (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes
+        from isolated cells; it is wide for regions that cut many nodes with few people in them.
+        Simulation takes seconds to minutes, and gives narrower ones; ask for many regions at once
+        then, see :meth:`estimate_all`. For parts of a map see :mod:`geodp.accuracy.parts`.
 
-        It is computed from the release and its public parameters alone. Areas whose totals are
-        public are exact: of a region that holds some completely, the error is that of the rest.
+        All is computed from the release alone; areas whose totals are public are exact.
 
         Parameters
         ----------
@@ -153,12 +151,17 @@ class Release(InMemory):
             return estimate_frame(self, region, labels)
         return self.estimate_all([region], labels, method=method)[0]
 
+    @cached_property
+    def parts(self) -> PartErrors | None:
+        """Errors of a map and its parts, of a method that shares out a map."""
+        return find_parts(self)
+
     def estimate_all(
         self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM
     ) -> list[Estimate]:
         """Return estimates of many regions, in their order, from the same simulated releases.
 
-        Parameters and errors are those of :meth:`estimate`.
+        Parameters and errors: as for :meth:`estimate`.
         """
         cells = [Region.of(self.grid, one, labels) for one in regions]
         if method == CLOSED_FORM:
@@ -174,21 +177,18 @@ class Release(InMemory):
     def standard_error(self, cells: Any = 1) -> Any:
         """Closed-form standard error of the sum of an aligned block of cells, or of a region.
 
-        It depends on public parameters only. For a method that clamps at 0 it holds where no count
-        on the way is clamped, that is, where blocks are well above the noise. Empty cells among
-        empty cells have a smaller error; an isolated occupied cell has a larger one, see
-        ``isolated_cell`` in the card. Of a block it is that inside the domain; at the edges it can
-        be larger (``largest`` in the card), and a region has its own.
+        It depends on public parameters only, but for parts of a map. Where a method clamps at 0
+        it holds where no count on the way is clamped, that is, for blocks well above the noise; an
+        isolated occupied cell has a larger one (``isolated_cell`` in the card). Of a block it is
+        that inside the domain; at the edges it can be larger (``largest``).
 
         Parameters
         ----------
         cells : int, array of int or region
-            A region is a :class:`geodp.grid.region.Region`, a shapely polygon in the grid's CRS, a
-            tuple west, south, east, north, or codes of official areas: its error is that of its own
-            cells, parents' shared noise included. A number, or a list of numbers, is that of the
-            cells of a block, consecutive in key order; a power of 4 is a square of a map. For a
-            number that is no block's: a run from the beginning of a block, and the sum of the
-            standard errors of its blocks.
+            A region is as for :meth:`estimate`: its error is that of its own cells, parents'
+            shared noise included. A number, or a list of numbers, is that of the cells of a block,
+            consecutive in key order; a power of 4 is a square of a map. For a number that is no
+            block's: a run from the beginning of a block, and the sum of its blocks' errors.
 
         Returns
         -------
@@ -206,8 +206,8 @@ class Release(InMemory):
         errors = self.block_errors
         if errors is None:
             raise UsageError(
-                f"{self.event.mechanism} has no closed form of its standard error: the error "
-                "depends on the data."
+                f"{self.event.mechanism} has no closed form of its standard error: it depends on "
+                "the data."
             )
         sizes, n = np.asarray(cells), errors[0].cells
 
@@ -228,8 +228,7 @@ class Release(InMemory):
     def expected_error(self) -> list[dict[str, Any]]:
         """Return error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
 
-        In an order of official areas, of blocks that share digits. Empty for a method whose error
-        depends on the data.
+        In other orders of blocks that share digits. Empty where the error depends on the data.
         """
         errors = list(reversed(self.block_errors or ()))
         if self.grid.order.is_binary:
@@ -262,6 +261,8 @@ class Release(InMemory):
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Return standard error of every released cell, one number where all have the same."""
+        if self.parts is not None:
+            return self.parts.cell_errors()
         if self.block_errors is None or self._alike is not None:
             return self._alike
         return cell_errors(self._variances, self.table.key)
@@ -276,17 +277,17 @@ class Release(InMemory):
         return self.block_errors[-1].standard_error if same else None
 
     def errors(self, tops: Tops | None = None) -> Errors | None:
-        """Return what files say of the errors of cells; None where these depend on the data."""
+        """Return what files say of the errors of cells; ``tops``: as for :meth:`intervals`."""
         error, intervals = self.cell_errors(), self.intervals(tops)
         return None if error is None else Errors(error, intervals)
 
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
-        """95 % intervals of single cells, as :meth:`estimate` gives them; None where errors has.
+        """95 % intervals of single cells, as :meth:`estimate` gives them; None: there are none.
 
-        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, of a part; for errors, too.
+        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, of a part of a release.
         """
         if self.block_errors is None:
-            return None
+            return self.parts
         return self._intervals(self._alike, tops)
 
     @property
@@ -306,8 +307,7 @@ class Release(InMemory):
         """Return the public card: all of ``release.json`` but the list of files.
 
         ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
-        float64, above 0 or merely not 0. Where the error depends on the data,
-        ``expected_error.blocks`` and ``.holds`` are None, and the files have no standard errors.
+        float64, above 0 or merely not 0. ``expected_error.blocks`` may be None.
         """
         return card_of(self)
 
@@ -351,7 +351,7 @@ class Release(InMemory):
         Raises
         ------
         UsageError
-            The folder exists, holds something else than a release, or the name is no file name.
+            The folder holds something else than a release, or the name is no file name.
         OutputError
             The disk is full or the folder cannot be written; nothing is published there.
         """

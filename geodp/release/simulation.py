@@ -92,6 +92,8 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
         raise UsageError("Reports of devices are not simulated: leave out method='simulation'.")
     if release.prior is not None:
         raise UsageError("Releases with a prior are not simulated: leave out method='simulation'.")
+    if release.parts is not None:
+        raise UsageError("Parts of a map are not simulated: leave out method='simulation'.")
     closed = release.estimate_all(regions)
     tree = method.tree_variance(table.grid, table.event)
     if not method.nonnegative or tree is None:

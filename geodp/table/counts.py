@@ -307,7 +307,7 @@ def coalesce(
     >>> key.tolist(), count.tolist()
     ([2, 7], [2, 4])
     """
-    if (key[1:] > key[:-1]).all():
+    if (key[1:] >= key[:-1]).all():
         out_key, out_count = np.empty_like(key), np.empty_like(count)
     else:
         key, count, out_key, out_count = radix.sort_pairs_into(key, count)

@@ -348,6 +348,8 @@ class StatedCells:
         Whether margins of the closed form stand, since nobody has measured those of the release.
     simulated : int or None
         Releases of each stand-in, where the intervals are simulated.
+    parts : int or None
+        Version of what is known of parts of cells, where the table has them.
     """
 
     meaning: str
@@ -357,6 +359,7 @@ class StatedCells:
     alone: Amount
     closed_form: bool
     simulated: Size | None = None
+    parts: Size | None = None
 
 
 @dataclass(frozen=True)
@@ -398,3 +401,8 @@ class StatedError:
     def largest(self) -> float | None:
         """The largest standard error of a cell; None where it depends on the data."""
         return None if self.blocks is None else float(self.blocks[0].largest)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the tables have errors of parts of cells, each its own."""
+        return self.cells is not None and self.cells.parts is not None

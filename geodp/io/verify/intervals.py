@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.margins import VERSION
+from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import open_map, parquet_rows, raster_file, read_table
@@ -50,7 +51,7 @@ ErrorsOf = Callable[[ReleasedTable, int, bool], CellErrors | None]
 
 def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     """Require the intervals of files and card to be those of the released counts."""
-    if card.expected_error.blocks is None:
+    if card.expected_error.blocks is None and not card.expected_error.has_parts:
         require(card.expected_error.cells is None, "The card has intervals, and no errors.")
         return "none: the error depends on the data"
     rows = parquet_rows(folder, card)
@@ -60,7 +61,7 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     _require_made_by_simulation(card)
     if again is None:
         return "hold their counts"
-    if made is None or made.version != VERSION:
+    if made is None or made.version != VERSION or made.parts not in (None, PARTS):
         return "hold their counts; not worked out again, as another version made them"
     simulated = made.simulated or 0
     if simulated > MOST_SIMULATED:
@@ -78,7 +79,8 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
     _ask_stated(made, errors.stated)
     _ask_settlements(card.expected_error.settlements, errors.settlements)
-    if card.in_parts or not raster_file(folder, card).is_file():
+    has_raster = not card.expected_error.has_parts and raster_file(folder, card).is_file()
+    if card.in_parts or not has_raster:
         return "those of the released counts, worked out again"
     return _ask_raster(folder, card, table, errors.intervals)
 

@@ -180,6 +180,10 @@ def _ask_cells(folder: Path, card: Card) -> str:
 
 def _ask_standard_error(folder: Path, card: Card) -> str:
     stated = card.expected_error.largest
+    if stated is None and card.expected_error.has_parts:
+        written = parquet_rows(folder, card)[ERROR].to_numpy()
+        require(bool((written >= 0).all()), "A standard error is below 0.")
+        return "each part of a cell has its own"
     if stated is None:
         schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
         require(ERROR not in schema.names, "There are standard errors; the card has none.")

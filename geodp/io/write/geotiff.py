@@ -62,8 +62,8 @@ class GeoTiff(Format):
         """Write the raster, then its style."""
         table, card, errors = released.table, released.card, released.errors
         name, largest = card.name, card.expected_error.largest
-        if errors is not None and largest is not None:
-            errors = replace(errors, standard_error=largest)
+        if errors is not None:  # a raster has the errors that all cells have
+            errors = None if largest is None else replace(errors, standard_error=largest)
         tags = {**tags_of(card, table.event), "GEODP_RELEASE_ID": card.release_id}
         write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags)
         yield Entry(

@@ -170,6 +170,8 @@ def columns_in_words(grid: Grid) -> dict[str, str]:
 def values_in_words(card: Card) -> dict[str, str]:
     """Return what the values can be, where their standard error holds, and what interval is."""
     said, holds = {"values": card.mechanism.values}, card.expected_error.holds
+    if card.expected_error.has_parts:
+        return {**said, "standard_error": "of each part of a cell", "low, high": INTERVAL}
     if holds is None:
         return said
     return {**said, "standard_error": f"of one cell {holds}", "low, high": INTERVAL}

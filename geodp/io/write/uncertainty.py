@@ -80,7 +80,8 @@ class Errors:
 
 def beside_of(card: Card) -> tuple[str, ...]:
     """Return the names of the columns beside the count in the tables of a card's cells."""
-    return () if card.expected_error.blocks is None else BESIDE
+    error = card.expected_error
+    return () if error.blocks is None and not error.has_parts else BESIDE
 
 
 def names_of(errors: Errors | None) -> tuple[str, ...]:

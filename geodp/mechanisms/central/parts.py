@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from geodp.accuracy.parts import MapTree, Split, StepNoise
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
@@ -199,6 +201,42 @@ class Parts(Mechanism):
             shared = chain.run(truth, shared)
         return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
 
+    def split(self, released: ReleasedTable) -> Split | None:
+        """Return the map's counts, and the noise of parts down to the last measured level.
+
+        None of a single part, which is the map.
+        """
+        joint, event = _joint(released.grid), released.event
+        if joint.parts == 1:
+            return None
+        assert isinstance(event, Measurement)
+        schedule = self.schedule(joint)
+        cell, part = joint.split(released.key)
+        count = np.asarray(released.count, np.int64)
+        whole = ReleasedTable(joint.map, *_add_up(cell, count), self.event_of_map(joint, event))
+        tree, steps = MapTree.of(whole, schedule.strides), []
+        for step in steps_of(joint):
+            noise = []
+            unit = part // step.inside // step.parts
+            for group in range(step.groups):
+                own = unit == group
+                parts = step.last if group == step.groups - 1 else step.parts
+                levels = schedule.list_nodes(*_add_up(cell[own], count[own]))
+                known = schedule.count_known(event, parts, levels)
+                noise.append(schedule.variances(event, known))
+            steps.append(StepNoise(step.inside, step.parts, np.array(noise)))
+        return Split(joint, whole, tree, tuple(steps))
+
+    def variances_of(
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Return the map's, of whole areas or cells with all of their parts."""
+        joint = _joint(grid)
+        if stride % joint.width:
+            return None
+        own = self.event_of_map(joint, event)
+        return Pyramid().variances_of(joint.map, own, stride // joint.width, block)
+
     def visited(self, released: ReleasedTable) -> int:
         """Nodes of the map's tree with somebody in them, each with all of its parts."""
         joint = _joint(released.grid)
@@ -207,6 +245,14 @@ class Parts(Mechanism):
             own = cell // np.uint64(stride)
             nodes += int((own[1:] != own[:-1]).sum()) + min(own.size, 1)
         return nodes * joint.parts
+
+
+def _add_up(
+    cell: NDArray[np.uint64], count: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return cells, each once, and the sums of their counts; ``cell``: in order."""
+    first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1])[: cell.size])
+    return cell[first], np.add.reduceat(count, first) if first.size else count
 
 
 @lru_cache(maxsize=8)

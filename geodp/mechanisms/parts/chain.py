@@ -180,11 +180,10 @@ class Group:
 
     def run(self, cell: NDArray[np.uint64], count: NDArray[np.int64]) -> Found:
         """Share out released counts of cells, in key order and above 0: cells, parts, counts."""
-        levels = [Nodes.of(cell, count, stride) for stride in self.schedule.strides]
-        if not cell.size:
+        levels = self.schedule.list_nodes(cell, count)
+        some = self.schedule.count_known(self.chain.event, self.parts, levels)
+        if not some:
             return cell, count, count
-        expected = [float(nodes.count.mean()) for nodes in levels]
-        some = self.schedule.count_measured(self.chain.event, self.parts, expected)
         measured = self.measure(levels, some)
         self.combine(levels, measured)
         own = self.share_root(levels[0], measured[0])

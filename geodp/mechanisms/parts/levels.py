@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.joint import Joint
+from geodp.mechanisms.trees.descent import variance_of
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import Stream
@@ -173,6 +174,25 @@ class Schedule:
             if expected[levels - 1] >= SIGNAL * width * parts:
                 return levels
         return 1
+
+    def count_known(self, event: Measurement, parts: int, levels: list[Nodes]) -> int:
+        """Return the same of nodes of released counts; 0 without any."""
+        if not levels[0].count.size:
+            return 0
+        return self.count_measured(event, parts, [float(own.count.mean()) for own in levels])
+
+    def list_nodes(self, cell: NDArray[np.uint64], count: NDArray[np.int64]) -> list[Nodes]:
+        """Return the nodes of all levels that hold cells; cells and counts as of the last."""
+        return [Nodes.of(cell, count, stride) for stride in self.strides]
+
+    def variances(self, event: Measurement, levels: int) -> NDArray[np.float64]:
+        """Return those of the noise of all levels, where so many are measured: float64[levels].
+
+        Infinite of the others.
+        """
+        found = np.full(len(self.strides), np.inf)
+        found[:levels] = [variance_of(law) for law in self.laws(event, levels)] if levels else []
+        return found
 
     @property
     def least_share(self) -> Fraction:

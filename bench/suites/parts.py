@@ -1,0 +1,153 @@
+"""Intervals of parts of cells and of regions, and how much places differ from those around."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import public
+from bench.suites.attributes import budgets
+from bench.suites.methods import names
+from bench.tables import fill, markdown, table
+from geodp.accuracy.parts import spread
+from geodp.grid.joint import split_grid
+from geodp.grid.region import Region
+
+TITLE = """\
+Per cent of 95 % intervals that hold the truth. Parts of cells: single parts (one sex of one age) of
+all cells of the domain, by how many people they truly have. Regions: one sex, one age, or one of
+both in inhabited rectangles of 2 to 80 cells a side. Then mean squares of what parts of areas hold
+more or less than their people times the shares of 16 times as large areas around them, over the law
+that intervals go by, where so many are expected: t s (1 - s) of t people and the share s."""
+
+MAPS = ["kanto-parts", "hiroshima-parts"]
+MOST = (0, 9, 99)
+KINDS = ("0", "1 to 9", "10 to 99", "100 and more", "regions")
+SIDES, REGIONS, SEED = (2, 3, 6, 12, 30, 80), 60, 20201001
+CELLS, EXPECTED, ENOUGH = (1, 16, 256), (1, 16, 256, 4096), 100
+SAVED = Path(__file__).parents[1] / "results" / "parts.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
+MARKS = ("<!-- bench:parts -->", "<!-- /bench:parts -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
+    parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
+    parser.add_argument("--epsilons", type=budgets, default=budgets("1/10,1"), metavar="E,E")
+    parser.add_argument("--trials", type=int, default=3, help="releases; default: 3")
+
+
+def measure(
+    data: Path | None, maps: list[str], epsilons: list[Fraction], trials: int
+) -> dict[str, Any]:
+    """Return a row for each map and budget, and one for each map and size of area."""
+    rows, apart = [], []
+    for name in maps:
+        source = public.load(name, data)
+        title = {"map": public.SOURCES[name].title}
+        for epsilon in epsilons:
+            shares = covered(source, epsilon, trials)
+            rows.append({**title, "epsilon": str(epsilon), **shares})
+        apart += [{**title, **row} for row in differences(source)]
+    return {"rows": rows, "differences": apart, "settings": {"trials": trials}}
+
+
+def covered(source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[str, float]:
+    """Return the share of intervals of every kind that hold the truth."""
+    grid = source.grid
+    key = grid.encode(np.indices(grid.shape).reshape(len(grid.shape), -1))
+    truth = source.to_dense().reshape(-1)
+    kind = np.searchsorted(MOST, truth)
+    regions = list_regions(source)
+    held, asked = np.zeros(len(KINDS)), np.zeros(len(KINDS))
+    for trial in range(trials):
+        noise = geodp.NoiseKey((trial + 1).to_bytes(32, "little"))
+        release = geodp.publish(source, method="parts", epsilon=epsilon, contribution=1, key=noise)
+        intervals = release.intervals()
+        assert intervals is not None
+        low, high = intervals.of(key)
+        inside = (low <= truth) & (truth <= high)
+        held += np.bincount(kind, inside, len(KINDS))
+        asked += np.bincount(kind, minlength=len(KINDS))
+        for region, people in regions:
+            found = release.estimate(region)
+            held[-1] += found.low <= people <= found.high
+        asked[-1] += len(regions)
+    shares = held / np.maximum(asked, 1)
+    return {name: float(share) for name, share in zip(KINDS, shares, strict=True)}
+
+
+def list_regions(source: geodp.CountTable) -> list[tuple[Region, int]]:
+    """Return inhabited rectangles of one sex, of one age, or of both, with their people."""
+    random, grid, found = np.random.default_rng(SEED), source.grid, []
+    (sex, sexes), (age, ages) = ((one.name, one.labels) for one in grid.attributes)
+    sets = [{sex: sexes[0]}, {age: ages[-1]}, *({sex: sexes[1], age: one} for one in ages[:3])]
+    while len(found) < REGIONS * len(sets):
+        sides = random.choice(SIDES, 2)
+        corner = [random.integers(n - side) for n, side in zip(grid.shape, sides, strict=False)]
+        index = np.indices(sides).reshape(2, -1) + np.array(corner)[:, None]
+        regions = [Region.of_map(grid, *index, labels) for labels in sets]
+        people = [int(source.count[np.isin(source.key, own.key)].sum()) for own in regions]
+        if any(people):
+            found += zip(regions, people, strict=True)
+    return found
+
+
+def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
+    """Return mean squares over those of the law, by size of area and by expected people."""
+    joint = split_grid(source.grid)
+    assert joint is not None
+    cell, part = joint.split(source.key)
+    rows = []
+    for cells in CELLS:
+        node, place = np.unique(cell // np.uint64(cells), return_inverse=True)
+        held = np.zeros((node.size, joint.parts))
+        np.add.at(held, (place, part), source.count)
+        above, parent = np.unique(node // np.uint64(16), return_inverse=True)
+        around = np.zeros((above.size, joint.parts))
+        np.add.at(around, parent, held)
+        share = (around / around.sum(axis=1, keepdims=True))[parent]
+        people = held.sum(axis=1, keepdims=True)
+        mean, square = people * share * (1 - share), (held - people * share) ** 2
+        row: dict[str, Any] = {"cells of an area": cells}
+        for n in EXPECTED:
+            some = (mean >= n / 2) & (mean < 2 * n)
+            enough = some.sum() >= ENOUGH
+            row[f"{n:,}"] = square[some].sum() / spread(mean[some]).sum() if enough else None
+        rows.append(row)
+    return rows
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's first table."""
+    return [
+        {name: row[name] for name in ("map", "epsilon")}
+        | {name: f"{100 * row[name]:.1f}" for name in KINDS}
+        for row in result["rows"]
+    ]
+
+
+def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of its second table."""
+    return [
+        {name: f"{value:.2f}" if isinstance(value, float) else value for name, value in row.items()}
+        for row in result["differences"]
+    ]
+
+
+def show(result: dict[str, Any]) -> str:
+    """Both tables."""
+    return "\n\n".join([table(lines(result)), table(apart(result))])
+
+
+def fill_document() -> None:
+    """Write the document's tables from the kept figures."""
+    kept = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, f"{markdown(lines(kept))}\n\n{markdown(apart(kept))}")

@@ -1,0 +1,118 @@
+"""Errors of parts: the sum over nodes by its definition, and what is known without any sum."""
+
+import numpy as np
+import pytest
+
+from geodp.accuracy.parts import ABOVE, BELOW, Known, MapTree, Split, StepNoise, difference
+from geodp.accuracy.parts import intervals_around as around
+from geodp.grid.grid import Grid
+from geodp.grid.joint import split_grid
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
+from geodp.table.released import ReleasedTable
+
+GRID = Grid.regular((8, 8)).with_attribute("sex", ["f", "m"]).with_attribute("age", ["a", "b", "c"])
+STRIDES, PARTS = (64, 16, 4, 1), 6
+EVENT = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1)
+VARIANCES = [30.0, 12.0, 5.0, np.inf]
+
+
+@pytest.fixture(scope="module")
+def split():
+    """People in 40 of 64 cells; parts are measured on three of four levels."""
+    rng = np.random.default_rng(1)
+    key = np.sort(rng.permutation(64)[:40]).astype(np.uint64)
+    table = ReleasedTable(split_grid(GRID).map, key, rng.integers(1, 50, 40), EVENT)
+    steps = (StepNoise(1, PARTS, np.array([VARIANCES])),)
+    return Split(split_grid(GRID), table, MapTree.of(table, STRIDES), steps)
+
+
+@pytest.fixture(scope="module")
+def held(split):
+    rng = np.random.default_rng(2)
+    return rng.binomial(split.map.count, 0.3).astype(np.float64)
+
+
+def slow_variance(split, held, part, region):
+    """By dictionaries of nodes, from the docstring of the module."""
+    people, own = ({}, {})
+    for cell, n, k in zip(split.map.key.tolist(), split.map.count.tolist(), held, strict=True):
+        for level, stride in enumerate(STRIDES):
+            node = level, cell // stride
+            people[node] = people.get(node, 0) + n
+            own[node] = own.get(node, 0) + k
+    inside = {}
+    for cell, n in zip(split.map.key.tolist(), split.map.count.tolist(), strict=True):
+        for level, stride in enumerate(STRIDES):
+            node = level, cell // stride
+            inside[node] = inside.get(node, 0) + n * (cell in region)
+    total = 0.0
+    for (level, number), t in people.items():
+        above = (level - 1, number * STRIDES[level] // STRIDES[level - 1]) if level else (0, 0)
+        share = own[above] / people[above]
+        mean = t * share * (1 - share)
+        tau = mean * (1 + 0.7 * mean**0.5)
+        if VARIANCES[level] < np.inf:
+            others = t * (1 - share)
+            others *= 1 + 0.7 * others**0.5
+            one, rest = VARIANCES[level] * len(part), VARIANCES[level] * (PARTS - len(part))
+            if level:
+                one, rest = one * tau / (one + tau), rest * others / (rest + others)
+            tau = (1 - share) ** 2 * one + share**2 * rest
+        tau += min(t * share, 0.25)
+        f = inside[level, number] / t
+        total += tau * (f - (inside[above] / people[above] if level else 0)) ** 2
+    return total
+
+
+@pytest.mark.parametrize("part", [[0], [1, 4], [0, 1, 2]])
+@pytest.mark.parametrize("cells", [[0, 1, 2, 3], range(5, 40), range(64), [7]])
+def test_a_region_s_variance_is_the_sum_over_nodes(split, held, part, cells):
+    found = split.add_up(np.array(part), held).of_region(np.array(cells, np.uint64))
+    assert found.variance[0] == pytest.approx(slow_variance(split, held, part, set(cells)))
+
+
+def test_a_cell_is_a_region_of_one_cell(split, held):
+    own = split.add_up(np.array([2]), held)
+    every = own.of_cells(split.map.key)
+    for i, key in enumerate(split.map.key):
+        one = own.of_region(np.array([key]))
+        assert one.variance[0] == pytest.approx(every.variance[i])
+        assert one.share[0] == pytest.approx(every.share[i])
+
+
+def test_a_cell_without_anybody_has_the_shares_around_it(split, held):
+    own = split.add_up(np.array([2]), held)
+    empty = np.setdiff1d(np.arange(64, dtype=np.uint64), split.map.key)
+    found = own.of_cells(empty)
+    node = np.searchsorted(own.tree.node[2], empty // np.uint64(4))
+    some = own.tree.node[2][np.minimum(node, own.tree.node[2].size - 1)] == empty // np.uint64(4)
+    share = (own.held[2] / own.tree.count[2])[node[some]]
+    assert np.allclose(found.share[some], share)
+    assert (found.variance == 0).all()
+
+
+def test_noise_of_parts_of_groups_and_of_all():
+    groups = StepNoise(3, 2, np.array([[4.0, 8.0]]))
+    inside = StepNoise(1, 3, np.array([[10.0, np.inf], [20.0, 30.0]]))
+    assert groups.of(np.arange(6), 6).tolist() == [[0, 0], [0, 0]]
+    assert groups.of(np.arange(3), 6).tolist() == [[4, 8], [4, 8]]
+    assert inside.of(np.arange(3), 6).tolist() == [[0, 0], [0, 0]]
+    assert inside.of(np.array([3, 5]), 6).tolist() == [[40, 60], [20, 30]]
+    assert inside.of(np.array([0]), 6)[:, 1].tolist() == [np.inf, np.inf]
+
+
+def test_intervals_take_the_map_s_share_and_stay_within_it():
+    known = Known(np.array([0.5]), np.array([0.0]), np.array([9.0]))
+    low, high = around(
+        np.array([50.0]), known, np.array([100.0]), (np.array([80.0]), np.array([104.0]))
+    )
+    assert low[0] == pytest.approx(50 - np.hypot(0.5 * 20, BELOW * 3))
+    assert high[0] == pytest.approx(50 + np.hypot(0.5 * 4, ABOVE * np.sqrt(9 + 1.7)))
+    low, high = around(np.array([3.0]), known, np.array([3.0]), (np.array([0.0]), np.array([5.0])))
+    assert (low[0], high[0]) == (0.0, 5.0)
+
+
+def test_who_differs_is_nobody_where_all_or_none_are_in_the_part():
+    assert difference(np.array([10.0, 10.0]), np.array([0.0, 1.0])).tolist() == [0.0, 0.0]
+    assert difference(40.0, 0.5) == pytest.approx(10 * (1 + 0.7 * 10**0.5))

@@ -1,0 +1,137 @@
+"""Errors of parts of a map: of estimates, in files, and how often they hold the truth."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.verify.verify import verify
+from geodp.release.simulated_cells import intervals_of
+
+PLACES = geodp.Grid.regular((32, 32), crs="EPSG:3035", transform=(1000, 0, 0, 0, 1000, 0))
+GRID = PLACES.with_attribute("sex", ["f", "m"]).with_attribute("age", ["child", "adult", "old"])
+BOX = (3000, 3000, 20000, 28000)
+
+
+def town(rng):
+    """Shares differ from cell to cell, as much as places of a census do."""
+    size = rng.gamma(0.6, 400, PLACES.shape) * (rng.random(PLACES.shape) < 0.7)
+    shares = rng.dirichlet(np.array([10, 36, 4, 10, 36, 4]), PLACES.shape)
+    return rng.poisson(size[:, :, None] * shares).reshape(GRID.shape)
+
+
+@pytest.fixture(scope="module")
+def people():
+    return town(np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def release(people):
+    return published(people, 1)
+
+
+def published(people, number, epsilon="1/2", grid=GRID):
+    return geodp.publish(
+        geodp.CountTable.from_dense(people, grid),
+        epsilon=epsilon,
+        contribution=1,
+        key=geodp.NoiseKey(bytes([number]) * 32),
+    )
+
+
+def test_all_parts_together_have_the_errors_of_the_map(release, people):
+    alone = geodp.publish(
+        geodp.CountTable.from_dense(people.sum(axis=(2, 3)), PLACES),
+        epsilon="1/4",
+        contribution=1,
+        key=geodp.NoiseKey(bytes([1]) * 32),
+    )
+    assert release.estimate(BOX) == alone.estimate(BOX)
+    assert release.standard_error(BOX) == alone.standard_error(BOX)
+
+
+def test_some_parts_have_less_than_the_map_and_more_than_nothing(release):
+    whole, women = release.estimate(BOX), release.estimate(BOX, {"sex": "f"})
+    counts = release.table.to_dense()[3:28, 3:20]
+    assert women.count == counts[:, :, 0].sum()
+    assert women.standard_error > 0
+    assert women.low < women.count < women.high < whole.high
+    both = release.estimate_all([BOX], {"sex": ["f", "m"]})
+    assert both == [whole]
+
+
+def test_a_cell_s_estimate_is_that_of_the_files(release, tmp_path):
+    release.write(tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out" / "public" / "population.parquet").to_pylist()
+    for row in rows[:: len(rows) // 12]:
+        labels = {"sex": row["sex"], "age": row["age"]}
+        east, north = row["x"], row["y"]
+        found = release.estimate((east - 400, north - 400, east + 400, north + 400), labels)
+        assert found.count == row["population"]
+        assert found.standard_error == pytest.approx(row["standard_error"], rel=1e-4)
+        assert (found.low, found.high) == pytest.approx((row["low"], row["high"]), abs=2e-3)
+    assert [check for check in verify(tmp_path / "out", intervals_of) if not check.ok] == []
+
+
+def test_verify_finds_other_errors_of_parts(release, tmp_path):
+    release.write(tmp_path / "out")
+    wrong = release.intervals()
+
+    class Wrong:
+        def of(self, key):
+            low, high = wrong.of(key)
+            return low, high + 1
+
+    found = verify(tmp_path / "out", lambda *_: Wrong())
+    assert [check.name for check in found if not check.ok] == ["intervals"]
+
+
+def test_what_is_no_sum_of_parts_is_refused_in_a_sentence(release):
+    keys = GRID.encode(np.array([[0, 1], [0, 1], [0, 1], [0, 2]]))
+    with pytest.raises(UsageError, match="different labels: ask for each set of labels by itself"):
+        release.estimate(keys)
+    with pytest.raises(UsageError, match="Parts of a map are not simulated"):
+        release.estimate(BOX, {"sex": "f"}, method="simulation")
+    with pytest.raises(UsageError, match="no standard errors of cells"):
+        geodp.publish(
+            geodp.CountTable.from_dense(np.ones(GRID.shape, int), GRID),
+            epsilon=1,
+            contribution=1,
+            simulate=20,
+        )
+
+
+def test_more_than_64_parts_have_errors_too():
+    rng = np.random.default_rng(3)
+    places = geodp.Grid.regular((8, 8))
+    grid = places.with_attribute("sex", ["f", "m"]).with_attribute("age", list(map(str, range(60))))
+    counts = rng.poisson(rng.gamma(1, 40, (8, 8, 1, 1)) * np.linspace(2, 0, 60), (8, 8, 2, 60))
+    found = published(counts, 4, 2, grid)
+    low, high = found.intervals().of(found.table.key)
+    assert ((low <= found.table.count) & (found.table.count <= high)).all()
+    key = grid.encode(np.indices(grid.shape).reshape(4, -1))
+    low, high = found.intervals().of(key)
+    truth = counts.reshape(-1)
+    assert ((low <= truth) & (truth <= high)).mean() > 0.95
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("epsilon", ["1/4", "4"])
+def test_intervals_of_parts_hold_the_truth(epsilon):
+    """Nominal 95 %; of the populous, the few, and regions."""
+    key = GRID.encode(np.indices(GRID.shape).reshape(4, -1))
+    held, sums = [], []
+    for number in range(20):
+        people = town(np.random.default_rng(number))
+        found = published(people, number, epsilon)
+        low, high = found.intervals().of(key)
+        truth = people.reshape(-1)
+        inside = (low <= truth) & (truth <= high)
+        held.append([inside[truth < 10].mean(), inside[truth >= 10].mean()])
+        for labels, axis in (({"sex": "f"}, (0, slice(None))), ({"age": "old"}, (slice(None), 2))):
+            one = found.estimate(BOX, labels)
+            true = people[3:28, 3:20][:, :, axis[0], axis[1]].sum()
+            sums.append(one.low <= true <= one.high)
+    assert (np.mean(held, axis=0) > 0.93).all()
+    assert np.mean(sums) >= 0.9
