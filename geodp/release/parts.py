@@ -54,7 +54,7 @@ class PartErrors:
                 "The cells of this region have different labels: ask for each set of labels by "
                 "itself, or for cells with all labels."
             )
-        whole = self.map.estimate(cells)
+        (whole,) = self.map.estimate_all([cells])
         if parts.size == self.split.joint.parts or not cells.size:
             return whole
         own = self._sum(parts)
