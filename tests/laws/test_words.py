@@ -8,6 +8,10 @@ import pytest
 from scipy import stats
 
 from geodp.kernels import noise as kernels
+from geodp.kernels.chacha import LANES
+from geodp.kernels.pyramid import rows
+from geodp.kernels.pyramid.edges import NOWHERE
+from geodp.mechanisms.trees.descent import Descent, desk_of
 from geodp.privacy.key import NoiseKey, blocks, expose
 from tests.laws.test_samplers import SIGNIFICANCE, cuts, tail_of
 from tests.privacy.noise.laws import law_of
@@ -83,6 +87,38 @@ def test_a_hundred_million_draws_follow_the_law(scale):
     """Ties of 27 digits, some hundreds at least, are among them."""
     found = check("laplace", scale, 10**8)
     assert found.settled > 10 * min(scale, 10)
+
+
+@pytest.mark.law
+@pytest.mark.parametrize(
+    ("name", "scale", "fanout"),
+    [
+        ("laplace", Fraction(1, 3), 16),
+        ("laplace", 10, 4),
+        ("laplace", 4000, 32),
+        ("gaussian", 38, 16),
+    ],
+    ids=str,
+)
+def test_draws_of_the_pyramids_own_kernel_follow_the_law(name, scale, fanout):
+    """Four million children of neighbouring families, from lanes where they lie."""
+    found, size = Draws(law_of(name, Fraction(scale)), int(40 * scale) + 10), LANES // fanout * 4
+    laws = found.law, found.law
+    levels = Descent((fanout,), (fanout, 1), laws, (0.0, 0.0), 2).levels([6, 7])
+    desk, room = desk_of(levels), np.empty((1 << 10, size * fanout), np.int32)
+    with expose(KEY) as words:
+        for start in range(0, (1 << 22) // (size * fanout)):
+            above = np.arange(start * size, start * size + size)
+            found.open += rows.draw(words, levels, 1, above, desk)
+            room[start % len(room)] = desk.noisy[: size * fanout]
+            if (start + 1) % len(room) == 0:
+                room[room == NOWHERE] = 0  # decided one by one
+                np.clip(room, -found.most, found.most, out=room)
+                every = (room + found.most).reshape(-1)
+                found.counts += np.bincount(every, minlength=found.counts.size)
+    assert found.counts.sum() == 1 << 22
+    assert found.open <= 20
+    assert p_value(found.counts, tail_of(name, Fraction(scale)), found.most) > SIGNIFICANCE
 
 
 def test_digits_that_are_missing_are_caught():

@@ -204,6 +204,8 @@ def add_counts(
 ) -> int:
     """Add the counts of a block's children to their noise, as integers modulo ``2**32``.
 
+    Of a family with few data each is put to its child; of others the children's ends are looked up.
+
     Parameters
     ----------
     nodes : int64[5, .]
@@ -226,7 +228,10 @@ def add_counts(
     (fanout, stride), (first, families) = shape, block
     datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
-    pitch = -(-fanout // ROWS) * families
+    pitch, shift = -(-fanout // ROWS) * families, np.uint64(0)
+    while (stride >> np.int64(shift)) > 1:
+        shift += one
+    even = stride == 1 << np.int64(shift)
     for f in range(families):
         node = np.uint64(first + f)
         low, end = np.uint64(nodes[FIRST, node]), np.uint64(nodes[STOP, node])
@@ -236,7 +241,21 @@ def add_counts(
         datum[np.uint64(f)] = found_data
         largest = max(largest, cumulative[end] - cumulative[low])
         at = np.uint64(found_data * (fanout + 1))
+        found_data += 1
         bound = np.uint64(nodes[PREFIX, node]) * step * np.uint64(stride)
+        if end - low <= step:
+            for j in range(step + one):
+                begin[at + j] = 0
+            for e in range(low, end):
+                j = (key[e] - bound) >> shift if even else (key[e] - bound) // np.uint64(stride)
+                place = place_of(j, f, (families, pitch))
+                noisy[place] = wrap(np.int64(noisy[place]) + cumulative[e + one] - cumulative[e])
+                begin[at + j + one] += 1
+            before = np.int64(low)
+            for j in range(step + one):
+                before += begin[at + j]
+                begin[at + j] = before
+            continue
         for j in range(step):
             begin[at + j] = np.int64(low)
             bound = bound + np.uint64(stride)  # may be 2**64, which is 0: the last key is one less
@@ -246,11 +265,10 @@ def add_counts(
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
             if found > low:
-                place = place_of(np.uint64(j), f, (families, pitch))
+                place = place_of(j, f, (families, pitch))
                 noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
             low = found
         begin[at + step] = np.int64(end)
-        found_data += 1
     return int(largest)
 
 

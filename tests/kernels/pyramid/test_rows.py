@@ -118,14 +118,17 @@ def test_candidates_are_those_of_a_share(fanout, size, lost):
 
 
 @pytest.mark.parametrize("beyond", [0, 2**35, 2**59])
-def test_counts_with_noise_are_exact_in_64_bits(beyond):
-    """True counts up to 2**59 and noise that 32 bits do not hold."""
+@pytest.mark.parametrize(("stride", "filled"), [(1, 1), (3, 0.2), (4, 0.2), (3, 1), (4, 1)])
+def test_counts_with_noise_are_exact_in_64_bits(beyond, stride, filled):
+    """True counts up to 2**59 and noise that 32 bits do not hold; few data of a node and many."""
     draw = np.random.default_rng(7)
     fanout, size = 20, 9
-    count = draw.integers(0, 50, (size, fanout)) + beyond * (draw.random((size, fanout)) < 0.1)
-    count[3] = 0
-    key = np.flatnonzero(count).astype(np.uint64)
-    cumulative = np.concatenate([[0], np.cumsum(count.reshape(-1)[count.reshape(-1) > 0])])
+    cells = draw.integers(0, 50, (size, fanout, stride))
+    cells[..., 0] += beyond * (draw.random((size, fanout)) < 0.1)
+    cells *= draw.random(cells.shape) < filled
+    cells[3] = 0
+    key, count = np.flatnonzero(cells).astype(np.uint64), cells.sum(axis=2)
+    cumulative = np.concatenate([[0], np.cumsum(cells[cells > 0])])
     noise = draw.integers(-(2**29), 2**29, count.shape)
     far = draw.random(count.shape) < 0.1
     noise[far] *= 2**20
@@ -133,11 +136,14 @@ def test_counts_with_noise_are_exact_in_64_bits(beyond):
     rest, scratch = in_rows(np.where(far, noise, 77)), np.empty((2, 1000), np.int64)
     nodes = np.zeros((5, size), np.int64)
     nodes[layout.PREFIX] = np.arange(size)
-    edges = np.searchsorted(key, np.arange(size + 1) * fanout)
+    edges = np.searchsorted(key, np.arange(size + 1) * fanout * stride)
     nodes[layout.FIRST], nodes[layout.STOP] = edges[:-1], edges[1:]
-    block, shape = (0, size), (fanout, 1)
+    block, shape = (0, size), (fanout, stride)
     largest = rows.add_counts(nodes, block, shape, key, cumulative, noisy, scratch)
     assert largest == count.sum(axis=1).max()
+    ends = np.searchsorted(key, np.arange(size * fanout + 1) * stride)
+    found = scratch[layout.BEGIN, : 8 * (fanout + 1)].reshape(8, -1)
+    assert (found[:, :-1].reshape(-1) == np.delete(ends[:-1].reshape(size, -1), 3, 0).ravel()).all()
     rows.widen(fanout, size, cumulative, noisy, scratch, rest)
     inside = in_rows(np.ones(count.shape, np.int8)) == 1
     assert (rest[inside] == in_rows(count + noise)[inside]).all()
