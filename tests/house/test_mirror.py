@@ -41,7 +41,6 @@ ELSEWHERE = {
     ),
     "tests/table/test_contribution.py": "io/read/rows/persons",
     "tests/io/read/test_points_and_rasters.py": "io/read/rows/pixels io/read/rows/projection",
-    "tests/io/read/public/test_mask.py": "io/read/public/polygons",
     # A folder in the making: it is cut off at every change that is made to it.
     "tests/release/test_publish.py": "release/outline",
     "tests/release/test_publish_faults.py": (

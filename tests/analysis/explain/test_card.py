@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -64,23 +65,10 @@ def card_of(budget, **more):
     return replace(card, name="population", release_id="0123456789abcdef")
 
 
-CARDS = {name: card_of(name) for name in BUDGETS}
 LOCAL = (
     "taking part, and the number of reports, which is the total: both are public",
     "further reports of the same device, in this round or another: k reports cost k times epsilon",
     "how a report came: network addresses and times are no part of it and are not protected by it",
-)
-CARDS["local"] = replace(
-    CARDS["topdown"],
-    guarantee=replace(
-        CARDS["topdown"].guarantee,
-        variant="local epsilon-differential privacy",
-        unit="device",
-        neighbours="replace-one",
-        noise_scale=None,
-        noise_scale_decimal=None,
-        not_protected=(CARDS["topdown"].guarantee.not_protected[0], *LOCAL),
-    ),
 )
 LOSSES = {
     "pure": [PureLoss("pure", text, float(Fraction(text))) for text in ("1/10", "3/10", "2")],
@@ -93,32 +81,75 @@ LOSSES = {
         for text in ("1/8", "3/8", "5")
     ],
 }
-CARDS |= {
-    f"charged, {name}": replace(
-        CARDS["topdown"],
-        budget=StatedCharge("L", "people", "person", "add-remove-one", *losses, 2, 4, "ab"),
-    )
-    for name, losses in LOSSES.items()
-}
 TERMS = {"epsilon": "1/2", "contribution": 2}
-TABLE = geodp.CountTable.from_dense(COUNTS, GRID)
-SELECTIONS = {
-    "top": geodp.select.top_cells(TABLE, 3, neighbours="replace-one", unit="trip", **TERMS),
-    "areas": geodp.select.top_cells(TABLE, SHOWN - 4, level=2, **TERMS),
-    "many": geodp.select.top_cells(TABLE, SHOWN + 1, mechanism="exponential", **TERMS),
-    "level": geodp.select.level(TABLE, next_epsilon="1/9", **TERMS),
-    "quantile": geodp.select.quantile(TABLE, "1/3", axis="row", **TERMS),
-    "median centre": geodp.select.median_centre(TABLE, **TERMS),
+CHOICES = {
+    "top": partial(geodp.select.top_cells, k=3, neighbours="replace-one", unit="trip"),
+    "areas": partial(geodp.select.top_cells, k=SHOWN - 4, level=2),
+    "many": partial(geodp.select.top_cells, k=SHOWN + 1, mechanism="exponential"),
+    "level": partial(geodp.select.level, next_epsilon="1/9"),
+    "quantile": partial(geodp.select.quantile, q="1/3", axis="row"),
+    "median centre": geodp.select.median_centre,
 }
-CARDS |= {
-    name: replace(found.card(), release_id="0123456789abcdef") for name, found in SELECTIONS.items()
-}
-CARDS["charged selection"] = replace(
-    CARDS["top"], budget=CARDS["charged, pure"].budget, chosen=({"code": "5_6"}, {"code": "7_8"})
+NAMES = (
+    *BUDGETS,
+    "local",
+    *(f"charged, {name}" for name in LOSSES),
+    *CHOICES,
+    "charged selection",
+    "fixed selection",
 )
-CARDS["fixed selection"] = geodp.select.median_centre(
-    TABLE, key=geodp.NoiseKey(bytes(32)), **TERMS
-).card()
+
+
+@cache
+def selections():
+    table = geodp.CountTable.from_dense(COUNTS, GRID)
+    return {name: choose(table, **TERMS) for name, choose in CHOICES.items()}
+
+
+@cache
+def cards():
+    """Cards by name, made when the first test asks: who collects tests need not release."""
+    found = {name: card_of(name) for name in BUDGETS}
+    topdown = found["topdown"]
+    found["local"] = replace(
+        topdown,
+        guarantee=replace(
+            topdown.guarantee,
+            variant="local epsilon-differential privacy",
+            unit="device",
+            neighbours="replace-one",
+            noise_scale=None,
+            noise_scale_decimal=None,
+            not_protected=(topdown.guarantee.not_protected[0], *LOCAL),
+        ),
+    )
+    for name, losses in LOSSES.items():
+        charge = StatedCharge("L", "people", "person", "add-remove-one", *losses, 2, 4, "ab")
+        found[f"charged, {name}"] = replace(topdown, budget=charge)
+    for name, selection in selections().items():
+        found[name] = replace(selection.card(), release_id="0123456789abcdef")
+    found["charged selection"] = replace(
+        found["top"],
+        budget=found["charged, pure"].budget,
+        chosen=({"code": "5_6"}, {"code": "7_8"}),
+    )
+    table = geodp.CountTable.from_dense(COUNTS, GRID)
+    found["fixed selection"] = geodp.select.median_centre(
+        table, key=geodp.NoiseKey(bytes(32)), **TERMS
+    ).card()
+    return found
+
+
+@pytest.fixture
+def card(request):
+    return cards()[request.param]
+
+
+@pytest.fixture
+def source(request):
+    return AUDIT if request.param == "audit" else cards()[request.param]
+
+
 AUDIT = {
     "guarantee": {
         "threshold": 10,
@@ -133,7 +164,7 @@ AUDIT = {
 }
 """As ``geodp audit --json`` writes it, as far as it is read."""
 
-every = pytest.mark.parametrize("card", CARDS.values(), ids=list(CARDS))
+every = pytest.mark.parametrize("card", NAMES, indirect=True)
 languages = pytest.mark.parametrize("language", ["en", "ja"])
 
 
@@ -185,11 +216,11 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CARDS if name not in ("laplace", "fixed", "fixed selection")]
+    "name", [name for name in NAMES if name not in ("laplace", "fixed", "fixed selection")]
 )
 @languages
 def test_every_number_on_the_page_comes_from_the_card(name, language):
-    card = CARDS[name]
+    card = cards()[name]
     before = numbers(explain(card, language))
     after = numbers(explain(changed(card), language))
     assert len(before) == len(after) > 20
@@ -223,7 +254,7 @@ def page_of(source, language):
     return (explain_audit if isinstance(source, dict) else explain)(source, language)
 
 
-every_page = pytest.mark.parametrize("source", [*CARDS.values(), AUDIT], ids=[*CARDS, "audit"])
+every_page = pytest.mark.parametrize("source", [*NAMES, "audit"], indirect=True)
 
 
 @every_page
@@ -284,7 +315,7 @@ def test_terms_are_explained_where_they_are_used_and_only_there(card, language):
 
 
 def test_the_table_of_beliefs_is_that_of_the_bounds():
-    page = explain(CARDS["pyramid"])
+    page = explain(cards()["pyramid"])
     (section,) = [part for part in page.sections if part.heading == "What somebody may believe"]
     found = geodp.explain.beliefs(1, PRIORS)
     assert [row[2] for row in section.rows] == ["2.67 %", "23.2 %", "73.1 %"]
@@ -320,7 +351,7 @@ def test_it_says_that_numbers_are_rounded(source, language):
 
 def test_a_household_counts_together():
     def most(name, size):
-        (part,) = [p for p in explain(CARDS[name]).sections if p.heading == "Households"]
+        (part,) = [p for p in explain(cards()[name]).sections if p.heading == "Households"]
         (row,) = [row for row in part.rows if row[0] == str(size)]
         return float(row[2].removesuffix(" %"))
 
@@ -331,24 +362,24 @@ def test_a_household_counts_together():
     assert (
         most("gaussian", 4)
         > 100
-        * geodp.explain.beliefs(4 * np.log(explain(CARDS["gaussian"]).figures["factor"]), [0.1])[
+        * geodp.explain.beliefs(4 * np.log(explain(cards()["gaussian"]).figures["factor"]), [0.1])[
             0
         ].most
     )
 
 
 def test_a_local_release_needs_no_trust_and_hides_places():
-    text = explain(CARDS["local"]).to_text()
+    text = explain(cards()["local"]).to_text()
     assert "Every device makes its own noise, so nobody else needs to be trusted." in text
     assert "Somebody guesses at which of two places one device was" in text
     assert "Further reports of the same device add to this one." in text
     assert "the office answers" not in text
-    error = replace(CARDS["local"].expected_error, blocks=None)
-    assert "width" not in explain(replace(CARDS["local"], expected_error=error)).to_text()
+    error = replace(cards()["local"].expected_error, blocks=None)
+    assert "width" not in explain(replace(cards()["local"], expected_error=error)).to_text()
 
 
 def test_a_release_that_is_not_private_gets_no_promises():
-    page = explain(CARDS["fixed"])
+    page = explain(cards()["fixed"])
     assert "NOT PRIVATE" in page.to_text()
     assert len(page.sections) == 2
     assert "factor" not in page.figures
@@ -363,7 +394,7 @@ def test_a_release_that_is_not_private_gets_no_promises():
     ],
 )
 def test_the_smallest_useful_block(people, cells, said):
-    card = CARDS["topdown"]
+    card = cards()["topdown"]
     floor = StatedFloor("", people, cells)
     error = replace(card.expected_error, floor=floor)
     assert said in explain(replace(card, expected_error=error)).to_text()
@@ -381,14 +412,14 @@ def test_what_is_not_protected_is_said_in_plain_words_or_quoted(card):
 
 
 def test_a_kept_key_and_sums_of_labels_are_told():
-    given = CARDS["pyramid"].guarantee
+    given = cards()["pyramid"].guarantee
     lines = (
         "whether two releases with the same kept key and parameters come from exactly the same "
         "input: they are then identical, so use a new key for every new state of the data",
         SUMS,
     )
     text = explain(
-        replace(CARDS["pyramid"], guarantee=replace(given, not_protected=lines))
+        replace(cards()["pyramid"], guarantee=replace(given, not_protected=lines))
     ).to_text()
     assert "Two releases with the same kept key" in text
     assert "labels which are sums of others" in text
@@ -411,7 +442,7 @@ def spoilt(plain, way=()):
 
 @pytest.mark.parametrize("name", ["gaussian, delta", "charged, approximate", "top", "quantile"])
 def test_numbers_that_cannot_be_are_refused_or_said(name):
-    card, refused = CARDS[name], 0
+    card, refused = cards()[name], 0
     for plain in spoilt(json.loads(json.dumps(card.to_json()))):
         try:
             explain(type(card).from_json(plain)).to_text()
@@ -429,19 +460,19 @@ def test_numbers_of_an_audit_that_cannot_be_are_refused_or_said():
 
 
 def test_an_exact_number_counts_and_not_the_decimal_beside_it():
-    card = CARDS["top"]
+    card = cards()["top"]
     other = replace(card, guarantee=replace(card.guarantee, epsilon_decimal=99.0))
     assert explain(other).to_text() == explain(card).to_text()
 
 
 def test_a_selection_lists_what_was_drawn():
     def listed(name):
-        (section,) = [part for part in explain(CARDS[name]).sections if "asked" in part.heading]
+        (section,) = [part for part in explain(cards()[name]).sections if "asked" in part.heading]
         return section
 
-    card = CARDS["top"]
+    card = cards()["top"]
     assert listed("top").rows == tuple((one["code"],) for one in card.chosen)
-    assert len(listed("many").rows) == SHOWN < len(CARDS["many"].chosen)
+    assert len(listed("many").rows) == SHOWN < len(cards()["many"].chosen)
     assert "the card has all" in " ".join(listed("many").sentences)
     hostile = replace(card, chosen=({"a|b": "x|\x1b[2J"},))
     assert "| a\\|b |\n| --: |\n| x\\|\\x1b[2J |" in explain(hostile).to_text()
@@ -449,7 +480,7 @@ def test_a_selection_lists_what_was_drawn():
 
 @pytest.mark.parametrize("mechanism", [geodp.select.permute_and_flip, geodp.select.exponential])
 def test_what_is_so_far_behind_is_at_most_half_as_likely(mechanism):
-    behind = explain(CARDS["top"]).figures["behind"]
+    behind = explain(cards()["top"]).figures["behind"]
     assert behind == pytest.approx(np.log(2) / (0.5 / 3 / 2 / 2))
     law = mechanism.probabilities(
         [100, 100 - Fraction(behind), 98], epsilon=Fraction(1, 24), monotone=True
@@ -458,7 +489,7 @@ def test_what_is_so_far_behind_is_at_most_half_as_likely(mechanism):
 
 
 def test_plain_values_of_a_page():
-    page = explain(CARDS["topdown"], "ja")
+    page = explain(cards()["topdown"], "ja")
     plain = json.loads(json.dumps(page.to_json()))
     assert plain["language"] == "ja"
     assert [part["heading"] for part in plain["sections"]] == [p.heading for p in page.sections]
@@ -469,7 +500,7 @@ def test_plain_values_of_a_page():
 
 def test_another_language_is_refused():
     with pytest.raises(UsageError) as caught:
-        explain(CARDS["topdown"], "fr")
+        explain(cards()["topdown"], "fr")
     assert str(caught.value) == "language is one of en, ja."
 
 
