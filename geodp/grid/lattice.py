@@ -172,10 +172,15 @@ def _corner(system: CodeSystem, row: int, col: int) -> tuple[Fraction, Fraction]
 
 
 def _ratio(origin: Fraction, step: Fraction, index: NDArray[np.int64]) -> NDArray[np.float64]:
-    """``origin + step * index`` with one rounding, so that equal corners are equal floats."""
+    """``origin + step * index``, so that equal corners are equal floats: with one rounding.
+
+    With three where 64 bits do not hold the numerators, as those of quadkeys.
+    """
     common = origin.denominator * step.denominator
     first = origin.numerator * step.denominator
     each = step.numerator * origin.denominator
+    if abs(first) + abs(each) * int(np.abs(index).max(initial=0)) >= 1 << 63:
+        return np.asarray(float(origin) + float(step) * index, np.float64)
     return np.asarray((first + each * index) / common, np.float64)
 
 

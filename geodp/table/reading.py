@@ -56,9 +56,12 @@ class Reading:
     Attributes
     ----------
     files : tuple of FileReading
+    stated : tuple of str
+        What a release states of how the counts were made; public.
     """
 
     files: tuple[FileReading, ...] = field(repr=False)
+    stated: tuple[str, ...] = ()
 
     @property
     def inside(self) -> int:
@@ -100,7 +103,7 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
 
     A mistaken selection or domain would be published as an empty map, and charged. This refusal
     looks at the data, so that a release would tell that it did not come; the release therefore
-    states it as a public fact. With ``allow_empty`` nothing is refused and nothing stated.
+    states it as a public fact. With ``allow_empty`` nothing is refused, and this is not stated.
 
     Parameters
     ----------
@@ -112,8 +115,9 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
 
     Raises UsageError.
     """
+    stated = () if reading is None else reading.stated
     if allow_empty:
-        return ()
+        return stated
     if not rows:
         why = "The table counts nobody." if reading is None else reading.why_empty()
         raise UsageError(
@@ -121,4 +125,4 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
             "publish --check writes for the operator what is read); or publish an empty table all "
             "the same (--allow-empty, allow_empty=True)."
         )
-    return (MET,)
+    return (*stated, MET)

@@ -46,6 +46,7 @@ SIZES = {100: "100m", 200: "200m", 250: "250m", 500: "500m", 1000: "1km", 10_000
 FAMILIES = {"cbs": (28992, (100, 500)), "statpop": (2056, (100,))}
 """Family: EPSG, sides in metres; the others are ``national:<epsg>:<size>``."""
 
+OUTSIDE = "the cell has no code: it is outside the country's grid"
 _METRES = 10**8
 _WIDTH = 40
 _EAST, _NORTH = ord("E"), ord("N")
@@ -147,16 +148,15 @@ class NationalGrid:
         north, east = row * self.resolution, col * self.resolution
         if self.family == "statpop":
             first, second = east // 100 - 20_000, north // 100 - 10_000
-            valid, parts = within(first, 10**4) & within(second, 10**4), ("", "")
-            texts = [np.strings.zfill(part.astype("U4"), 4) for part in (first, second)]
-        else:
-            valid = within(north, _METRES) & within(east, _METRES)
-            pair = (east, north) if self.family == "cbs" else (north, east)
-            parts = ("E", "N") if self.family == "cbs" else (self._prefix, "E")
-            texts = [part.astype("U9") for part in pair]
-        require(valid, lambda _: "the cell has no code: it is outside the country's grid")
-        head = np.strings.add(parts[0], texts[0])
-        return np.strings.add(np.strings.add(head, parts[1]), texts[1]).reshape(shape)
+            require(within(first, 10**4) & within(second, 10**4), lambda _: OUTSIDE)
+            # A 1 in front keeps the zeros in front; it is cut off again.
+            text = (10**8 + first * 10**4 + second).astype("U9").view(np.uint32).reshape(-1, 9)
+            return np.ascontiguousarray(text[:, 1:]).view("U8").reshape(shape)
+        require(within(north, _METRES) & within(east, _METRES), lambda _: OUTSIDE)
+        pair = (east, north) if self.family == "cbs" else (north, east)
+        parts = ("E", "N") if self.family == "cbs" else (self._prefix, "E")
+        head = np.strings.add(parts[0], pair[0].astype("U9"))
+        return np.strings.add(np.strings.add(head, parts[1]), pair[1].astype("U9")).reshape(shape)
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Indices]:
         """Find the cells of eastings x and northings y, metres; see `CodeSystem.locate`."""

@@ -81,7 +81,9 @@ class Quadkeys:
         """Turn codes into lattice indices, rows counted from the south; see `CodeSystem.parse`."""
         array = as_array(codes)
         if array.dtype.kind in "iu":  # a zero in front was lost, or there was none
-            array = np.strings.zfill(array.astype("U25"), self.zoom)
+            array = np.array([str(code).zfill(self.zoom) for code in array.reshape(-1)]).reshape(
+                array.shape
+            )
         characters = characters_of(array, self.zoom + 1)
         digits = characters[:, : self.zoom].astype(np.int64) - ord("0")
         good = within(digits, 4).all(axis=1) & (characters[:, self.zoom] == 0)

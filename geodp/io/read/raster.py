@@ -72,7 +72,7 @@ class Raster(Reader):
             self.grid,
             self.outside or "error",
             "error",
-            bounded=self.rounding is None,
+            rounding=self.rounding,
             memory=self.memory,
             scratch=self.scratch,
         )

@@ -87,7 +87,7 @@ class Table(Reader):
             grid,
             self.outside or "error",
             self.duplicates,
-            bounded=self.rounding is None,
+            rounding=self.rounding,
             memory=self.memory,
             scratch=self.scratch,
         )

@@ -28,6 +28,12 @@ def test_codes_and_cells_are_one_to_one(name):
     corner = [float(start) + float(step) * index for start, step, index in ends]
     assert (np.stack(system.locate(corner[1], corner[0])) == (row, col)).all()
     assert dict(system.areas)[name] == 1
+    empty = system.format(row[:0], col[:0])
+    assert empty.shape == system.parse(empty)[0].shape == (0,)
+    if name in ("statpop:100m", "quadkey:3"):  # as numbers
+        numbers = system.format(row, col).astype(np.int64)
+        good = [len(str(number)) == 8 for number in numbers] if name[0] == "s" else row >= 0
+        assert (system.parse(numbers[good])[0] == row[good]).all()
 
 
 def test_published_codes_are_where_publishers_say():
@@ -101,6 +107,15 @@ def test_what_is_no_code_is_refused_without_being_said(name, code):
 def test_other_names_are_refused(name):
     with pytest.raises(UsageError):
         code_system(name)
+
+
+def test_edges_of_neighbours_are_equal_where_numerators_are_long():
+    place = Grid.mesh("quadkey:20").places[0]
+    index = np.arange(2**20 - 3000, 2**20 - 1)
+    west, south, east, north = place.edges_at(index, index)
+    assert (west[1:] == east[:-1]).all()
+    assert (south[1:] == north[:-1]).all()
+    assert np.abs(np.stack(place.locate((west + east) / 2, (south + north) / 2)) - index).max() == 0
 
 
 def test_a_map_of_them_is_a_grid():

@@ -49,6 +49,7 @@ CASES = [
     Case("binary", text(bytes(range(256)) * 9), mesh, "looks binary"),
     Case("binary without NUL", text(b"\x01\x02\x03\x04" * 9 + b"\n1,2"), mesh, "looks binary"),
     Case("neither UTF-8 nor CP932", text(b"code;n\x81 \n1;2\n"), table, "name its encoding"),
+    Case("a kanji in a word", text("code;Wärme;n\n1;2;3\n".encode("cp1252")), table, "name its"),
     Case(
         "Western text", text("code;Größe;n\n1;2;3\n".encode("cp1252")), table, "name its encoding"
     ),

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, printable
 from geodp.io.read.layout.presets import OF_COLUMNS, Preset, match, presets
 from geodp.io.read.rows.inspect import inspect
 
@@ -187,7 +187,8 @@ def _of_table(
         if len(values) == 1:
             options["value"] = values
         else:
-            shown = ", ".join([*values[:MOST], *(["..."] if len(values) > MOST else [])]) or "none"
+            some = [*map(printable, values[:MOST]), *(["..."] if len(values) > MOST else [])]
+            shown = ", ".join(some) or "none"
             asks.append(
                 f"choose the column of counts (--value), or several with --attribute: {shown}"
             )

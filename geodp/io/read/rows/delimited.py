@@ -232,6 +232,7 @@ def is_name(text: str) -> bool:
 
 
 _VALUE = re.compile(r"[][(){}<>@]|\d:\d|\d\.\d\d|\d{4}[-/]\d|\d[-/]\d+[-/]\d|N\d+E\d+|E\d+N\d+")
+_AMID = re.compile("[A-Za-z][\u3400-\u9fff][a-z]")
 _NUMBER_MARKS = str.maketrans("", "", "+-.,eE ")
 
 
@@ -304,8 +305,11 @@ def _encoding(head: bytes, name: str) -> str:
             text = lines.decode(encoding)
         except UnicodeDecodeError:
             continue
-        # Western text often passes for CP932, but with characters for private use in it.
-        if not any(category(letter) == "Co" for letter in text.partition("\n")[0]):
+        # Western text often passes for CP932, but with characters for private use in it, or with
+        # a kanji in the middle of a word: "Fernw舐me".
+        header = text.partition("\n")[0]
+        western = any(category(letter) == "Co" for letter in header)
+        if not western and not (encoding == "cp932" and _AMID.search(header)):
             return encoding
     raise InputError(
         "The text is neither UTF-8 nor CP932; name its encoding, such as cp1252 "

@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyproj import CRS
+from pyproj.exceptions import CRSError
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import code_system, infer_jis_level
@@ -113,9 +115,13 @@ def _table(table: Table) -> dict[str, Any]:
 def _geometry(table: Table) -> str | None:
     """Return the CRS of a table's geometries, "unknown" where they state none; None without."""
     try:
-        return find_geometry(table).crs or "unknown"
+        crs = find_geometry(table).crs
+        known = CRS.from_user_input(crs)
     except UsageError:
         return None
+    except CRSError:
+        return "unknown"
+    return ":".join(known.to_authority() or (str(known.name),))
 
 
 def _level(table: Table, key: int) -> tuple[str | None, int | None]:

@@ -40,8 +40,8 @@ class Survey:
             inside=kept, outside=every - kept, people=within, people_outside=people - within
         )
 
-    def reading(self) -> Reading:
-        """Return what was met."""
+    def reading(self, stated: tuple[str, ...] = ()) -> Reading:
+        """Return what was met, and what a release states of how the counts were made."""
         return Reading(
             tuple(
                 FileReading(
@@ -51,7 +51,8 @@ class Survey:
                     **numbers,
                 )
                 for file, numbers in self._numbers.items()
-            )
+            ),
+            stated,
         )
 
     def _of(self, file: str) -> Counter[str]:

@@ -21,6 +21,21 @@ Outside: TypeAlias = Literal["error", "crop", "drop"]
 """What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
 extent and refuses it inside, where only a mask can exclude it."""
 
+STATED = {
+    "nearest": (
+        "that modelled counts of fractions were rounded to the nearest whole number before the "
+        "noise: every cell is off by up to 0.5 and sums of many small ones by more, which the "
+        "stated errors leave out; the contribution is the number of cells that a person can change"
+    ),
+    "stochastic": (
+        "that modelled counts of fractions were rounded up or down at random before the noise, "
+        "with the fraction as the probability: every cell is off by less than 1 and none on "
+        "average, which the stated errors leave out; the contribution is the number of cells that "
+        "a person can change"
+    ),
+}
+"""What a release states of rounding, by its name."""
+
 Duplicates: TypeAlias = Literal["error", "sum"]
 
 
@@ -36,8 +51,8 @@ class Tally:
         What becomes of a cell that is there twice.
     within : bool
         Whether "sum" also holds for a cell that is twice in one file.
-    bounded : bool
-        Whether a person is in one cell, as far as the reader knows.
+    rounding : {"nearest", "stochastic"}, optional
+        How counts of fractions became whole numbers.
     memory, scratch
         See :class:`geodp.io.read.rows.external_sort.Runs`.
 
@@ -54,7 +69,7 @@ class Tally:
         duplicates: Duplicates,
         *,
         within: bool = True,
-        bounded: bool = True,
+        rounding: str | None = None,
         memory: int | str | None = None,
         scratch: FilePath | None = None,
     ) -> None:
@@ -63,7 +78,8 @@ class Tally:
         self._outside = outside
         self._within = within
         # What is summed may be other dates or parts: nothing tells how often a person is in it.
-        self._bound = None if duplicates == "sum" or not bounded else UNSTATED
+        self._bound = None if duplicates == "sum" or rounding else UNSTATED
+        self._stated = () if rounding is None else (STATED[rounding],)
         share = bytes_of(memory)
         self._file: Runs | None = None
         if duplicates == "sum" and not within:  # every file by itself first
@@ -103,7 +119,7 @@ class Tally:
         self._end_file()
         key, count = self._whole.arrays()
         self._check(self._whole)
-        read = self.survey.reading()
+        read = self.survey.reading(self._stated)
         return CountTable.of_cells(self.grid, key, count, bound=self._bound, reading=read)
 
     def _end_file(self) -> None:

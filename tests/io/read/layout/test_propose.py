@@ -64,6 +64,33 @@ def test_a_preset_states_domain_and_contribution_for_its_own_columns(write):
     assert "bounds" not in propose(path, {"mask": "land:germany"}).options
 
 
+LAYOUTS = {
+    "estat": "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1\n,,,,人口総数\n5339461132,0,,,4\n",
+    "geostat2011": "GRD_ID,TOT_P,CNTR_CODE,METHD_CL,YEAR\n1kmN2599E4695,4,DE,A,2011\n",
+    "geostat2018": "GRD_ID,TOT_P_2018,Country,Date\n1kmN2599E4695,4,DE,2018\n",
+    "census2021": "GRD_ID,T,M,F,T_CI\nCRS3035RES1000mN2599000E4695000,4,1,3,\n",
+    "zensus2022": "GITTER_ID_100m;x_mp_100m;y_mp_100m;Einwohner\n100mN26891E43370;1;2;4\n",
+    "statpop": "E_KOORD,N_KOORD,RELI,B15BTOT,B15BMTOT\n2600000,1200000,60002000,5,2\n",
+    "cbs": "crs28992res500m;aantal_inwoners;aantal_mannen\nE85500N436000;5;-99997\n",
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_file_of_a_publisher_leaves_nothing_to_be_said(name, write):
+    found = propose(write(LAYOUTS[name]), {})
+    assert (found.preset, found.asks) == (name, ())
+    assert found.options["contribution"] == 1
+    assert len(found.options["value"]) == 1
+    grids = {"estat": "jis:quarter", "zensus2022": "inspire:100m", "cbs": "cbs:500m"}
+    grids["statpop"] = "statpop:100m"
+    assert found.options["grid"] == grids.get(name, "inspire:1km")
+
+
+def test_names_of_a_file_do_not_steer_a_terminal(write):
+    asked = propose(write("mesh,a\u202eb,c\n53394611,5,6\n"), {}).asks
+    assert "\u202e" not in "".join(asked)
+
+
 def test_what_a_preset_asks_is_asked_until_it_is_said(write):
     path = write("mesh1kmid,year,month,dayflag,timezone,population\n53394611,2021,01,1,0,9\n")
     assert "--where" in propose(path, {}).asks[0]

@@ -79,3 +79,5 @@ def test_fractions_are_refused_with_the_remedy_and_rounded_tables_ask_for_a_boun
         assert table.bound is None
         with pytest.raises(UsageError, match="--contribution"):
             publish(table, epsilon=1)
+        stated = publish(table, epsilon=1, contribution=4).card().guarantee.not_protected
+        assert any("rounded to the nearest" in words for words in stated)

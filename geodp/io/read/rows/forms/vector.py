@@ -41,8 +41,7 @@ class VectorTable:
     Attributes
     ----------
     fields : tuple of str
-    layer : str or None
-        None: the file has one only.
+    layer : str
     geometry : tuple of str and (str or None), or None
         Name of the column of geometries, which stands behind the fields, and its CRS.
     encoding : str or None
@@ -53,7 +52,7 @@ class VectorTable:
 
     source: Source
     fields: tuple[str, ...]
-    layer: str | None
+    layer: str
     geometry: tuple[str, str | None] | None
     encoding: str | None
     path: str
@@ -80,8 +79,8 @@ class VectorTable:
         if source.kind == "geopackage" and computes(Path(source.name)):
             raise InputError(VIEWS, file=source.name)
         with sealed():
-            names = [str(one) for one, _ in _call(source, partial(pyogrio.list_layers, path))]
-            chosen = _choose(names, layer, source.name)
+            layers = _call(source, partial(pyogrio.list_layers, path))
+            chosen = _choose(dict(layers.tolist()), layer, source.name)
             told = encoding or _encoding_of(source, path)
             info = _call(source, partial(pyogrio.read_info, path, layer=chosen, encoding=told))
         column = str(info["geometry_name"] or "geometry")
@@ -165,14 +164,18 @@ def _path_of(source: Source) -> str:
     return f"/vsizip/{{{path}}}/{source.member}"
 
 
-def _choose(names: list[str], layer: str | None, file: str) -> str | None:
-    shown = ", ".join(map(printable, names))
-    if layer is not None and layer not in names:
-        raise InputError(f"There is no such layer; there are {shown or 'none'}.", file=file)
-    if layer is None and len(names) != 1:
-        rule = f"Choose one of the layers (--layer, layer=): {shown or 'there are none'}."
-        raise InputError(rule, file=file)
-    return layer or names[0]
+def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
+    """Return the layer that was chosen, the only one, or the only one with geometries.
+
+    ``layers``: names to kinds of geometry; None is of a table without, such as that of styles.
+    """
+    shown = ", ".join(map(printable, layers)) or "none"
+    if layer is not None and layer not in layers:
+        raise InputError(f"There is no such layer; there are {shown}.", file=file)
+    among = [name for name, kind in layers.items() if kind is not None] or [*layers]
+    if layer is None and len(among) != 1:
+        raise InputError(f"Choose one of the layers (--layer, layer=): {shown}.", file=file)
+    return layer or among[0]
 
 
 def _encoding_of(source: Source, path: str) -> str | None:

@@ -6,6 +6,8 @@ import zipfile
 
 import geopandas
 import numpy as np
+import pandas as pd
+import pyogrio
 import pytest
 import shapely
 
@@ -95,6 +97,10 @@ def test_layers_are_chosen(tmp_path):
     assert read_table(tmp_path / "a.gpkg", grid=GRID, value="n", layer="b").count.tolist() == [4]
     with pytest.raises(InputError, match="no such layer"):
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n", layer="c")
+    frame([CELL], n=[3]).to_file(tmp_path / "b.gpkg")
+    styles = pd.DataFrame({"style": ["red"]})
+    pyogrio.write_dataframe(styles, tmp_path / "b.gpkg", layer="layer_styles", append=True)
+    assert read_table(tmp_path / "b.gpkg", grid=GRID, value="n").count.tolist() == [3]
 
 
 def test_the_table_of_a_shapefile_without_a_word_on_its_encoding(tmp_path):
