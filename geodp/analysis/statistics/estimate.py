@@ -246,8 +246,8 @@ class _Evidence:
                 middle, apart, basis = value, LITTLE * value, SMALL
             elif basis == SMALL or not apart <= max(AGREE * abs(value - middle), error):
                 continue
-            elif basis == RELEASE and abs(value - middle) <= error:
-                continue  # nor does a release tell its own noise from its bias
+            elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
+                continue  # a release does not tell its own noise from its bias
             reach = Z * hypot(error, apart)
             ends = max(middle - reach, 0.0), middle + reach
             return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
@@ -270,7 +270,10 @@ class _Evidence:
             return [*[both] * self.has_prior, none]
         if self.has_prior:
             middle = (fitted + simple) / 2
-            return [((2 * middle + again) / 3, [(fitted, simple), (again, middle)], PRIOR)]
+            pairs = [(fitted, simple), (again, middle)]
+            if figure.below is None or figure.below > self.seen:  # the release tells of such cells
+                pairs.append((alone, middle))
+            return [((2 * middle + again) / 3, pairs, PRIOR)]
         return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)]
 
 

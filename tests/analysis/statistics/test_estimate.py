@@ -21,13 +21,13 @@ FIGURES = list(list_figures(np.ones((2, 2), bool), None, CLASSES).values())
 KEY = geodp.NoiseKey(bytes(range(32)))
 
 
-def evidence(**rows):
+def evidence(seen=90, **rows):
     """Make evidence of one number for all statistics; the release's is 100."""
     rows = {"again": rows.get("fitted", 100.0), **rows}
     rows = {"by_sharper": rows.get("by_release", 100.0), **rows}
     given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
     given["error"] = np.full(len(FIGURES), rows.get("error", 0.0))
-    return _Evidence(FIGURES, 90, 300, **given, has_prior=rows.get("has_prior", True))
+    return _Evidence(FIGURES, seen, 300, **given, has_prior=rows.get("has_prior", True))
 
 
 ROWS = (
@@ -57,6 +57,14 @@ def test_what_contradicts_the_prior_map_is_not_told_without_it():
     assert judged("inhabited", fitted=120.0, simple=140.0, alone=120.0).basis == NOT_ESTIMABLE
 
 
+def test_a_release_that_tells_of_the_cells_must_agree_with_the_prior_map():
+    rows = {"fitted": 120.0, "simple": 122.0, "alone": 105.0}
+    assert judged("inhabited", **rows).basis == PRIOR  # the release shows cells from 90 people on
+    for name in ("inhabited", "cells:1-19", "median"):
+        assert judged(name, **rows, seen=13).basis == NOT_ESTIMABLE
+        assert judged(name, **{**rows, "alone": 118.0}, seen=13).basis == PRIOR
+
+
 def test_without_a_prior_map_both_starts_must_agree():
     agree = judged("inhabited", fitted=120.0, again=121.0, alone=118.0, has_prior=False)
     assert (agree.basis, agree.corrected) == (INVERSION, 120.5)
@@ -78,6 +86,7 @@ def test_large_cells_go_by_releases_of_the_release():
     assert judged("cells:500-1999", by_release=90.0).basis == RELEASE
     assert judged("cells:500-1999", by_release=90.0, by_sharper=80.0).basis == NOT_ESTIMABLE
     assert judged("cells:500-1999", by_release=90.0, error=11.0).basis == NOT_ESTIMABLE
+    assert judged("cells:500-1999", by_release=99.2).basis == NOT_ESTIMABLE
 
 
 def test_cells_that_a_release_shows_go_by_releases_of_a_sharper_map():
@@ -95,7 +104,7 @@ def test_what_depends_on_places_needs_a_prior_map():
 
 def test_the_smallest_cells_of_unknown_inhabited_ones_are_unknown():
     names = [one.name for one in FIGURES]
-    rows = evidence(fitted=120.0, simple=122.0)
+    rows = evidence(fitted=120.0, simple=122.0, alone=119.0)
     assert rows.judge(names.index("cells:1-19")).basis == PRIOR
     rows.simple[names.index("inhabited")] = 180.0
     assert rows.judge(names.index("cells:1-19")).basis == NOT_ESTIMABLE
