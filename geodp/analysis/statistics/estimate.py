@@ -268,13 +268,12 @@ class _Evidence:
             both = (by_prior + by_release) / 2, [(by_prior, by_release)], PRIOR
             none = value, [(by_release, fitted), (by_sharper, fitted)], SMALL
             return [*[both] * self.has_prior, none]
+        told = figure.below is None or figure.below > self.seen  # by the release, of such cells
         if self.has_prior:
             middle = (fitted + simple) / 2
-            pairs = [(fitted, simple), (again, middle)]
-            if figure.below is None or figure.below > self.seen:  # the release tells of such cells
-                pairs.append((alone, middle))
+            pairs = [(fitted, simple), (again, middle), *[(alone, middle)] * told]
             return [((2 * middle + again) / 3, pairs, PRIOR)]
-        return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)]
+        return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)] * told
 
 
 def board_of(release: Release, classes: Sequence[int]) -> Board:

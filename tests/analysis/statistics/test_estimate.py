@@ -48,7 +48,7 @@ def test_what_a_prior_map_says_is_taken_if_the_fit_agrees():
 
 def test_a_fit_whose_releases_are_not_like_the_release_is_not_taken():
     for prior in (True, False):
-        rows = {"fitted": 120.0, "simple": 122.0, "alone": 118.0, "has_prior": prior}
+        rows = {"fitted": 120.0, "simple": 122.0, "alone": 118.0, "has_prior": prior, "seen": 13}
         assert judged("inhabited", **rows, again=123.0).basis in (PRIOR, INVERSION)
         assert judged("inhabited", **rows, again=131.0).basis == NOT_ESTIMABLE
 
@@ -66,19 +66,22 @@ def test_a_release_that_tells_of_the_cells_must_agree_with_the_prior_map():
 
 
 def test_without_a_prior_map_both_starts_must_agree():
-    agree = judged("inhabited", fitted=120.0, again=121.0, alone=118.0, has_prior=False)
+    rows = {"fitted": 120.0, "again": 121.0, "alone": 118.0, "has_prior": False}
+    agree = judged("inhabited", **rows, seen=13)
     assert (agree.basis, agree.corrected) == (INVERSION, 120.5)
-    apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False)
+    untold = judged("inhabited", **rows)  # the release shows cells from 90 people on
+    assert untold.basis == NOT_ESTIMABLE
+    apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, seen=13)
     assert (apart.basis, apart.bias, apart.low) == (NOT_ESTIMABLE, None, None)
-    noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, error=16.0)
+    noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, seen=13, error=16.0)
     assert noisy.basis == INVERSION  # apart by less than the noise
 
 
 def test_a_bias_that_is_small_in_all_ways_counts_as_none():
-    found = judged("inhabited", fitted=100.4, alone=99.6, has_prior=False)
+    found = judged("inhabited", fitted=100.4, alone=99.6, has_prior=False, seen=13)
     assert (found.basis, found.bias, found.corrected) == (SMALL, 0.0, 100.0)
-    assert judged("moran", by_release=100.6, has_prior=False).basis == NOT_ESTIMABLE
-    sharp = judged("moran", by_release=100.3, by_sharper=100.6, has_prior=False)
+    assert judged("moran", by_release=100.6, has_prior=False, seen=13).basis == NOT_ESTIMABLE
+    sharp = judged("moran", by_release=100.3, by_sharper=100.6, has_prior=False, seen=13)
     assert sharp.basis == NOT_ESTIMABLE
 
 
