@@ -116,8 +116,8 @@ def _say(people: float, by_coast: bool, releases: int) -> str:
         f"of their own cells, and of all cells within {AROUND} each way. They are placed on a map "
         f"of towns made up on the domain, {people:,.10g} people, of whom {releases} releases are "
         f"simulated under public keys. {ALONE}: nobody else lives within {EMPTY} cells; {COASTAL}: "
-        f"beside {coast} and towns as made up; {INLAND}: among inhabited cells. Up to "
-        f"{SIZES[-1]:,} people, the cells of each have 30 and more, log-normal"
+        f"beside {coast} and towns as made up; {INLAND}: among inhabited cells. Each has about "
+        f"(people / 30) ** 0.8 cells, and at most {SIZES[-1]:,} people"
     )
 
 

@@ -246,8 +246,8 @@ class _Evidence:
                 middle, apart, basis = value, LITTLE * value, SMALL
             elif basis == SMALL or not apart <= max(AGREE * abs(value - middle), error):
                 continue
-            elif basis == RELEASE and abs(value - middle) <= error:
-                continue  # nor does a release tell its own noise from its bias
+            elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
+                continue  # a release does not tell its own noise from its bias
             reach = Z * hypot(error, apart)
             ends = max(middle - reach, 0.0), middle + reach
             return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
@@ -268,10 +268,12 @@ class _Evidence:
             both = (by_prior + by_release) / 2, [(by_prior, by_release)], PRIOR
             none = value, [(by_release, fitted), (by_sharper, fitted)], SMALL
             return [*[both] * self.has_prior, none]
+        told = figure.below is None or figure.below > self.seen  # by the release, of such cells
         if self.has_prior:
             middle = (fitted + simple) / 2
-            return [((2 * middle + again) / 3, [(fitted, simple), (again, middle)], PRIOR)]
-        return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)]
+            pairs = [(fitted, simple), (again, middle), *[(alone, middle)] * told]
+            return [((2 * middle + again) / 3, pairs, PRIOR)]
+        return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)] * told
 
 
 def board_of(release: Release, classes: Sequence[int]) -> Board:

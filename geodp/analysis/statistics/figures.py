@@ -47,6 +47,9 @@ class Figure:
         more than how many cells have how many people.
     least : int
         People of every cell that it counts, if it counts cells.
+    below : int or None
+        People that the cells have fewer than who decide it: of its size class, or, of what
+        depends on all inhabited cells, of the smallest one; None: there is no such number.
     of_inhabited : bool
         Whether it is one of the inhabited cells, or of the smallest of them, so that nobody knows
         it who does not know how many there are.
@@ -56,6 +59,7 @@ class Figure:
     of: Callable[[Floats], float]
     spatial: bool = False
     least: int = 0
+    below: int | None = None
     of_inhabited: bool = False
 
 
@@ -77,14 +81,16 @@ def list_figures(
     ends = [*classes]
     if not ends or ends[0] < 1 or any(b <= a for a, b in pairwise(ends)):
         raise UsageError("Size classes are whole numbers of people, increasing from 1 or more on.")
-    found = [Figure(INHABITED, partial(count_cells, low=1, high=None), least=1)]
+    few = ends[1] if len(ends) > 1 else None
+    found = [Figure(INHABITED, partial(count_cells, low=1, high=None), least=1, below=few)]
     for low, high in zip(ends, [*ends[1:], None], strict=True):
         name = f"cells:{low}+" if high is None else f"cells:{low}-{high - 1}"
         count = partial(count_cells, low=low, high=high)
-        found.append(Figure(name, count, least=low, of_inhabited=low == ends[0]))
+        smallest = low == ends[0]
+        found.append(Figure(name, count, least=low, below=high, of_inhabited=smallest))
     found += [
-        Figure("median", find_median, of_inhabited=True),
-        Figure("gini", find_gini, of_inhabited=True),
+        Figure("median", find_median, below=few, of_inhabited=True),
+        Figure("gini", find_gini, below=few, of_inhabited=True),
         Figure("moran", partial(find_moran, inside=inside), spatial=True),
         Figure(f"top-{TOP}", find_top, spatial=True),
     ]

@@ -21,13 +21,13 @@ FIGURES = list(list_figures(np.ones((2, 2), bool), None, CLASSES).values())
 KEY = geodp.NoiseKey(bytes(range(32)))
 
 
-def evidence(**rows):
+def evidence(seen=90, **rows):
     """Make evidence of one number for all statistics; the release's is 100."""
     rows = {"again": rows.get("fitted", 100.0), **rows}
     rows = {"by_sharper": rows.get("by_release", 100.0), **rows}
     given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
     given["error"] = np.full(len(FIGURES), rows.get("error", 0.0))
-    return _Evidence(FIGURES, 90, 300, **given, has_prior=rows.get("has_prior", True))
+    return _Evidence(FIGURES, seen, 300, **given, has_prior=rows.get("has_prior", True))
 
 
 ROWS = (
@@ -48,7 +48,7 @@ def test_what_a_prior_map_says_is_taken_if_the_fit_agrees():
 
 def test_a_fit_whose_releases_are_not_like_the_release_is_not_taken():
     for prior in (True, False):
-        rows = {"fitted": 120.0, "simple": 122.0, "alone": 118.0, "has_prior": prior}
+        rows = {"fitted": 120.0, "simple": 122.0, "alone": 118.0, "has_prior": prior, "seen": 13}
         assert judged("inhabited", **rows, again=123.0).basis in (PRIOR, INVERSION)
         assert judged("inhabited", **rows, again=131.0).basis == NOT_ESTIMABLE
 
@@ -57,20 +57,31 @@ def test_what_contradicts_the_prior_map_is_not_told_without_it():
     assert judged("inhabited", fitted=120.0, simple=140.0, alone=120.0).basis == NOT_ESTIMABLE
 
 
+def test_a_release_that_tells_of_the_cells_must_agree_with_the_prior_map():
+    rows = {"fitted": 120.0, "simple": 122.0, "alone": 105.0}
+    assert judged("inhabited", **rows).basis == PRIOR  # the release shows cells from 90 people on
+    for name in ("inhabited", "cells:1-19", "median"):
+        assert judged(name, **rows, seen=13).basis == NOT_ESTIMABLE
+        assert judged(name, **{**rows, "alone": 118.0}, seen=13).basis == PRIOR
+
+
 def test_without_a_prior_map_both_starts_must_agree():
-    agree = judged("inhabited", fitted=120.0, again=121.0, alone=118.0, has_prior=False)
+    rows = {"fitted": 120.0, "again": 121.0, "alone": 118.0, "has_prior": False}
+    agree = judged("inhabited", **rows, seen=13)
     assert (agree.basis, agree.corrected) == (INVERSION, 120.5)
-    apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False)
+    untold = judged("inhabited", **rows)  # the release shows cells from 90 people on
+    assert untold.basis == NOT_ESTIMABLE
+    apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, seen=13)
     assert (apart.basis, apart.bias, apart.low) == (NOT_ESTIMABLE, None, None)
-    noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, error=16.0)
+    noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, seen=13, error=16.0)
     assert noisy.basis == INVERSION  # apart by less than the noise
 
 
 def test_a_bias_that_is_small_in_all_ways_counts_as_none():
-    found = judged("inhabited", fitted=100.4, alone=99.6, has_prior=False)
+    found = judged("inhabited", fitted=100.4, alone=99.6, has_prior=False, seen=13)
     assert (found.basis, found.bias, found.corrected) == (SMALL, 0.0, 100.0)
-    assert judged("moran", by_release=100.6, has_prior=False).basis == NOT_ESTIMABLE
-    sharp = judged("moran", by_release=100.3, by_sharper=100.6, has_prior=False)
+    assert judged("moran", by_release=100.6, has_prior=False, seen=13).basis == NOT_ESTIMABLE
+    sharp = judged("moran", by_release=100.3, by_sharper=100.6, has_prior=False, seen=13)
     assert sharp.basis == NOT_ESTIMABLE
 
 
@@ -78,6 +89,7 @@ def test_large_cells_go_by_releases_of_the_release():
     assert judged("cells:500-1999", by_release=90.0).basis == RELEASE
     assert judged("cells:500-1999", by_release=90.0, by_sharper=80.0).basis == NOT_ESTIMABLE
     assert judged("cells:500-1999", by_release=90.0, error=11.0).basis == NOT_ESTIMABLE
+    assert judged("cells:500-1999", by_release=99.2).basis == NOT_ESTIMABLE
 
 
 def test_cells_that_a_release_shows_go_by_releases_of_a_sharper_map():
@@ -95,7 +107,7 @@ def test_what_depends_on_places_needs_a_prior_map():
 
 def test_the_smallest_cells_of_unknown_inhabited_ones_are_unknown():
     names = [one.name for one in FIGURES]
-    rows = evidence(fitted=120.0, simple=122.0)
+    rows = evidence(fitted=120.0, simple=122.0, alone=119.0)
     assert rows.judge(names.index("cells:1-19")).basis == PRIOR
     rows.simple[names.index("inhabited")] = 180.0
     assert rows.judge(names.index("cells:1-19")).basis == NOT_ESTIMABLE
