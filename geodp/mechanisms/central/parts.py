@@ -242,7 +242,7 @@ class Parts(Mechanism):
     ) -> NDArray[np.float64] | None:
         """Return the map's, of whole areas or cells with all of their parts."""
         joint = _joint(grid)
-        if stride % joint.width:
+        if joint.parts == 1 or stride % joint.width:
             return None
         own = self.event_of_map(joint, event)
         return Pyramid().variances_of(joint.map, own, stride // joint.width, block)
