@@ -33,7 +33,7 @@ SAVED = Path(__file__).parents[1] / "results" / "attributes.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
 MARKS = ("<!-- bench:attributes -->", "<!-- /bench:attributes -->")
 SIZES = (1, 4, 16, 64, 256, 4096)
-METHODS = ("parts", "parts:share=7/10", "pyramid")
+METHODS = ("parts", "parts:share=7/10", "parts:share=3/10,last=4", "pyramid")
 
 
 def options(parser: argparse.ArgumentParser) -> None:

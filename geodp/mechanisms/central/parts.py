@@ -26,6 +26,9 @@ from geodp.table.released import ReleasedTable
 MOST_PARTS = 1 << 12
 """Combinations of labels."""
 
+MOST_OF_LAST = 1 << 6
+"""Times of its weight."""
+
 OF_THE_MAP = b"geodp map of a table of parts"
 """Label of the map's key, where the caller has none for it."""
 
@@ -47,12 +50,16 @@ class Parts(Mechanism):
     ----------
     share : Fraction
         Of the budget, for the map of totals: above 0, below 1.
+    last : int
+        Times that the last level at which parts are measured has its weight, 1 to 64: more for
+        parts of cells and small areas, at the expense of large ones.
     """
 
     share: Fraction = Fraction(1, 2)
+    last: int = 1
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in this docstring; rounding along cycles: "
@@ -84,6 +91,8 @@ class Parts(Mechanism):
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise UsageError("parts:share is above 0 and below 1.")
+        if not 1 <= self.last <= MOST_OF_LAST:
+            raise UsageError(f"parts:last is 1 to {MOST_OF_LAST}.")
 
     def unsupported(self, grid: Grid) -> str | None:
         """Any map that pyramid takes, with attributes at the end of the key."""
@@ -145,7 +154,8 @@ class Parts(Mechanism):
         """Return the levels at which parts can be measured, and the share of each step."""
         official = joint.map.official_steps() is not None
         levels = Pyramid(setting="official" if official else "R").levels(joint.map)
-        return Schedule.of(levels, (1 - self.share) / max(len(steps_of(joint)), 1))
+        share = (1 - self.share) / max(len(steps_of(joint)), 1)
+        return Schedule.of(levels, share, self.last)
 
     def list_signals(
         self, grid: Grid, event: Measurement, people: float | None
@@ -232,7 +242,7 @@ class Parts(Mechanism):
     ) -> NDArray[np.float64] | None:
         """Return the map's, of whole areas or cells with all of their parts."""
         joint = _joint(grid)
-        if stride % joint.width:
+        if joint.parts == 1 or stride % joint.width:
             return None
         own = self.event_of_map(joint, event)
         return Pyramid().variances_of(joint.map, own, stride // joint.width, block)

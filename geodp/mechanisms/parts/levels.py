@@ -132,16 +132,19 @@ class Schedule:
         :class:`geodp.mechanisms.trees.levels.Chain`.
     share : Fraction
         Of the budget, for all levels together.
+    last : int
+        Times that the last measured level has its weight, so that small areas are known better.
     """
 
     fanouts: tuple[int, ...]
     strides: tuple[int, ...]
     share: Fraction
+    last: int = 1
 
     @classmethod
-    def of(cls, chain: Chain, share: Fraction) -> Self:
+    def of(cls, chain: Chain, share: Fraction, last: int = 1) -> Self:
         """With the levels of a chain; its shares are not looked at."""
-        return cls(chain.fanouts, chain.strides, share)
+        return cls(chain.fanouts, chain.strides, share, last)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
@@ -151,7 +154,8 @@ class Schedule:
 
     def shares(self, levels: int) -> tuple[Fraction, ...]:
         """Of the budget, where so many levels are measured; they add up to ``share``."""
-        weights = self.weights[:levels]
+        *above, last = self.weights[:levels]
+        weights = [*above, last * self.last]
         return tuple(self.share * Fraction(weight, sum(weights)) for weight in weights)
 
     def laws(self, event: Measurement, levels: int) -> tuple[Law, ...]:

@@ -132,6 +132,32 @@ def test_small_labels_are_not_biased(people):
     assert abs(below[:, :, :, 2].sum() - old) > 20 * error, "what it is better than"
 
 
+@pytest.mark.parametrize("last", [0, 65])
+def test_a_weight_of_the_last_level_out_of_range_is_refused(last):
+    with pytest.raises(UsageError, match="parts:last is 1 to 64"):
+        mechanism(f"parts:last={last}")
+
+
+def test_parts_of_cells_are_known_better_where_their_level_has_more(people):
+    """At a budget at which cells are measured, and at the expense of large areas."""
+    off = {}
+    for last in (1, 8):
+        trials = [
+            published(
+                people,
+                method=f"parts:last={last}",
+                epsilon=4,
+                key=geodp.NoiseKey(bytes([number]) * 32),
+            ).table.to_dense()
+            - people
+            for number in range(4)
+        ]
+        blocks = np.array(trials).reshape(4, 2, 16, 2, 16, 2, 3).sum(axis=(2, 4))
+        off[last] = np.mean(np.abs(trials)), np.mean(np.abs(blocks))
+    assert off[8][0] < 0.9 * off[1][0]
+    assert off[8][1] > off[1][1]
+
+
 def test_more_than_64_parts_agree_too():
     rng = np.random.default_rng(3)
     places = geodp.Grid.regular((8, 8))

@@ -24,6 +24,17 @@ def test_the_shares_of_the_measured_levels_add_up(levels):
     assert SCHEDULE.least_share <= min(shares)
 
 
+@pytest.mark.parametrize("levels", range(1, 7))
+def test_the_last_measured_level_has_more_where_that_is_asked_for(levels):
+    schedule = Schedule(SCHEDULE.fanouts, SCHEDULE.strides, HALF, 8)
+    shares = schedule.shares(levels)
+    assert sum(shares) == HALF
+    weights = [1, 2, 4, 4, 4, 4][:levels]
+    weights[-1] *= 8
+    assert [share * sum(weights) for share in shares] == [HALF * weight for weight in weights]
+    assert schedule.least_share <= min(shares)
+
+
 def test_the_last_measured_level_is_the_last_with_a_signal():
     for levels in range(2, 7):
         width = EVENT.width(SCHEDULE.shares(levels)[-1])
