@@ -65,7 +65,7 @@ PAGE: Mapping[str, str] = {
     "column_interval": "95 % interval",
     "no_areas": "Sums of areas with their errors are not worked out in this page: {why}",
     "no_pairs": "it is a release of origins and destinations. The map shows the sums of each over "
-    "all of the other; geodp estimate takes rectangles of both.",
+    "all of the other; from Python, Release.estimate takes cells of both.",
     "no_regions": "its cells are in the order of an office's regions, whose closed form goes by "
     "the whole table of regions. Use geodp estimate.",
     "no_room": "the release is too large for it. Use geodp estimate.",

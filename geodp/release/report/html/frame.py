@@ -31,8 +31,9 @@ def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> H
         aria_describedby="map-help drawn-level",
     )  # fmt: skip
     scale = element(
-        "p", element("span", id="scale-bar"), element("span", id="scale-text"), class_="scale"
-    )
+        "p", element("span", id="scale-bar"), element("span", id="scale-text"),
+        class_="scale", hidden=surface["place"]["kilometres"] is None,
+    )  # fmt: skip
     seen = element("div", canvas, scale, element("p", id="drawn-level"), class_="seen")
     readout = element(
         "div",

@@ -68,9 +68,8 @@ PAGE: Mapping[str, str] = {
     "column_error": "標準誤差",
     "column_interval": "95%区間",
     "no_areas": "地域の合計とその誤差は、このページでは計算しません。{why}",
-    "no_pairs": "出発地と到着地の公開物のためです。地図はそれぞれの、"
-    "他方すべてにわたる合計を示します。geodp estimate "
-    "は両方の長方形を扱えます。",
+    "no_pairs": "出発地と到着地の公開物のためです。地図はそれぞれの、他方すべてにわたる合計を"
+    "示します。Python の Release.estimate は両方のセルを扱えます。",
     "no_regions": "セルが公表者の地域表の順に並んでいて、誤差の式に表の全体が要るためです。"
     "geodp estimate を使ってください。",
     "no_room": "公開物が大きすぎるためです。geodp estimate を使ってください。",

@@ -4,7 +4,9 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,7 +88,9 @@ def drive(page, driver, given, data=None):
     api.unpackAll(data).then((all) => console.log(JSON.stringify((() => {{ {driver} }})())));
     """
     text = json.dumps({"data": data_of(page) if data is None else data, "given": given})
-    done = subprocess.run(
-        ["node", "-e", program], input=text, capture_output=True, text=True, check=True
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "program.cjs")
+        file.write_text(program, encoding="utf-8")
+        done = subprocess.run(["node", file], input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-800:]
     return json.loads(done.stdout)

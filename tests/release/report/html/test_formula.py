@@ -1,5 +1,7 @@
 """Sums of areas worked out by the page's own script, beside Release.estimate."""
 
+import json
+
 import numpy as np
 import pytest
 import shapely
@@ -7,6 +9,8 @@ import shapely
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.mask import mask_of_blocks
+from geodp.grid.region import Region
+from geodp.io.read.public.polygons import read_polygons
 from geodp.release.report.html.formula import why_no_cells, why_no_formula
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
@@ -64,6 +68,9 @@ CASES = {
     "nowhere": (geodp.Grid.regular((16, 16), crs=None, transform=(1, 0, 0, 0, 1, 0)), {}),
 }
 
+LONG = ("gaussian", "topdown", "hay")
+"""Other methods and noises, on the same tree as the first."""
+
 
 def counted(grid):
     """Towns inside the domain."""
@@ -71,7 +78,10 @@ def counted(grid):
 
 
 @NODE
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.law) if name in LONG else name for name in CASES],
+)
 def test_polygons_of_the_page_are_those_of_release_estimate(name, tmp_path):
     grid, terms = CASES[name]
     release, card = publish(tmp_path / "release", grid, counted(grid), **terms)
@@ -104,9 +114,9 @@ def test_single_cells_and_chosen_labels(tmp_path):
     page, cells = page_of(release, card), [[0, 0], [10, 11], [20, 29], [5, 5], [12, 3]]
     driver = """
     const ends = (found) => [found.count, found.error, found.low, found.high];
-    const all = given.map((cell) => ends(surface.estimate([cell])));
+    const whole = given.map((cell) => ends(surface.estimate([cell])));
     surface.parts[0] = 1;
-    return [all, given.map((cell) => ends(surface.estimate([cell])))];
+    return [whole, given.map((cell) => ends(surface.estimate([cell])))];
     """
     found = run(page, driver, cells)
     for labels, own in zip((None, {"sex": "female"}), found, strict=True):
@@ -135,3 +145,55 @@ def test_what_has_no_closed_form_says_why(tmp_path):
         "line": ("no_map", "no_map"),
         "towns": (None, None),
     }
+
+
+@NODE
+def test_geojson_lies_where_geodp_estimate_puts_it(tmp_path):
+    release, card = publish(tmp_path / "release")
+    outer = [[9.75, 52.65], [10.0, 52.66], [10.02, 52.78], [9.76, 52.8], [9.75, 52.65]]
+    hole = [[9.8, 52.7], [9.87, 52.7], [9.87, 52.75], [9.8, 52.7]]
+    shapes = [
+        {"type": "Polygon", "coordinates": [outer, hole]},
+        {"type": "MultiPolygon", "coordinates": [[hole], [[[x + 0.1, y] for x, y in hole]]]},
+    ]
+    features = [
+        {"type": "Feature", "properties": {"name": f"<{i}>"}, "geometry": shape}
+        for i, shape in enumerate(shapes)
+    ]
+    file = tmp_path / "areas.geojson"
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    driver = """
+    const projection = new api.Projection(surface.place, surface.projection);
+    return api.readGeoJSON(given).map(({ name, rings }) => {
+      const moved = rings.map((ring) => projection.moveRing(ring));
+      const found = surface.estimate(api.cellsInside(surface.place, moved));
+      return [name, found.cells, found.count, found.error, found.low, found.high];
+    });
+    """
+    found = run(page_of(release, card), driver, file.read_text())
+    for (name, cells, *numbers), (wanted, shape) in zip(
+        found, read_polygons(file, release.grid).items(), strict=True
+    ):
+        assert (name, cells) == (wanted, Region.of(release.grid, shape).cells)
+        own = release.estimate(shape)
+        wanted = [own.count, own.standard_error, own.low, own.high]
+        np.testing.assert_allclose(numbers, wanted, rtol=1e-9, atol=1e-7)
+
+
+@NODE
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{"type": "Point", "coordinates": [1, 2]}',
+        '{"type": "Polygon", "coordinates": [[[0, 0], [1, "x"], [1, 1]]]}',
+    ],
+)
+def test_what_is_no_geojson_with_polygons_is_refused(text, small):
+    driver = "try { return api.readGeoJSON(given) } catch { return 'refused' }"
+    assert run(small, driver, text) == "refused"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return page_of(*publish(tmp_path_factory.mktemp("small") / "release"))

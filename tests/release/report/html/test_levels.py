@@ -1,5 +1,6 @@
 """Levels of a page's map: squares, their margins, and what is told where."""
 
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from geodp.accuracy.interval import Z
 from geodp.grid.region import Region
 from geodp.io.write.scale import classify
 from geodp.release.report.html.levels import list_levels
+from geodp.release.report.html.surface import state_surface
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
 SEXES = geodp.Grid.regular((21, 30), **PLACE).with_attribute("sex", ["male", "female", "other"])
@@ -87,3 +89,15 @@ def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path
     np.testing.assert_array_equal(np.array(found[1]).reshape(21, 30), side)
     np.testing.assert_allclose(np.array(found[0]).reshape(21, 30), density, rtol=1e-12)
     assert classify(density).max() > 0
+
+
+@pytest.mark.law
+def test_a_national_map_of_1_km_is_below_5_MB():
+    random = np.random.default_rng(8)
+    counts = random.lognormal(4, 2, (868, 642)).astype(np.int64)
+    counts[random.random(counts.shape) < 0.6] = 0
+    grid = geodp.Grid.mesh("inspire:1km", bounds=(4_031_000, 2_684_000, 4_673_000, 3_552_000))
+    table = geodp.CountTable.from_dense(counts, grid)
+    release = geodp.publish(table, epsilon=1)
+    assert release.table.key.size > 200_000
+    assert len(json.dumps(state_surface(release, release.card()))) < 5_000_000
