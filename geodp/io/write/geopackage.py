@@ -42,8 +42,11 @@ from geodp.table.released import ReleasedTable
 
 MEDIA_TYPE = "application/geopackage+sqlite3"
 
-MOST_ROWS = 2_000_000
-"""Of a file that every release has: half a gigabyte."""
+MOST_ROWS = 1_000_000
+"""Of a file that every release has: a quarter of a gigabyte."""
+
+AT_ONCE = 1 << 14
+"""Rows that are Python's values at a time."""
 
 SHAPE = "geometry"
 """Name of the column of outlines."""
@@ -341,16 +344,18 @@ def _write_rows(
     first, index_name = 1, _quote(f"rtree_{name}_{SHAPE}")
     for part, index, _ in count_chunks(table, "Writing the GeoPackage"):
         rows = arrow_columns(table, part, index, name, errors)
-        shapes, box = shapes_of(table.grid, index, srs)
-        number = range(first, first + index.shape[1])
-        columns = [number, shapes, *(column.to_pylist() for column in rows.columns)]
-        marks = ", ".join("?" * len(columns))
-        base.executemany(f"INSERT INTO {_quote(name)} VALUES ({marks})", zip(*columns, strict=True))
-        sides = (side.tolist() for side in box)
-        base.executemany(
-            f"INSERT INTO {index_name} VALUES (?, ?, ?, ?, ?)", zip(number, *sides, strict=True)
-        )
-        first += index.shape[1]
+        for start in range(0, rows.num_rows, AT_ONCE):
+            some = rows.slice(start, AT_ONCE)
+            shapes, box = shapes_of(table.grid, index[:, start : start + AT_ONCE], srs)
+            number = range(first, first + some.num_rows)
+            columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
+            marks = ", ".join("?" * len(columns))
+            statement = f"INSERT INTO {_quote(name)} VALUES ({marks})"
+            base.executemany(statement, zip(*columns, strict=True))
+            sides = (side.tolist() for side in box)
+            statement = f"INSERT INTO {index_name} VALUES (?, ?, ?, ?, ?)"
+            base.executemany(statement, zip(number, *sides, strict=True))
+            first += some.num_rows
 
 
 def shapes_of(

@@ -84,6 +84,7 @@ def test_the_order_is_stated():
     assert names == [
         "csv",
         "parquet",
+        "gpkg",
         "hierarchy",
         "areas",
         "geotiff",

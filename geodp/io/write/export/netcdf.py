@@ -43,6 +43,7 @@ class NetCDF(Export):
             "title": card.name,
             "source": f"{card.software.name} {card.software.version}, {card.mechanism.spec}",
             "comment": card.guarantee.in_words,
+            "history": f"released by {card.software.name} {card.software.version}",
             "geodp_spends": card.guarantee.spends,
             "geodp_private": "yes" if card.private else "NO",
             "geodp_release_id": card.release_id,
