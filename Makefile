@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test fast laws docs bench release check clean
+.PHONY: demo test fast laws docs site bench release check clean
 
 demo: $(INSTALLED)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic) ..."
@@ -31,6 +31,14 @@ docs: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law" geodp README.md CONTRIBUTING.md docs \
 	    tests/house/test_readme.py tests/house/test_documents.py tests/house/test_claims.py \
 	    tests/house/test_new_method.py tests/house/test_notebooks.py
+
+site: $(INSTALLED)
+	@echo "Building the documentation site, without network, into build/site ..."
+	rm -rf build/site
+	$(BIN)/python docs/site/figures.py
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/site/read . build/site/html
+	$(BIN)/python docs/site/check.py build/site/html
+	@echo "Its first page: build/site/html/index.html"
 
 bench: $(INSTALLED)
 	@echo "Measuring every method on the embedded example; more: python -m bench --help ..."

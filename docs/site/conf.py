@@ -1,0 +1,53 @@
+"""Settings of Sphinx for the documentation site: ``make site``, or see the Makefile.
+
+The root of the project is the source folder, so that documents link to one another as on a forge.
+"""
+
+from typing import Any
+
+from geodp import __version__
+
+project = "geodp"
+author = copyright = "The geodp authors"  # noqa: A001
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+]
+root_doc = "docs/site/index"
+include_patterns = [
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "data/README.md",
+    "docs/**.md",
+    "docs/site/*.rst",
+]
+exclude_patterns = [".*", "bench", "build", "demo", "dist", "geodp", "notebooks", "out", "tests"]
+
+myst_heading_anchors = 4  # as on a forge
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # fields of data classes are described once
+autodoc_typehints = "none"  # the sections of parameters say more
+autodoc_member_order = "bysource"
+html_theme = "furo"
+html_title = f"geodp {version}"
+html_show_sphinx = False
+html_copy_source = False
+html_extra_path = ["_extra"]  # the first page of the site leads to the index
+python_maximum_signature_line_length = 80
+
+
+def escape_stars(app: object, context: object, lines: list[str]) -> None:
+    """Keep ``*`` of helps, as in names of files, from being read as markup."""
+    lines[:] = [line.replace("*", r"\*") for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Have helps of commands looked at before they are read."""
+    app.connect("sphinx-click-process-description", escape_stars)
+    app.connect("sphinx-click-process-epilog", escape_stars)

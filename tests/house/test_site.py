@@ -1,0 +1,85 @@
+"""The site's first guide runs as it stands, its figures are those of the code, its links are looked at.
+
+Sphinx itself builds the site in ``make site``, with warnings as errors.
+"""
+
+import glob
+import os
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.command import geodp
+
+ROOT = Path(__file__).parents[2]
+GUIDES = ROOT / "docs" / "guides"
+SITE = ROOT / "docs" / "site"
+
+
+def commands_of(page):
+    """Words of every command of the console blocks of a guide."""
+    text = (GUIDES / page).read_text(encoding="utf-8").replace("\\\n", "")
+    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text, re.DOTALL))
+    return [shlex.split(line[2:]) for line in blocks.splitlines() if line.startswith("$ ")]
+
+
+def test_the_first_guide_runs_command_by_command(tmp_path):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    text = (GUIDES / "first-release.md").read_text(encoding="utf-8")
+    name, rows = re.search(r"lines as `([^`]+)`.*?```text\n(.*?)```", text, re.DOTALL).groups()
+    (tmp_path / name).write_text(rows, encoding="utf-8")
+    for program, *words in commands_of("first-release.md"):
+        assert program == "geodp"
+        found = [sorted(glob.glob(w, root_dir=tmp_path)) if "*" in w else [w] for w in words]
+        done = geodp(*(word for several in found for word in several), cwd=tmp_path)
+        assert done.returncode == 0, (words, done.stderr)
+    for country in ("japan", "germany"):
+        assert (tmp_path / country / "public" / "population.tif").exists()
+    assert "<canvas" in (tmp_path / "japan.html").read_text(encoding="utf-8")
+    assert "People around Tokyo" in (tmp_path / "japan.svg").read_text(encoding="utf-8")
+
+
+def test_the_japanese_guide_has_the_commands_of_the_first():
+    ours, first = (commands_of(f"first-release{end}.md") for end in ("-ja", ""))
+    plain = [[w for w in words if w not in ("--language", "ja")] for words in ours]
+    assert plain
+    assert [words for words in plain if words not in first] == []
+
+
+def test_figures_are_those_that_the_code_draws():
+    """Else: ``python docs/site/figures.py``, and look at them."""
+    drawn = runpy.run_path(str(SITE / "figures.py"))["FIGURES"]
+    kept = {path.stem: path for path in (ROOT / "docs" / "figures").glob("*.svg")}
+    assert kept.keys() == drawn.keys()
+    changed = [name for name in drawn if drawn[name]() != kept[name].read_text(encoding="utf-8")]
+    assert changed == []
+    concepts = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    assert {*re.findall(r"\(figures/(\w+)\.svg\)", concepts)} == drawn.keys()
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda path: path.stem)
+def test_every_page_of_the_documents_is_on_the_site(page):
+    index = (SITE / "index.rst").read_text(encoding="utf-8").splitlines()
+    assert f"   /{os.path.relpath(page, ROOT).removesuffix('.md')}" in index
+
+
+@pytest.mark.parametrize(
+    ("tag", "fault"),
+    [
+        ('<a href="b.html#there">', None),
+        ('<a href="#here">', None),
+        ('<a href="https://example.org/x">', None),
+        ('<a href="c.html">', "a.html: no file c.html"),
+        ('<a href="b.html#gone">', "a.html: no anchor b.html#gone"),
+        ('<img src="gone.svg">', "a.html: no file gone.svg"),
+        ('<script src="https://example.org/x.js">', "a.html: loads https://example.org/x.js"),
+    ],
+)
+def test_links_that_lead_nowhere_are_found(tag, fault, tmp_path):
+    (tmp_path / "a.html").write_text(f'<p id="here">{tag}', encoding="utf-8")
+    (tmp_path / "b.html").write_text('<p id="there">', encoding="utf-8")
+    find_faults = runpy.run_path(str(SITE / "check.py"))["find_faults"]
+    assert find_faults(tmp_path) == ([fault] if fault else [])
