@@ -16,21 +16,19 @@ from geodp.mechanisms.trees.attributes import describe
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
-from geodp.table.stated import (
-    Software,
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.error import (
     StatedBlock,
     StatedCells,
-    StatedDomain,
     StatedError,
     StatedFloor,
-    StatedGuarantee,
     StatedLabels,
     StatedLevel,
     StatedLoneBlock,
     StatedLoneCell,
-    StatedMechanism,
     StatedPixel,
 )
+from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 
 if TYPE_CHECKING:
     from geodp.release.parts import PartErrors

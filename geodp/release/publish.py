@@ -31,7 +31,7 @@ from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated_prior import StatedPrior, restore_stated
+from geodp.table.stated.prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
 
 

@@ -37,8 +37,8 @@ from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedSettlements
-from geodp.table.stated_prior import StatedPrior, keep_stated
+from geodp.table.stated.error import StatedSettlements
+from geodp.table.stated.prior import StatedPrior, keep_stated
 
 
 @dataclass(frozen=True, eq=False)
