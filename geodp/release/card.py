@@ -13,6 +13,7 @@ from geodp.accuracy.margins import VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
+from geodp.release.parts import PartErrors
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
@@ -31,7 +32,6 @@ from geodp.table.stated.error import (
 from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 
 if TYPE_CHECKING:
-    from geodp.release.parts import PartErrors
     from geodp.release.release import Release
 
 
@@ -144,9 +144,9 @@ def _error(release: Release) -> StatedError:
 
 def state_cells(release: Release) -> StatedCells | None:
     """Return how the intervals of single cells are made, and those of cells not listed."""
-    if release.parts is not None:
-        return _cells_of_parts(release.parts)
     intervals, errors = release.intervals(), release.block_errors
+    if isinstance(intervals, PartErrors):
+        return _cells_of_parts(intervals)
     if intervals is None or errors is None:
         return None
     largest = errors[-1].largest
