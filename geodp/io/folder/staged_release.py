@@ -16,7 +16,13 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
-from geodp.io.folder.publication import RUN, json_text, write_public, write_restricted
+from geodp.io.folder.publication import (
+    RUN,
+    json_text,
+    make_restricted,
+    write_public,
+    write_restricted,
+)
 from geodp.io.folder.staging import KEPT, require_free, require_own, stage
 from geodp.io.write import tables
 from geodp.io.write.format import Released
@@ -119,7 +125,7 @@ def stage_release(
     """
     check_publication(grid, path, name=name, overwrite=overwrite)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
-        (folder / "restricted").mkdir(mode=0o700, exist_ok=resume)
+        make_restricted(folder, path, again=resume)
         yield StagedRelease(folder, Path(path), grid, name)
 
 
