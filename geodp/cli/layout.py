@@ -118,7 +118,7 @@ def command_of(path: Path, found: Proposal) -> str:
     from geodp.cli.commands.publish import publish
 
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
-    context = click.Context(publish, info_name="geodp publish")
+    context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)

@@ -37,8 +37,8 @@ from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedSettlements
-from geodp.table.stated_prior import StatedPrior, keep_stated
+from geodp.table.stated.error import StatedSettlements
+from geodp.table.stated.prior import StatedPrior, keep_stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,9 +261,9 @@ class Release(InMemory):
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Return standard error of every released cell, one number where all have the same."""
-        if self.parts is not None:
-            return self.parts.cell_errors()
-        if self.block_errors is None or self._alike is not None:
+        if self.block_errors is None:
+            return None if self.parts is None else self.parts.cell_errors()
+        if self._alike is not None:
             return self._alike
         return cell_errors(self._variances, self.table.key)
 
