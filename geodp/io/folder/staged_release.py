@@ -29,6 +29,9 @@ from geodp.io.write.format import Released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 
+TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
+"""Tables of a GeoPackage that are not its layers."""
+
 LONGEST_NAME = 200
 """Bytes: file systems take 255, endings included."""
 
@@ -182,6 +185,11 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
         raise UsageError(
             "The name must be a file name of letters, digits, '_' and '-', with at most "
             f"{LONGEST_NAME} bytes."
+        )
+    if TAKEN.match(name):
+        raise UsageError(
+            "Names that begin with gpkg_ or sqlite_, and layer_styles, are those of tables that "
+            "every database has; choose another name for the count."
         )
     for one in find_formats():
         one.check(grid, name)

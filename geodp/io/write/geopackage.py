@@ -241,7 +241,7 @@ def write_geopackage(
             for statement in _triggers(layer.name, fid).split("END;\n"):
                 base.execute(f"{statement}END" if statement.strip() else "")
             base.execute("COMMIT")
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error as error:
         raise OSError(f"SQLite: {error}") from None
 
 
