@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import Estimate, Tops
+from geodp.accuracy.interval import Estimate, NodeSums, Tops
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -150,6 +150,11 @@ class Release(InMemory):
                 raise UsageError("A frame has closed forms; give its polygons to estimate_all.")
             return estimate_frame(self, region, labels)
         return self.estimate_all([region], labels, method=method)[0]
+
+    @cached_property
+    def node_sums(self) -> NodeSums:
+        """Sums of the table's nodes, the same for all regions."""
+        return NodeSums(self.table)
 
     @cached_property
     def parts(self) -> PartErrors | None:
