@@ -79,8 +79,8 @@ class FromFrames:
 
         Notes
         -----
-        Rows of one cell are summed. What one person adds is then bounded by nothing, as with
-        records: :func:`geodp.publish` asks for a contribution.
+        Rows of one cell are summed. Nothing tells what one person adds, so :func:`geodp.publish`
+        asks for a contribution.
 
         Examples
         --------
@@ -201,9 +201,7 @@ class FromFrames:
             _require(inside, "The row lies outside the domain.")
         counts = np.ones(inside.size, np.int64) if count is None else np.asarray(count)
         key = grid.encode(index[:, inside])
-        several = grid.attributes or len(grid.places) > 1 or np.unique(key).size < key.size
-        bound = None if several or count is None else 1
-        return cls.from_keys(grid, key, counts[inside], bound=bound)
+        return cls.from_keys(grid, key, counts[inside], bound=None)
 
 
 def _column(frame: Any, name: str) -> Any:
