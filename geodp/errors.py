@@ -92,6 +92,10 @@ class LettersWarning(UserWarning):
     """A name that no installed font has all letters of."""
 
 
+class AccessWarning(UserWarning):
+    """A confidential place of which nobody has looked at who else may read it."""
+
+
 class PluginWarning(UserWarning):
     """What a package of somebody else offers and geodp does without, and why."""
 

@@ -181,7 +181,7 @@ main()
     ("module", "function"),
     [
         ("write.csv", "write_csv"),
-        pytest.param("folder.staging", "_flush", marks=pytest.mark.law),
+        pytest.param("folder.staging", "sync_all", marks=pytest.mark.law),
         pytest.param("write.geotiff", "rasterio.shutil.copy", marks=pytest.mark.law),
         ("read.rows.tally", "place"),
     ],

@@ -18,7 +18,6 @@ from geodp.accuracy.interval import INNER, OUTER, Floats, NodeSums, Reach
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.table.released import ReleasedTable
 
 RISK = 0.1
 """Of taking a child that holds nobody for one with people, in all children around a region."""
@@ -91,7 +90,7 @@ def strength(
 
 def reach(
     tree: TreeVariance,
-    table: ReleasedTable,
+    sums: NodeSums,
     regions: RegionKeys,
     strong: NDArray[np.float64],
     grid: Grid | None = None,
@@ -101,8 +100,8 @@ def reach(
     Parameters
     ----------
     tree : TreeVariance
-    table : ReleasedTable
-        Without negative counts.
+    sums : NodeSums
+        Of a table without negative counts.
     regions : RegionKeys
         The cells of n regions.
     strong : float64[n]
@@ -113,7 +112,7 @@ def reach(
     """
     if grid is not None and grid.size == prod(tree.fanouts):
         grid = None
-    sums, n = NodeSums(table), regions.first.size
+    n = regions.first.size
     node, whole = regions, np.ones(regions.key.size, np.bool_)
     part = np.ones((3, regions.key.size))
     count = np.repeat(sums.of(regions.key, 1)[None], 3, axis=0)

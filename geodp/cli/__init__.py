@@ -22,7 +22,7 @@ import click
 
 from geodp import __version__
 from geodp.cli import commands
-from geodp.errors import GeodpError, LettersWarning, PluginWarning, printable
+from geodp.errors import AccessWarning, GeodpError, LettersWarning, PluginWarning, printable
 from geodp.io.folder.stopping import ask, begin
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -100,7 +100,7 @@ def _as_sentences() -> None:
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, (LettersWarning, PluginWarning)):
+        if issubclass(category, (AccessWarning, LettersWarning, PluginWarning)):
             click.echo(f"Note: {printable(str(message))}", err=True)
         else:
             shown(message, category, *where, **more)

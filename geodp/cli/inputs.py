@@ -7,9 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+from click.core import ParameterSource
+
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
+    from geodp.analysis.plan import Settings
     from geodp.grid.grid import Grid
     from geodp.table.public_totals import PublicTotals
 
@@ -182,3 +186,14 @@ def sha256(path: Path) -> str:
     """Digest of a file, hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_plan_options(context: click.Context) -> Settings:
+    """Read what --plan settles; UsageError for options that would settle it otherwise."""
+    from geodp.analysis.plan import read_plan
+
+    found = read_plan(context.params["plan"])
+    for name in found.arguments:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"--plan settles what --{name} does; give one of them.")
+    return found

@@ -100,11 +100,7 @@ def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
 
 def write_recipe(context: click.Context, options: Mapping[str, Any]) -> None:
     """Write the options of layout and domain into the release's folder, for its operator."""
-    from geodp.cli.options import grid_option_names
-    from geodp.cli.readers import reader_options
-
-    known = {str(one.name) for one in reader_options()} | {*grid_option_names(), *BEYOND}
-    lines = ["[options]"]
+    known, lines = _layout_names(), ["[options]"]
     for option in context.command.get_params(context):
         name, value = str(option.name), options.get(str(option.name))
         if name in known and isinstance(option, click.Option) and _is_set(context, option, value):
@@ -118,7 +114,7 @@ def command_of(path: Path, found: Proposal) -> str:
     from geodp.cli.commands.publish import publish
 
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
-    context = click.Context(publish, info_name="geodp publish")
+    context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in found.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
@@ -162,8 +158,11 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
     """Set options that were not given; UsageError for a value that an option does not take."""
     known = {str(one.name): one for one in context.command.get_params(context)}
     for name, value in settled.items():
-        if name not in known:
-            raise UsageError(f"There is no option --{name.replace('_', '-')} here.")
+        if name not in known or name not in _layout_names():
+            flag = name.replace("_", "-")
+            raise UsageError(
+                f"Recipes and presets hold options of layout and domain, and no --{flag}."
+            )
         if _source(context, name):
             continue
         several = isinstance(value, Iterable) and not isinstance(value, str)
@@ -174,6 +173,14 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
             raise UsageError(f"--{name.replace('_', '-')} cannot have this value.") from None
         context.params[name] = options[name]
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+
+
+def _layout_names() -> set[str]:
+    """Return names of the options that a recipe or a preset may set: none of budgets and files."""
+    from geodp.cli.options import grid_option_names
+    from geodp.cli.readers import reader_options
+
+    return {str(one.name) for one in reader_options()} | {*grid_option_names(), *BEYOND}
 
 
 def _read_recipe(context: click.Context, path: Path) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def open_to_others(folder: Path) -> Path | None:
     A place belongs to this user or to root, and others may not write there, but where the sticky
     bit keeps them from what is not theirs, or where they cannot get to. ``folder`` is resolved.
     """
-    if sys.platform == "win32":  # a profile's folder is its owner's
+    if not hasattr(os, "geteuid"):  # as on Windows: a profile's folder is its owner's
         return None
     within_reach = True
     for place in (*reversed(folder.parents), folder):

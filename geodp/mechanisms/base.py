@@ -28,7 +28,7 @@ from geodp.table.counts import CountTable
 from geodp.table.measured import NodeLevel
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
-from geodp.table.stated_prior import StatedPrior
+from geodp.table.stated.prior import StatedPrior
 
 MOST_CELLS = 1 << 26
 """Most keys of a domain that a dense method takes: its arrays have half a GiB each."""

@@ -3,17 +3,17 @@
 On POSIX systems such a file must be a regular one, not a symbolic link, owned by the user who reads
 it or by root, and closed to everybody else, as `geodp key` makes it. Windows has no such owners and
 permission bits: there only the kind and the content of the file are looked at, and its access list
-is the operator's to keep.
+is the operator's to keep, who is told so.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import sys
 from pathlib import Path
 
 from geodp.errors import InputError
+from geodp.privacy.access import has_owners, tell_unchecked
 
 DIGITS = 64
 LEAST = 16
@@ -91,7 +91,8 @@ def _require_private(handle: int, path: str | Path) -> None:
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
         raise InputError("A key file must be a regular file.", file=str(path))
-    if sys.platform == "win32":
+    if not has_owners():
+        tell_unchecked(path)
         return
     if found.st_uid not in (os.geteuid(), 0):
         raise InputError(

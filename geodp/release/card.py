@@ -13,27 +13,25 @@ from geodp.accuracy.margins import VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
+from geodp.release.parts import PartErrors
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
-from geodp.table.stated import (
-    Software,
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.error import (
     StatedBlock,
     StatedCells,
-    StatedDomain,
     StatedError,
     StatedFloor,
-    StatedGuarantee,
     StatedLabels,
     StatedLevel,
     StatedLoneBlock,
     StatedLoneCell,
-    StatedMechanism,
     StatedPixel,
 )
+from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 
 if TYPE_CHECKING:
-    from geodp.release.parts import PartErrors
     from geodp.release.release import Release
 
 
@@ -146,9 +144,9 @@ def _error(release: Release) -> StatedError:
 
 def state_cells(release: Release) -> StatedCells | None:
     """Return how the intervals of single cells are made, and those of cells not listed."""
-    if release.parts is not None:
-        return _cells_of_parts(release.parts)
     intervals, errors = release.intervals(), release.block_errors
+    if isinstance(intervals, PartErrors):
+        return _cells_of_parts(intervals)
     if intervals is None or errors is None:
         return None
     largest = errors[-1].largest

@@ -134,7 +134,7 @@ def _estimate(release: Release, tree: TreeVariance, cells: RegionKeys) -> Estima
         never = np.zeros(count.size, np.bool_)
         return Estimates(count, error, middle - margin, middle + margin, never)
     strong = strength(tree, cells, event.is_normal)
-    found = reach(tree, release.table, cells, strong, domain)
+    found = reach(tree, release.node_sums, cells, strong, domain)
     error = np.sqrt(np.maximum(found.variance[PLAIN], 0))
     alone = losses = None
     if found.clamped.any():

@@ -13,7 +13,7 @@ from geodp.table.card import StatedMetadata
 from geodp.table.plain import read_plain
 
 
-def state_metadata(given: Mapping[str, Any] | None) -> StatedMetadata | None:
+def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
     """Return metadata, checked; None where nothing is said.
 
     Raises UsageError for an unknown name, an empty text, or a date that is none.

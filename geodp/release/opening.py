@@ -19,7 +19,7 @@ from geodp.io.write.export.sheet import Sheet
 from geodp.io.write.uncertainty import BESIDE, Errors, Intervals, beside_of
 from geodp.release.release import Release
 from geodp.table.card import Card
-from geodp.table.stated import StatedCells
+from geodp.table.stated.error import StatedCells
 
 
 @dataclass(frozen=True, eq=False)

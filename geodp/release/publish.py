@@ -31,7 +31,7 @@ from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated_prior import StatedPrior, restore_stated
+from geodp.table.stated.prior import StatedPrior, restore_stated
 from geodp.table.totals import WholeTable
 
 
@@ -160,7 +160,8 @@ def publish(
     """
     beside = given.pop("measurements", False), given.pop("totals", None)
     told = agree_on_prior(table, given.pop("prior", None), given.pop("prior_source", None))
-    simulate, metadata = given.pop("simulate", 0), state_metadata(given.pop("metadata", None))
+    simulate, metadata = given.pop("simulate", 0), given.pop("metadata", None)
+    stated = state_metadata(metadata) if metadata else None
     prepared = prepare(
         table,
         mechanism(default_method(table.grid) if method is None else method),
@@ -172,7 +173,8 @@ def publish(
         records=records,
     )
     prepared = prepared.add(*beside, told, simulate)
-    prepared = replace(prepared, outline=replace(prepared.outline, metadata=metadata))
+    if stated is not None:
+        prepared = replace(prepared, outline=replace(prepared.outline, metadata=stated))
     warn_of(prepared.outline)
     release = prepared.release()
     return simulate_cells(release, simulate) if simulate else release

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import Estimate, Tops
+from geodp.accuracy.interval import Estimate, NodeSums, Tops
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -37,8 +37,8 @@ from geodp.table.charged import StatedCharge
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedSettlements
-from geodp.table.stated_prior import StatedPrior, keep_stated
+from geodp.table.stated.error import StatedSettlements
+from geodp.table.stated.prior import StatedPrior, keep_stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +152,11 @@ class Release(InMemory):
         return self.estimate_all([region], labels, method=method)[0]
 
     @cached_property
+    def node_sums(self) -> NodeSums:
+        """Sums of the table's nodes, the same for all regions."""
+        return NodeSums(self.table)
+
+    @cached_property
     def parts(self) -> PartErrors | None:
         """Errors of a map and its parts, of a method that shares out a map."""
         return find_parts(self)
@@ -261,9 +266,9 @@ class Release(InMemory):
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
         """Return standard error of every released cell, one number where all have the same."""
-        if self.parts is not None:
-            return self.parts.cell_errors()
-        if self.block_errors is None or self._alike is not None:
+        if self.block_errors is None:
+            return None if self.parts is None else self.parts.cell_errors()
+        if self._alike is not None:
             return self._alike
         return cell_errors(self._variances, self.table.key)
 

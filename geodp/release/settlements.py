@@ -19,7 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.release.simulation import SEED, Simulation
 from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
-from geodp.table.stated import StatedSettlement, StatedSettlements
+from geodp.table.stated.error import StatedSettlement, StatedSettlements
 
 Whole = NDArray[np.int64]
 

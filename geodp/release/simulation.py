@@ -106,7 +106,7 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
     simulation = Simulation(method, table, table.event, tree, RELEASES)
     progress.begin("Simulating releases", RELEASES * (SHARPER + 2))
     low, high, error = simulation.errors(Runs.of(regions))
-    losses, sums, found = simulation.losses(), NodeSums(table), []
+    losses, sums, found = simulation.losses(), release.node_sums, []
     held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
     taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
     for i, (region, known) in enumerate(zip(regions, closed, strict=True)):
@@ -125,7 +125,7 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
             ends[1] = max(ends[1], known.count + lost)
             cells = RegionKeys.of([region.key])
             strong = strength(tree, cells, table.event.is_normal, DOUBT)
-            (inner,), (outer,) = reach(tree, table, cells, strong, domain).approximations()
+            (inner,), (outer,) = reach(tree, sums, cells, strong, domain).approximations()
             ends = np.clip(ends, inner, outer)
         below, above = np.clip(ends, known.low, known.high).tolist()  # never wider than these
         found.append(replace(known, standard_error=float(error[i]), low=below, high=above))

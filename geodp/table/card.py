@@ -13,15 +13,10 @@ from typing import Annotated, Any, Literal
 
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
-from geodp.table.stated import (
-    Digest,
-    Software,
-    StatedDomain,
-    StatedError,
-    StatedGuarantee,
-    StatedMechanism,
-)
-from geodp.table.stated_prior import StatedPrior
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.error import StatedError
+from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import Digest, Software, StatedGuarantee, StatedMechanism
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
 """What ``schema`` says in the card of a release that this version writes and reads."""

@@ -16,7 +16,7 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
 from geodp.table.counts import Cells, exact_sum
-from geodp.table.stated_prior import StatedPrior
+from geodp.table.stated.prior import StatedPrior
 
 FLOOR_OF_CELL = 2.0**-12
 """People that every cell has at most beyond what the prior says, so that none is impossible."""

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, Self
 
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
-from geodp.table.stated import Size, Software, StatedDomain
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.release import Size, Software
 
 SELECTION_SCHEMA: Literal["geodp-selection-1"] = "geodp-selection-1"
 """What ``schema`` says in the card of a selection."""

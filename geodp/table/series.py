@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
-from geodp.table.stated import Digest, Size, Software
+from geodp.table.stated.release import Digest, Size, Software
 
 SERIES_SCHEMA: Literal["geodp-series-1"] = "geodp-series-1"
 """What ``schema`` says in the index of a series."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.accuracy.interval import Reach
+from geodp.accuracy.interval import NodeSums, Reach
 from geodp.accuracy.reach import RegionKeys, reach
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.grid.grid import Grid
@@ -145,7 +145,7 @@ def test_moments_of_a_region_are_those_of_its_noises(size):
     for above, below, fanout in zip(parts[:-1], parts[1:], fanouts, strict=True):
         weights.append(below - np.repeat(above, fanout))
     cells = RegionKeys.of([np.flatnonzero(inside).astype(np.uint64)])
-    found = one(reach(tree, everybody(grid), cells, np.array([3.0])))
+    found = one(reach(tree, NodeSums(everybody(grid)), cells, np.array([3.0])))
     assert not found.clamped
     fourth = sum(3 * v**2 * (w**4).sum() for v, w in zip(own, weights, strict=True))
     variance = sum(v * (w**2).sum() for v, w in zip(own, weights, strict=True))
@@ -162,7 +162,7 @@ def test_outer_and_inner_approximations_are_regions():
     key = np.flatnonzero(count).astype(np.uint64)
     table = ReleasedTable(grid, key, count[count > 0], None)
     cells = np.array([0, 1, 8], np.uint64)
-    found = one(reach(tree, table, RegionKeys.of([cells]), np.array([3.0])))
+    found = one(reach(tree, NodeSums(table), RegionKeys.of([cells]), np.array([3.0])))
     outer = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15], np.uint64)
     inner = np.array([0, 8], np.uint64)
     assert found.count.tolist() == [1700, 1705, 1700]

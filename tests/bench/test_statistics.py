@@ -73,10 +73,12 @@ def test_inhabited_cells_and_size_classes_were_estimable():
     found = KEPT[statistics]
     assert set(found["rows"][0]) >= {"statistic", "measured", "estimated", "basis", "right"}
     told = [row for row in found["rows"] if row["estimated"] is not None and row["true"]]
-    wrong = sum(row["right"] == "no" for row in told)
-    assert wrong <= 0.1 * len(told)
+    assert not [row for row in told if row["right"] == "no"]
+    maps = {row["map"] for row in found["rows"]}
     for name in ("inhabited", "cells:1-19"):
-        assert sum(row["statistic"] == name and row["right"] == "yes" for row in told) >= 5
+        some = [row for row in told if row["statistic"] == name]
+        assert {(row["map"], row["epsilon"]) for row in some} == {(one, "0.1") for one in maps}
+        assert all(row["right"] == "yes" and row["prior"] for row in some)
     for row in found["sums"]:
         assert 0.85 <= row["ratio"] <= 1.15
 

@@ -73,7 +73,9 @@ def test_what_remains_to_be_said_is_asked_before_anything_is_written(path, tmp_p
     ("recipe", "rule"),
     [
         ("grid = 'jis:basic'", "one table"),
-        ("[options]\ncolour = 'red'", "no option --colour"),
+        ("[options]\ncolour = 'red'", "no --colour"),
+        ("[options]\noverwrite = true", "no --overwrite"),
+        ("[options]\ninputs = ['other.csv']", "no --inputs"),
         ("[options]\ngrid = 'jis:basic'\nbounds = [1, 2]", "--bounds cannot have this value"),
         ("[options]\ngrid = 'jis:basic'\nband = 1", "Not for official mesh files: --band"),
     ],

@@ -1,11 +1,14 @@
 """Estimates of many regions together: what each alone has, in as many steps as of a few."""
 
+from dataclasses import replace
+
 import geopandas
 import numpy as np
 import pytest
 import shapely
 
 from geodp.accuracy import reach
+from geodp.accuracy.interval import NodeSums
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from tests.release.test_frames import GRIDS, MESH, release
@@ -85,3 +88,17 @@ def test_the_work_on_many_polygons_does_not_grow_with_their_number(monkeypatch):
         made.estimate(geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668"))
         steps.append(sorted(calls))
     assert steps[0] == steps[1] != []
+
+
+def test_a_table_is_summed_once_for_all_estimates(monkeypatch):
+    made = []
+
+    def count(table):
+        made.append(table)
+        return NodeSums(table)
+
+    monkeypatch.setattr("geodp.release.release.NodeSums", count)
+    several = replace(release(MESH))
+    for size in (2, 3, 5):
+        several.estimate(np.indices((size, size)).reshape(2, -1))
+    assert made == [several.table]

@@ -7,7 +7,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
-from geodp.release.simulated_cells import intervals_of
+from geodp.release.simulated_cells import errors_of
 
 PLACES = geodp.Grid.regular((32, 32), crs="EPSG:3035", transform=(1000, 0, 0, 0, 1000, 0))
 GRID = PLACES.with_attribute("sex", ["f", "m"]).with_attribute("age", ["child", "adult", "old"])
@@ -71,7 +71,7 @@ def test_a_cell_s_estimate_is_that_of_the_files(release, tmp_path):
         assert found.count == row["population"]
         assert found.standard_error == pytest.approx(row["standard_error"], rel=1e-4)
         assert (found.low, found.high) == pytest.approx((row["low"], row["high"]), abs=2e-3)
-    assert [check for check in verify(tmp_path / "out", intervals_of) if not check.ok] == []
+    assert [check for check in verify(tmp_path / "out", errors_of) if not check.ok] == []
 
 
 def test_verify_finds_other_errors_of_parts(release, tmp_path):

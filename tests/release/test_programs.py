@@ -31,28 +31,30 @@ def towns():
 
 def test_a_frame_in_and_a_map_out(frame):
     table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
-    cells = geodp.publish(table, epsilon=1).to_geopandas("residents")
+    cells = geodp.publish(table, epsilon=1, contribution=1).to_geopandas("residents")
     assert cells.crs == "EPSG:6668"
     assert cells.residents.sum() == pytest.approx(frame.residents.sum(), rel=0.01)
 
 
 def test_a_table_of_municipalities(frame, towns):
     table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
-    found = geodp.publish(table, epsilon=1).estimate(towns)
+    found = geodp.publish(table, epsilon=1, contribution=1).estimate(towns)
     assert found["count"].sum() == pytest.approx(frame.residents.sum(), rel=0.05)
     assert (found.low <= found["count"]).all()
 
 
 def test_methods_side_by_side(frame):
     table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
-    found = geodp.evaluate(table, methods=["pyramid", "geometric"], epsilon=1, trials=2)
+    found = geodp.evaluate(
+        table, methods=["pyramid", "geometric"], epsilon=1, contribution=1, trials=2
+    )
     errors = found.to_pandas().pivot(index="cells", columns="method", values="mae")
     assert errors.pyramid.iloc[-1] < errors.geometric.iloc[-1]
 
 
 def test_written_and_read_back(frame, tmp_path):
     table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
-    geodp.publish(table, epsilon=1).write(tmp_path / "out", name="residents")
+    geodp.publish(table, epsilon=1, contribution=1).write(tmp_path / "out", name="residents")
     array = geodp.open(tmp_path / "out").to_xarray()
     assert array.sizes == {"y": 120, "x": 80}
     assert array.sum() == geodp.open(tmp_path / "out").table.total
@@ -61,5 +63,5 @@ def test_written_and_read_back(frame, tmp_path):
 def test_a_file_by_its_reader(frame, tmp_path):
     frame.to_csv(tmp_path / "cells.csv", index=False)
     table = geodp.read(tmp_path / "cells.csv", GRID, code="mesh", value="residents")
-    release = geodp.publish(table, epsilon=1)
+    release = geodp.publish(table, epsilon=1, contribution=1)
     assert len(release.to_pandas()) == release.table.key.size

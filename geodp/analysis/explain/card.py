@@ -23,7 +23,8 @@ from geodp.errors import VerificationError
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
 from geodp.table.selected import SelectionCard
-from geodp.table.stated import StatedError, StatedGuarantee
+from geodp.table.stated.error import StatedError
+from geodp.table.stated.release import StatedGuarantee
 
 RARE = 1e-6
 """The chance that beliefs may move further, where a zero-concentrated guarantee names no delta."""

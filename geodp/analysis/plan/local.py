@@ -30,7 +30,7 @@ from geodp.privacy.reports import LocalReports
 from geodp.release.local.collect import FEWEST
 from geodp.release.local.round import Round
 from geodp.table.plain import read_plain
-from geodp.table.stated import StatedDomain
+from geodp.table.stated.domain import StatedDomain
 
 FORMAT = 1
 """Of the file."""

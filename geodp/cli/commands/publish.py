@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from geodp import progress
 from geodp.cli.check import require_unpublished, write_check_file
-from geodp.cli.inputs import grid_of, read_public_totals, sha256
+from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
     contribution,
@@ -204,7 +203,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     require_known(context)
     plan = None
     if options["plan"] is not None:
-        plan = _read_plan_options(context)
+        plan = read_plan_options(context)
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
@@ -398,14 +397,3 @@ def _warnings(release: Release) -> list[str]:
     from geodp.release.outline import list_warnings
 
     return [*list_warnings(release)]
-
-
-def _read_plan_options(context: click.Context) -> Settings:
-    """Read what --plan settles; UsageError for options that would settle it otherwise."""
-    from geodp.analysis.plan import read_plan
-
-    found = read_plan(context.params["plan"])
-    for name in found.arguments:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"--plan settles what --{name} does; give one of them.")
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from geodp.io.folder.publication import write_restricted
+from geodp.io.folder.publication import make_restricted, write_restricted
 from geodp.io.folder.staging import CHECK, stage
 
 CHECK_SCHEMA = "geodp-check-1"
@@ -34,7 +34,6 @@ def write_check(path: str | Path, found: dict[str, Any]) -> Path:
         The file system refused; nothing is left behind.
     """
     with stage(path) as folder:
-        hidden = folder / "restricted"
-        hidden.mkdir(mode=0o700)
+        hidden = make_restricted(folder, path)
         write_restricted(hidden, CHECK, {"schema": CHECK_SCHEMA, **found})
     return Path(path, "restricted", CHECK)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from geodp import __version__
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.folder.disk import sync
 from geodp.io.folder.staging import KEPT
 from geodp.io.opening import parse_json
 from geodp.privacy.event import Measurement
@@ -71,9 +72,12 @@ def reserve(folder: Path, cells: int) -> None:
 
     ``cells``: a guess from above; more are written where the disk has room.
     """
+    size = CELL_BYTES * cells + HEAD_BYTES
     with _draft(folder).open("wb") as file:
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, CELL_BYTES * cells + HEAD_BYTES)
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)  # Windows takes the space
         os.fsync(file.fileno())
 
 
@@ -95,11 +99,7 @@ def keep(folder: Path, kept: Kept) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.rename(_draft(folder), folder / KEPT)
-    handle = os.open((folder / KEPT).parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync((folder / KEPT).parent)
 
 
 def read_kept(folder: Path, grid: Grid, call: Mapping[str, str]) -> Kept:

@@ -16,6 +16,7 @@ from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.folder.staging import CARD
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format, Released
+from geodp.privacy.access import tell_unchecked
 from geodp.table.card import Card, File, LeftOut
 from geodp.table.plain import read_plain
 
@@ -72,14 +73,25 @@ def _write_format(one: Format, released: Released, folder: Path) -> Iterator[Fil
 
 def write_card(card: Card, folder: Path) -> None:
     """Write a card, and the checksums of what it lists, into a folder that holds the files."""
-    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8")
+    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
     sums = {**card.listed, CARD: sha256(folder / CARD)}
-    (folder / SUMS).write_text(sums_text(sums), encoding="utf-8")
+    (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 
 def json_text(values: dict[str, Any]) -> str:
     """Plain values as a file for people and programs."""
     return json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n"
+
+
+def make_restricted(folder: Path, path: str | Path, *, again: bool = False) -> Path:
+    """Make the folder for the operator in a staged one; ``path`` is where that will be.
+
+    ``again``: it may be there, as in the folder of an interrupted run.
+    """
+    made = folder / "restricted"
+    made.mkdir(mode=0o700, exist_ok=again)
+    tell_unchecked(Path(path, made.name))
+    return made
 
 
 def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:
@@ -93,5 +105,5 @@ def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
-from geodp.io.folder.publication import RUN, json_text, write_restricted
+from geodp.io.folder.publication import RUN, json_text, make_restricted, write_restricted
 from geodp.io.folder.staging import CARD, require_free, require_own, stage
 from geodp.table.selected import SelectionCard
 
@@ -62,12 +62,14 @@ def stage_selection(
     require_free(path, overwrite=overwrite)
     require_own(path)
     with stage(path, overwrite=overwrite) as folder:
-        for part, mode in (("public", 0o777), ("restricted", 0o700)):
-            (folder / part).mkdir(mode=mode)
+        (folder / "public").mkdir()
+        make_restricted(folder, path)
         _write_card(outline, folder / "public")
         yield StagedSelection(folder, Path(path))
 
 
 def _write_card(card: SelectionCard, folder: Path) -> None:
-    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8")
-    (folder / SUMS).write_text(sums_text({CARD: sha256(folder / CARD)}), encoding="utf-8")
+    (folder / CARD).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
+    (folder / SUMS).write_text(
+        sums_text({CARD: sha256(folder / CARD)}), encoding="utf-8", newline="\n"
+    )

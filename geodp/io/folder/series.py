@@ -16,7 +16,13 @@ from geodp import progress
 from geodp.grid.grid import Grid
 from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
-from geodp.io.folder.publication import RUN, json_text, write_public, write_restricted
+from geodp.io.folder.publication import (
+    RUN,
+    json_text,
+    make_restricted,
+    write_public,
+    write_restricted,
+)
 from geodp.io.folder.staged_release import (
     check_publication,
     list_cells,
@@ -143,10 +149,10 @@ def _write_beside(
 
 def write_index(public: Path, card: SeriesCard) -> None:
     """Write the index, and the checksums of all files below the folder."""
-    (public / INDEX).write_text(json_text(card.to_json()), encoding="utf-8")
+    (public / INDEX).write_text(json_text(card.to_json()), encoding="utf-8", newline="\n")
     every = (path for path in public.rglob("*") if path.is_file())
     sums = {path.relative_to(public).as_posix(): sha256(path) for path in every}
-    (public / SUMS).write_text(sums_text(sums), encoding="utf-8")
+    (public / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 
 @contextmanager
@@ -159,5 +165,5 @@ def stage_series(
     """
     check_publication(grid, path, name=name, overwrite=overwrite)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
-        (folder / "restricted").mkdir(mode=0o700, exist_ok=resume)
+        make_restricted(folder, path, again=resume)
         yield StagedSeries(folder, Path(path), grid, name)

@@ -16,12 +16,21 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
-from geodp.io.folder.publication import RUN, json_text, write_public, write_restricted
+from geodp.io.folder.publication import (
+    RUN,
+    json_text,
+    make_restricted,
+    write_public,
+    write_restricted,
+)
 from geodp.io.folder.staging import KEPT, require_free, require_own, stage
 from geodp.io.write import tables
 from geodp.io.write.format import Released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+
+TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
+"""Tables of a GeoPackage that are not its layers."""
 
 LONGEST_NAME = 200
 """Bytes: file systems take 255, endings included."""
@@ -119,7 +128,7 @@ def stage_release(
     """
     check_publication(grid, path, name=name, overwrite=overwrite)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
-        (folder / "restricted").mkdir(mode=0o700, exist_ok=resume)
+        make_restricted(folder, path, again=resume)
         yield StagedRelease(folder, Path(path), grid, name)
 
 
@@ -176,6 +185,11 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
         raise UsageError(
             "The name must be a file name of letters, digits, '_' and '-', with at most "
             f"{LONGEST_NAME} bytes."
+        )
+    if TAKEN.match(name):
+        raise UsageError(
+            "Names that begin with gpkg_ or sqlite_, and layer_styles, are those of tables that "
+            "every database has; choose another name for the count."
         )
     for one in find_formats():
         one.check(grid, name)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
+from geodp.io.folder.disk import OPENS_FOLDERS, hold, move, sync, sync_all
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
@@ -80,7 +81,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
             partial = _begin(final, locks, resume=resume)
             try:
                 yield partial
-                _flush(partial)
+                sync_all(partial)
                 require_free(final, overwrite=overwrite)
                 require_own(final)
                 _exchange(partial, final)
@@ -115,15 +116,16 @@ def _begin(final: Path, locks: contextlib.ExitStack, *, resume: bool) -> Path:
                 f"Nothing waits beside {final} to be resumed: no run for it was interrupted "
                 "between its charge and its end."
             )
-        locks.enter_context(_lock(partial))
+        locks.enter_context(hold(partial))
         _strip(partial)
         return partial
     require_uninterrupted(final)
     partial = final.parent / f".{final.name}.partial-{secrets.token_hex(4)}"
     partial.mkdir()
     try:
-        locks.enter_context(_lock(partial))
+        locks.enter_context(hold(partial))
         _try(partial)
+        _try_to_move(final, partial)
     except BaseException:
         _remove(partial)
         raise
@@ -135,12 +137,29 @@ def _try(folder: Path) -> None:
     before, after = folder / "tried", folder / "renamed"
     before.mkdir()
     (before / "file").write_bytes(b"tried")
-    _sync(before / "file")
-    _sync(before)
-    os.rename(before, after)
-    _sync(folder)
-    _sync(folder.parent)
+    sync(before / "file")
+    sync(before)
+    move(before, after)
+    sync(folder)
+    sync(folder.parent)
     shutil.rmtree(after)
+
+
+def _try_to_move(final: Path, partial: Path) -> None:
+    """Move a release that is to be replaced aside and back, where an open file would keep it there.
+
+    A run that is killed between the two leaves what `_recover` puts back.
+    """
+    if not OPENS_FOLDERS and is_release(final):
+        aside = _aside(final, partial)
+        with hold(final):
+            move(final, aside)
+            move(aside, final)
+
+
+def _aside(final: Path, partial: Path) -> Path:
+    """Return where a release waits while another takes its place."""
+    return final.parent / partial.name.replace(".partial-", ".replaced-")
 
 
 def find_interrupted(target: str | Path) -> Path | None:
@@ -150,7 +169,7 @@ def find_interrupted(target: str | Path) -> Path | None:
     """
     found = []
     for partial in _find_leftovers(Path(os.path.realpath(target)), "partial"):
-        with contextlib.suppress(OSError), _lock(partial):
+        with contextlib.suppress(OSError), hold(partial):
             if (partial / KEPT).is_file():
                 found.append(partial)
     if len(found) > 1:
@@ -230,7 +249,7 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
         raise UsageError(f"{final} is a file; give the name of a new folder.")
     if final == Path.cwd():
         raise UsageError("A release cannot take the current folder's place; name a folder in it.")
-    if final.is_mount():
+    if os.path.ismount(final):
         raise UsageError(f"{final} is a mount point; name a folder in it.")
     if not final.exists() or not any(final.iterdir()) or is_check(final):
         return
@@ -258,21 +277,21 @@ def _exchange(partial: Path, final: Path) -> None:
 
     With the rename the run is complete: whatever fails or interrupts afterwards changes nothing.
     """
-    aside = final.parent / partial.name.replace(".partial-", ".replaced-")
+    aside = _aside(final, partial)
     replaces = final.exists() and any(final.iterdir())
     with commits():
         if replaces:
-            with _lock(final):
-                os.rename(final, aside)
+            with hold(final):
+                move(final, aside)
                 try:
-                    os.rename(partial, final)
+                    move(partial, final)
                 except BaseException:
-                    os.rename(aside, final)
+                    move(aside, final)
                     raise
         else:
-            os.rename(partial, final)  # also over an empty folder
+            move(partial, final)
     with contextlib.suppress(OSError):
-        _sync(final.parent)  # only now may go what a loss of power would need
+        sync(final.parent)  # only now may go what a loss of power would need
         (final / KEPT).unlink(missing_ok=True)
         if replaces:
             remove_release(aside)
@@ -281,15 +300,19 @@ def _exchange(partial: Path, final: Path) -> None:
 def _recover(final: Path) -> None:
     """Put back or remove what killed runs left beside ``final``, but for a charged table."""
     for aside in _find_leftovers(final, "replaced"):
-        with contextlib.suppress(BlockingIOError), _lock(aside):
+        with contextlib.suppress(BlockingIOError), hold(aside):
             if final.exists():
                 remove_release(aside)
             else:
-                os.rename(aside, final)
+                move(aside, final)
     for partial in _find_leftovers(final, "partial"):
-        with contextlib.suppress(OSError), _lock(partial):  # somebody else's may stay
+        with contextlib.suppress(OSError), hold(partial):  # somebody else's may stay
             if not (partial / KEPT).is_file():
                 shutil.rmtree(partial)
+    if not OPENS_FOLDERS:
+        for lock in _find_leftovers(final, "lock"):
+            with contextlib.suppress(OSError), hold(lock):
+                pass  # its file goes with it
 
 
 def _find_leftovers(final: Path, what: str) -> list[Path]:
@@ -298,43 +321,6 @@ def _find_leftovers(final: Path, what: str) -> list[Path]:
     with contextlib.suppress(FileNotFoundError):
         return sorted(path for path in final.parent.iterdir() if name.fullmatch(path.name))
     return []
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Hold a folder; the lock follows it through renames and ends with the process.
-
-    Raises BlockingIOError where another run holds it.
-    """
-    import fcntl  # POSIX; late, so that reading works elsewhere
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # a file system without locks: two runs at once are then up to the operator
-        yield
-    finally:
-        os.close(handle)
-
-
-def _flush(folder: Path) -> None:
-    """Force every file and folder below to the disk, so that a rename never outruns content."""
-    for parent, _, files in os.walk(folder):
-        for name in files:
-            _sync(Path(parent, name))
-        _sync(Path(parent))
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager
@@ -349,6 +335,8 @@ def _explain(final: Path, left: list[Path]) -> Iterator[None]:
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             where = Path(error.filename).parent if error.filename else final.parent
             why = f"the folder {where} may not be written to"
+            if not OPENS_FOLDERS:
+                why += ", or another program has a file open in what is to be replaced"
         elif error.errno in (errno.ENOTEMPTY, errno.EWOULDBLOCK):
             why = "another run writes to the same folder"
         elif error.errno in (errno.ENOTDIR, errno.EEXIST):

@@ -8,6 +8,7 @@ from pathlib import Path
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.folder.staging import CARD
 from geodp.io.verify.card import require
+from geodp.privacy.access import has_owners
 from geodp.table.card import Card
 from geodp.table.selected import SelectionCard
 
@@ -40,6 +41,8 @@ def ask_restricted(folder: Path, card: Card | SelectionCard) -> str:
     hidden = folder.parent / "restricted"
     if folder.name != "public" or not hidden.exists():
         return "not here"
+    if not has_owners():
+        return "here; who may read it is not checked, as this system has no permission bits"
     for path in (hidden, *hidden.rglob("*")):
         mode = path.stat().st_mode
         require(not mode & (stat.S_IRWXG | stat.S_IRWXO), f"{path.name} is open to others.")

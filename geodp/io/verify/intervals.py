@@ -19,7 +19,8 @@ from geodp.io.write import geotiff, pixels
 from geodp.io.write.uncertainty import HIGH, LOW, Intervals
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedCells, StatedDomain, StatedSettlements
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.error import StatedCells, StatedSettlements
 
 MOST_SIMULATED = 10_000
 """Releases of a card that are simulated again."""

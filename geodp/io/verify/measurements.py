@@ -18,7 +18,7 @@ from geodp.io.verify.readback import read_table
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
 from geodp.table.measured import NodeLevel, public_nodes, stride_of, visited_nodes
-from geodp.table.stated import StatedDomain
+from geodp.table.stated.domain import StatedDomain
 
 
 def has_measurements(card: Card) -> bool:

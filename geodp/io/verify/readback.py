@@ -38,7 +38,8 @@ from geodp.table.card import Card
 from geodp.table.counts import Counts
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
-from geodp.table.stated import StatedDomain, StatedGuarantee, StatedHierarchy, StatedPlace
+from geodp.table.stated.domain import StatedDomain, StatedHierarchy, StatedPlace
+from geodp.table.stated.release import StatedGuarantee
 
 BROKEN = (
     GeodpError,

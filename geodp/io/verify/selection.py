@@ -19,7 +19,7 @@ from geodp.io.verify.readback import grid_of
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import rate_of
 from geodp.table.selected import Code, SelectionCard
-from geodp.table.stated import StatedHierarchy
+from geodp.table.stated.domain import StatedHierarchy
 
 
 def _ask_identity(folder: Path, card: SelectionCard) -> str:

@@ -46,7 +46,7 @@ from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
 from geodp.io.write.uncertainty import ERROR
 from geodp.table.card import Card
 from geodp.table.selected import SelectionCard
-from geodp.table.stated import StatedDomain
+from geodp.table.stated.domain import StatedDomain
 
 __all__ = ["Check", "read_release_table", "verify"]
 

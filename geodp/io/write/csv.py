@@ -81,7 +81,7 @@ def write_rows(rows: Iterable[Any], schema: Any, path: Path, *, texts: str) -> N
             pa.csv.write_csv(piece, file, options)
             wide.update(name for name in piece.schema.names if _is_wide(piece[name]))
     fields = ",".join(f'"{_csvt_type(field, wide)}"' for field in schema)
-    path.with_suffix(".csvt").write_text(fields + "\n", encoding="ascii")
+    path.with_suffix(".csvt").write_text(fields + "\n", encoding="ascii", newline="\n")
 
 
 def encoding_for(text: str) -> str:

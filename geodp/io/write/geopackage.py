@@ -153,8 +153,8 @@ class GeoPackage(Format):
             **columns_in_words(table.grid),
             "unit": name_of_counts(card.name, table.event.unit),
         }
-        words = f"the counts with {what}, for GIS; {rows_in_words(card)}"
-        yield Entry(path.name, MEDIA_TYPE, words, said)
+        what = f"the counts with {what}, for GIS; {rows_in_words(card)}"
+        yield Entry(path.name, MEDIA_TYPE, what, said)
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def write_geopackage(
             for statement in _triggers(layer.name, fid).split("END;\n"):
                 base.execute(f"{statement}END" if statement.strip() else "")
             base.execute("COMMIT")
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error as error:
         raise OSError(f"SQLite: {error}") from None
 
 
@@ -274,9 +274,8 @@ def number_of_crs(crs: str | None) -> int:
     """Return the number of a CRS in a file: EPSG's, where it has one; -1 without a CRS."""
     if crs is None:
         return -1
-    authority = CRS.from_user_input(crs).to_authority(min_confidence=100)
-    known = authority is not None and authority[0] == "EPSG" and authority[1].isdigit()
-    return int(authority[1]) if authority is not None and known else OWN
+    name, number = CRS.from_user_input(crs).to_authority(min_confidence=100) or ("", "")
+    return int(number) if name == "EPSG" and number.isdigit() else OWN
 
 
 def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
@@ -291,8 +290,8 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
         organisation = "NONE" if number == OWN else "EPSG"
         rows[number] = CRS.from_user_input(crs).name, organisation, number, define_crs(crs)
     statement = "INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)"
-    for own, (name, organisation, other, definition) in sorted(rows.items()):
-        base.execute(statement, (name, own, organisation, other, definition))
+    for own, (name, *others) in sorted(rows.items()):
+        base.execute(statement, (name, own, *others))
     return number
 
 
@@ -349,8 +348,7 @@ def _write_rows(
             shapes, box = shapes_of(table.grid, index[:, start : start + AT_ONCE], srs)
             number = range(first, first + some.num_rows)
             columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
-            marks = ", ".join("?" * len(columns))
-            statement = f"INSERT INTO {_quote(name)} VALUES ({marks})"
+            statement = f"INSERT INTO {_quote(name)} VALUES ({', '.join('?' * len(columns))})"
             base.executemany(statement, zip(*columns, strict=True))
             sides = (side.tolist() for side in box)
             statement = f"INSERT INTO {index_name} VALUES (?, ?, ?, ?, ?)"

@@ -85,7 +85,7 @@ class MeasurementsFile(Format):
         yield Entry(path.name, parquet.MEDIA_TYPE, what, said)
         book = codebook(grid, found.levels, event, about)
         text = json.dumps(book, ensure_ascii=False, indent=1) + "\n"
-        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+        (folder / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
         what = "codebook of the measurements: columns, laws, levels, and what is biased"
         yield Entry(f"{name}.json", "application/json", what)
 

@@ -248,4 +248,4 @@ def write_vrt(
             off = {"xOff": str(window.col_off), "yOff": str(window.row_off)}
             Xml.SubElement(source, "DstRect", {**off, **extent})
     Xml.indent(root)
-    path.write_text(Xml.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
+    path.write_text(Xml.tostring(root, encoding="unicode") + "\n", encoding="utf-8", newline="\n")

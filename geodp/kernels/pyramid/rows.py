@@ -265,7 +265,7 @@ def add_counts(
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
             if found > low:
-                place = place_of(j, f, (families, pitch))
+                place = place_of(np.uint64(j), f, (families, pitch))
                 noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
             low = found
         begin[at + step] = np.int64(end)

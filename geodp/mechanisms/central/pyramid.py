@@ -36,7 +36,7 @@ from geodp.table.counts import CountTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
-from geodp.table.stated_prior import StatedPrior
+from geodp.table.stated.prior import StatedPrior
 
 SETTINGS = ("auto", "R", "fine", "flat", "informed", "series", "official")
 

@@ -99,7 +99,7 @@ def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fr
     Examples
     --------
     >>> [str(round(weight, 3)) for weight in map(float, series_plan_of(14)[1])]
-    ['0.03', '0.12', '0.152', '0.103', '0.617']
+    ['0.03', '0.119', '0.152', '0.103', '0.617']
     """
     steps, weights = plan_of(bits, line=line)
     total = sum(weight**2 for weight in weights)

@@ -35,7 +35,7 @@ from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
-from geodp.table.stated_prior import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.table.stated.prior import StatedPrior, StatedPriorLevel, StatedSlope
 
 Reals = NDArray[np.float64]
 Item = TypeVar("Item")

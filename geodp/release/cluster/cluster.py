@@ -25,6 +25,7 @@ from geodp.release.cluster import tasks
 from geodp.release.cluster.joining import join
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.run import Options, Progress, Run
+from geodp.release.cluster.secret import require_owners
 from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
 from geodp.release.outline import outline, warn_of
@@ -171,6 +172,7 @@ def write(
 
 def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, float | None]:
     """Settle what is to be done, before any task runs; and the public guess of the people."""
+    require_owners()
     if not isinstance(partitions, Partitions):
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
     if any(name in given for name in ALONE):

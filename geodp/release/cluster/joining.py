@@ -14,7 +14,7 @@ from geodp.io.write.format import Released
 from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 from geodp.table.card import SCHEMA
-from geodp.table.stated import StatedDomain
+from geodp.table.stated.domain import StatedDomain
 
 
 def join(

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from geodp.errors import InputError, OutputError, UsageError
+from geodp.privacy.access import has_owners
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.key_file import write_key
 
@@ -56,6 +57,12 @@ class KeyFile:
             key.forget()
 
 
+def require_owners() -> None:
+    """Raise UsageError on a system where no file can be kept from other users by its bits."""
+    if not has_owners():
+        raise UsageError("geodp.cluster needs file permissions of POSIX; use Linux or macOS.")
+
+
 @contextmanager
 def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFile]:
     """Make a file with the key of one release, overwritten and removed at the end.
@@ -68,8 +75,6 @@ def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFil
         Where, in a new folder that only this user can enter. Default: in this machine's memory
         where it has such a file system, which workers on other machines cannot read.
     """
-    if sys.platform == "win32":
-        raise UsageError("geodp.cluster needs file permissions of POSIX; use Linux or macOS.")
     own = Path(tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder))
     path = own / NAME
     with _guard(path):

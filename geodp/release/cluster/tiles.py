@@ -109,7 +109,7 @@ def _style(run: Run, card: Card, folder: PartsFolder) -> File:
     path, method = folder.public / f"{folder.name}.qml", card.mechanism
     place = run.cut.grid.places[0]
     document = qgis_style.qml(place, whole=method.whole, nonnegative=method.nonnegative)
-    path.write_text(document, encoding="utf-8")
+    path.write_text(document, encoding="utf-8", newline="\n")
     return File(
         name=path.name,
         media_type="application/xml",

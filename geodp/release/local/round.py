@@ -26,7 +26,8 @@ from geodp.mechanisms.local.base import require_epsilon
 from geodp.privacy.reports import LocalReports
 from geodp.table.charged import Exact, StatedCharge
 from geodp.table.plain import Least, Text, read_plain, write_plain
-from geodp.table.stated import Digest, Software, StatedDomain
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.release import Digest, Software
 
 SCHEMA: Literal["geodp-round-1"] = "geodp-round-1"
 

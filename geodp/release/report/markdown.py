@@ -20,15 +20,14 @@ from geodp.release.report.sentences import (
     width,
 )
 from geodp.table.card import Card
-from geodp.table.stated import (
+from geodp.table.stated.error import (
     StatedCells,
     StatedError,
     StatedFloor,
-    StatedGuarantee,
     StatedLabels,
-    StatedMechanism,
     StatedSettlements,
 )
+from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
 
 def markdown(card: Card) -> str:

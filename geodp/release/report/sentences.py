@@ -7,12 +7,8 @@ from collections.abc import Iterable
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss
-from geodp.table.stated import (
-    StatedDomain,
-    StatedGuarantee,
-    StatedHierarchy,
-    StatedMechanism,
-)
+from geodp.table.stated.domain import StatedDomain, StatedHierarchy
+from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
 TIMING = (
     "Running time and memory follow the number of input rows and the released cells; a run is "

@@ -32,7 +32,8 @@ from geodp.table.selected import (
     StatedQuestion,
     StatedSelector,
 )
-from geodp.table.stated import Software, StatedDomain
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.release import Software
 from geodp.table.totals import WholeTable
 
 LABEL = b"geodp selection identity 1"

@@ -17,7 +17,7 @@ from geodp.table.charged import StatedCharge
 from geodp.table.periods import Periods
 from geodp.table.plain import read_plain
 from geodp.table.series import SERIES_SCHEMA, SeriesCard, StatedWhole
-from geodp.table.stated import Software
+from geodp.table.stated.release import Software
 
 
 class Series(list[Release]):

@@ -23,6 +23,10 @@ NEAR = 1e-3
 """How far, in cells, the sides of an outline may lie from those of its cell."""
 
 
+OFF = 0.25
+"""How far, in cells, a middle may be off: float32 degrees are, and an edge is 0.5."""
+
+
 class FromFrames:
     """Front doors of :class:`geodp.CountTable` for those who live in pandas."""
 
@@ -75,8 +79,8 @@ class FromFrames:
 
         Notes
         -----
-        Rows of one cell are summed. What one person adds is then bounded by nothing, as with
-        records: :func:`geodp.publish` asks for a contribution.
+        Rows of one cell are summed. Nothing tells what one person adds, so :func:`geodp.publish`
+        asks for a contribution.
 
         Examples
         --------
@@ -95,7 +99,7 @@ class FromFrames:
                 codes = np.asarray(_column(frame, _nth(code, number)))
                 index += place.parse(_require_codes(codes))
             else:
-                at = (np.asarray(_column(frame, _nth(axis, number)), float) for axis in (x, y))
+                at = (_floats(_column(frame, _nth(axis, number))) for axis in (x, y))
                 index += place.locate(*at)
         index += _labels(frame, grid, columns or {})
         count = None if value is None else _column(frame, value)
@@ -126,6 +130,8 @@ class FromFrames:
         if len(grid.places) != 1:
             raise UsageError("Geometries need a grid of one map.")
         place = grid.places[0]
+        if not hasattr(frame, "crs"):
+            raise UsageError("The frame has no geometries: use from_pandas().")
         _require_crs(frame, place)
         shapes = frame.geometry
         kinds, sides = np.asarray(shapes.geom_type), np.asarray(shapes.bounds, float)
@@ -156,26 +162,24 @@ class FromFrames:
         grid : Grid
             Of one map.
         x, y : str
-            Coordinates of the middles of columns and rows, in the grid's CRS.
+            Coordinates of the middles of columns and rows, in the grid's CRS, in any order.
 
         Raises
         ------
         UsageError
-            Other dimensions, or counts outside the domain.
+            Other dimensions, or coordinates that are not the middles of columns and rows, each
+            once.
         CodeError
-            A middle that lies in no cell, or a count that is negative, fractional or missing.
+            Counts outside the domain, or a count that is negative, fractional or missing.
         """
         if len(grid.places) != 1:
             raise UsageError("Arrays of x and y need a grid of one map.")
         names = (y, x, *(attribute.name for attribute in grid.attributes))
-        if set(array.dims) != set(names):
-            raise UsageError(f"The array must have the dimensions {', '.join(names)}.")
+        if set(getattr(array, "dims", ())) != set(names) or not {*names} <= {*array.coords}:
+            rule = f"The array must have the dimensions {', '.join(names)}, with coordinates."
+            raise UsageError(rule)
         dense = np.asarray(array.transpose(*names).values)
-        place = grid.places[0]
-        xs, ys = (np.asarray(array.coords[name].values, float) for name in (x, y))
-        row = place.locate(np.full(ys.size, xs[0]), ys)[0]
-        col = place.locate(xs, np.full(xs.size, ys[0]))[1]
-        axes = [row, col]
+        axes = _rows_and_columns(grid.places[0], *(_floats(array.coords[one]) for one in (x, y)))
         for attribute in grid.attributes:
             axes.append(_numbers(attribute.labels, np.asarray(array.coords[attribute.name])))
         held = np.nonzero(dense)  # NaN is not 0
@@ -197,9 +201,7 @@ class FromFrames:
             _require(inside, "The row lies outside the domain.")
         counts = np.ones(inside.size, np.int64) if count is None else np.asarray(count)
         key = grid.encode(index[:, inside])
-        several = grid.attributes or len(grid.places) > 1 or np.unique(key).size < key.size
-        bound = None if several or count is None else 1
-        return cls.from_keys(grid, key, counts[inside], bound=bound)
+        return cls.from_keys(grid, key, counts[inside], bound=None)
 
 
 def _column(frame: Any, name: str) -> Any:
@@ -208,6 +210,39 @@ def _column(frame: Any, name: str) -> Any:
         raise UsageError(f"The frame has no column {name!r}.")
     column = frame[name]
     return column.to_numpy() if hasattr(column, "to_numpy") else column
+
+
+def _floats(column: Any) -> NDArray[np.float64]:
+    """Return coordinates; UsageError, which quotes none, where they are no numbers."""
+    try:
+        return np.asarray(column, np.float64)
+    except (TypeError, ValueError):
+        pass  # its words quote what it failed on
+    raise UsageError("Coordinates are numbers.")
+
+
+def _rows_and_columns(
+    place: Lattice, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> list[NDArray[np.int64]]:
+    """Return the row of each y and the column of each x: int64[n] and int64[m].
+
+    UsageError where they are not the middles of rows and columns, each once: those of another grid,
+    or of edges or corners, would move people by half a cell.
+    """
+    if not x.size or not y.size:
+        return [np.empty(y.size, np.int64), np.empty(x.size, np.int64)]
+    row = place.locate(np.full(y.size, x[0]), y)[0]
+    col = place.locate(x, np.full(x.size, y[0]))[1]
+    west, _, east, _ = place.edges_at(np.zeros_like(col), col)
+    _, south, _, north = place.edges_at(row, np.zeros_like(row))
+    for number, at, low, high in ((col, x, west, east), (row, y, south, north)):
+        away = np.abs(at - (low + high) / 2) > (high - low) * OFF
+        if away.any() or np.unique(number).size < number.size:
+            raise UsageError(
+                "The coordinates of the array must be the middles of the grid's columns and rows, "
+                "each once; bring the array onto the grid first."
+            )
+    return [row, col]
 
 
 def _nth(names: Any, number: int) -> str:

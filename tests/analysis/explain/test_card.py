@@ -21,7 +21,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.contribution import SUMS
 from geodp.table.selected import SelectionCard
-from geodp.table.stated import StatedFloor
+from geodp.table.stated.error import StatedFloor
 
 PLAIN = {
     name: set(Path(__file__).with_name(f"plain_{name}.txt").read_text(encoding="utf-8").split())

@@ -85,8 +85,8 @@ KEPT = {
     "charge": after(geodp.release.publish, "charge_event"),
     "draw": after(geodp.release.publish.Prepared, "release"),
     "write": before(picture, "draw_map"),
-    "flush": before(staging, "_flush"),
-    "check": after(staging, "_flush"),
+    "flush": before(staging, "sync_all"),
+    "check": after(staging, "sync_all"),
 }
 DONE = {
     "aside": after(os, "rename", puts_aside),

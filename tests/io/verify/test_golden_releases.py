@@ -12,7 +12,7 @@ import rasterio
 from geodp.io.crs import same_crs
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import read_release_table, verify
-from geodp.table.stated import StatedDomain
+from geodp.table.stated.domain import StatedDomain
 from tests.io.verify.test_verify import write_checksums
 
 RELEASES = sorted((Path(__file__).parents[2] / "golden" / "releases").glob("*/*"))

@@ -472,7 +472,7 @@ def test_one_place_opens_files():
         ("io/opening.py", "ParquetFile("),
         ("io/opening.py", "json.loads("),
         ("io/read/public/land.py", "json.loads("),  # the coastline that is part of the package
-        ("table/stated_prior.py", "json.loads("),  # what an interrupted run kept
+        ("table/stated/prior.py", "json.loads("),  # what an interrupted run kept
         ("io/verify/verify_release.py", "json.loads("),  # it runs without this package
         *(
             (f"privacy/{ledger}.py", "json.loads(")  # own

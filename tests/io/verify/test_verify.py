@@ -19,7 +19,7 @@ from geodp.io.verify.verify import Check, read_release_table, verify
 from geodp.io.write import picture
 from geodp.io.write.geometry import has_geometry
 from geodp.release.simulated_cells import errors_of
-from geodp.table.stated import StatedDomain
+from geodp.table.stated.domain import StatedDomain
 from tests.io.write.test_writers import GRIDS, KANTO, released
 
 MORE = {

@@ -136,6 +136,12 @@ def test_names_are_plain_file_names(tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["layer_styles", "GPKG_contents", "sqlite_x"])
+def test_names_of_tables_of_a_database_are_refused_before_the_noise(tmp_path, name):
+    with pytest.raises(UsageError, match="database"):
+        check_publication(KANTO, tmp_path / "out", name=name, overwrite=False)
+
+
 @pytest.mark.parametrize(
     "name", ["code", "Geometry", "standard_error", "Low", "high", "sex", "bbox"]
 )

@@ -185,7 +185,11 @@ def _lands(name: str) -> list[Any]:
 
     def shape(outer: NDArray[np.float64], holes: list[NDArray[np.float64]]) -> Any:
         if len(outer) < 4:  # an islet that is no area on the coastline's own lattice
-            return shapely.LineString(outer)
+            return (
+                shapely.LineString(outer)
+                if np.ptp(outer, axis=0).any()
+                else shapely.Point(outer[0])
+            )
         return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
 
     seas = [shapely.box(*ISLETS[country][1]) for country in chosen if country in ISLETS]
@@ -288,12 +292,8 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
     windows = [(west - broad, east + broad)]
     if west > east:  # it lies across the date line
         windows = [(west - broad, 181.0), (-181.0, east + broad)]
-    cut = [
-        shapely.clip_by_rect(np.array(shapes), left, south - tall, right, north + tall)
-        for left, right in windows
-    ]
-    found = np.concatenate(cut)
-    found = found[~shapely.is_empty(found)]
+    boxes = [(left, south - tall, right, north + tall) for left, right in windows]
+    found = _cut(np.array(shapes), boxes)
     if move is None:
         return list(found)
     moved = shapely.transform(
@@ -301,7 +301,22 @@ def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[
         lambda points: np.stack(move.transform(*points.T), axis=1),
         include_z=False,
     )
+    moved = moved[~shapely.is_empty(moved)]
     return [one for one in moved if np.isfinite(shapely.get_coordinates(one)).all()]
+
+
+def _cut(shapes: NDArray[Any], boxes: list[tuple[float, float, float, float]]) -> NDArray[Any]:
+    """Return the parts of shapes that lie in boxes: west, south, east, north."""
+    import shapely
+
+    parts = []
+    for box in shapely.box(*np.transpose(boxes)):
+        some = shapes[shapely.intersects(shapely.envelope(shapes), box)]
+        inside = shapely.within(shapely.envelope(some), box)
+        # Borders of the coastline touch themselves here and there, which no cut allows.
+        parts += [some[inside], shapely.intersection(shapely.make_valid(some[~inside]), box)]
+    found = shapely.get_parts(np.concatenate(parts))
+    return np.asarray(found[~shapely.is_empty(found)])
 
 
 def _widen(inside: NDArray[np.bool_], rows: float, cols: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -73,7 +73,7 @@ class Stac(Export):
             },
         }
         text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _degrees(sheet: Sheet) -> tuple[float, float, float, float]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from geodp.release.report.html.markup import Html, element, join
-from geodp.table.stated import StatedBlock
+from geodp.table.stated.error import StatedBlock
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 76, 130, 34, 48

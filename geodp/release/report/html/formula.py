@@ -13,7 +13,7 @@ from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.grid.grid import Grid
 from geodp.release.report.html.embed import MOST, pack_sorted
 from geodp.table.card import Card
-from geodp.table.stated import StatedHierarchy
+from geodp.table.stated.domain import StatedHierarchy
 
 if TYPE_CHECKING:
     from geodp.release.release import Release

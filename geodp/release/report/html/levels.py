@@ -15,7 +15,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.card import Card
-from geodp.table.stated import StatedHierarchy
+from geodp.table.stated.domain import StatedHierarchy
 
 if TYPE_CHECKING:
     from geodp.release.release import Release

@@ -56,6 +56,7 @@ def state_surface(release: Release, card: Card) -> dict[str, Any]:
     found: dict[str, Any] = {
         "place": _state_place(place, base),
         "levels": [level.to_json() for level in levels if level.side % base == 0],
+        "cell": levels[0].to_json(),
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
         "inside": _pack_inside(grid, base),
         "whole": release.table.count.dtype.kind != "f",

@@ -93,8 +93,8 @@ def test_names_of_a_file_do_not_steer_a_terminal(write):
 
 def test_what_a_preset_asks_is_asked_until_it_is_said(write):
     path = write("mesh1kmid,year,month,dayflag,timezone,population\n53394611,2021,01,1,0,9\n")
-    assert "--where" in propose(path, {}).asks[0]
-    assert propose(path, {"where": ("month=01",)}).asks == ()
+    assert "--where" in propose(path, {"contribution": 1}).asks[0]
+    assert propose(path, {"where": ("month=01",), "contribution": 1}).asks == ()
 
 
 def test_grids_of_a_preset_settle_what_codes_do_not(write):

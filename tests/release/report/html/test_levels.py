@@ -101,3 +101,18 @@ def test_a_national_map_of_1_km_is_below_5_MB():
     release = geodp.publish(table, epsilon=1)
     assert release.table.key.size > 200_000
     assert len(json.dumps(state_surface(release, release.card()))) < 5_000_000
+
+
+@NODE
+def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
+    monkeypatch.setattr("geodp.release.report.html.surface.MOST_SQUARES", 200)
+    release, card = publish(tmp_path / "release")
+    row, col = release.grid.decode(release.table.key[-1:])[:, 0].tolist()
+    driver = """
+    const total = surface.counts.reduce((sum, count) => sum + count, 0);
+    const sides = [surface.cell.side, surface.levels[0].side];
+    return [surface.rows, surface.cols, sides, total, surface.estimate([given]).count];
+    """
+    found = run(page_of(release, card), driver, [row, col])
+    count = release.table.count
+    assert found == [11, 15, [1, 2], count.sum(), count[-1]]

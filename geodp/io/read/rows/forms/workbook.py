@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZipFile
 
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.read.rows.sources import Source
+from geodp.io.read.rows.sources import DAMAGES, Source
 
 BATCH = 1 << 14
 """Rows that are looked at at once."""
+
+MOST_ROWS = 1 << 20
+"""Rows of a sheet of xlsx."""
+
+MOST_SHARED = 1 << 28
+"""Bytes of a workbook's parts beside its sheets, such as its texts: they are held in memory."""
+
+BROKEN = (
+    *(*DAMAGES, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, SyntaxError),
+    *(RuntimeError, NotImplementedError),
+)
+"""What openpyxl raises on a damaged, hostile or encrypted workbook; its words may quote cells."""
 
 FORMULA = "A cell holds a formula; copy the sheet and paste its values only."
 NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged or encrypted."
@@ -86,9 +99,14 @@ def _load(name: str) -> Any:
             'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
         ) from None
     try:
-        return openpyxl.load_workbook(name, read_only=True, keep_links=False)
-    except (OSError, KeyError, ValueError, BadZipFile, SyntaxError, TypeError):
-        pass  # its words may quote what the file holds
+        with ZipFile(name) as archive:
+            beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
+        if sum(one.file_size for one in beside) <= MOST_SHARED:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return openpyxl.load_workbook(name, read_only=True, keep_links=False)
+    except BROKEN:
+        pass
     raise InputError(NO_WORKBOOK, file=name)
 
 
@@ -99,14 +117,19 @@ def _rows(sheet: Any, name: str) -> Iterator[list[str]]:
     number = 0
     while True:
         number += 1
+        row: Any = None
+        read = False
         try:
-            row = next(rows, None)
-        except (OSError, KeyError, ValueError, BadZipFile, SyntaxError, TypeError):
-            row = ()
+            with warnings.catch_warnings():  # they quote cells
+                warnings.simplefilter("ignore")
+                row = next(rows, None)
+            read = number <= MOST_ROWS or row is None
+        except BROKEN:
+            pass
+        if not read:
+            raise InputError(NO_WORKBOOK, file=name)
         if row is None:
             return
-        if row == () and number == 1:
-            raise InputError(NO_WORKBOOK, file=name)
         if any(cell.data_type == "f" for cell in row):
             raise InputError(FORMULA, file=name, row=number)
         yield [_text(cell.value) for cell in row]

@@ -21,10 +21,11 @@ function describe(view, words, at) {
   if (!surface.isInside(own) && !surface.counts[own]) {
     return [...found, ["count", words.say("outside_domain")]];
   }
-  const estimate = base === 1 ? surface.estimate([cell]) : null;
+  const estimate = surface.estimate([cell]);
+  if (!estimate && base > 1) return [...found, ...describeDrawn(view, words, square)];
   const count = estimate ? estimate.count : surface.counts[own];
   found.push(["count", words.number.format(count)]);
-  const margin = surface.margin(surface.levels[0]);
+  const margin = surface.margin(surface.cell);
   found.push(["margin", margin === null ? words.say("unknown") : `±${words.few.format(margin)}`]);
   found.push(["ends", estimate ? words.interval(estimate) : words.say("unknown")]);
   return [...found, ...describeDrawn(view, words, square)];

@@ -26,10 +26,11 @@ function toCells(place, [x, y]) {
  */
 function cellsInside(place, rings) {
   const at = centres(place);
-  const points = rings.flat().map((point) => toCells(place, point));
-  const rows = points.map((point) => point[1]);
-  const first = Math.max(0, Math.floor(Math.min(...rows)) - 1);
-  const last = Math.min(place.rows - 1, Math.ceil(Math.max(...rows)) + 1);
+  const rows = rings.flat().map((point) => toCells(place, point)[1]);
+  const least = rows.reduce((low, row) => Math.min(low, row), Infinity);
+  const most = rows.reduce((high, row) => Math.max(high, row), -Infinity);
+  const first = Math.max(0, Math.floor(least) - 1);
+  const last = Math.min(place.rows - 1, Math.ceil(most) + 1);
   const found = [];
   for (let row = first; row <= last; row++) {
     const y = at.y(row);

@@ -1,5 +1,9 @@
 """Workbooks: what stands in cells, not what formulas would say."""
 
+import datetime
+import warnings
+import zipfile
+
 import openpyxl
 import pytest
 
@@ -61,3 +65,53 @@ def test_damaged_workbooks_are_refused(tmp_path):
         (tmp_path / "a.xlsx").write_bytes(data[:end])
         with pytest.raises(InputError):
             read(tmp_path / "a.xlsx")
+
+
+def edit(path, name, change):
+    """Write a workbook anew with one of its parts changed."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {one: archive.read(one) for one in archive.namelist()}
+    parts[name] = change(parts[name])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, data in parts.items():
+            archive.writestr(one, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"<v>987654321</v>", b"<v>?</v>"),  # no number
+        (b't="n"><v>987654321</v>', b't="s"><v>99</v>'),  # no such text
+        (b'<row r="3"', b'<row r="99999999999"'),  # rows without end
+        (b"</sheetData>", b"<row>" + b" " * 100_000 + b"</sheetData>"),  # cut off later on
+    ],
+)
+def test_sheets_that_break_off_are_refused_and_never_taken_for_shorter_ones(
+    old, new, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(workbook, "MOST_ROWS", 1000)
+    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394612, 5), (53394611, SECRET)])
+    edit(path, "xl/worksheets/sheet1.xml", lambda data: data.replace(old, new))
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        read(path)
+
+
+def test_parts_that_unpack_to_more_than_memory_holds_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(workbook, "MOST_SHARED", 10_000)
+    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
+    edit(path, "xl/styles.xml", lambda data: data + b" " * 10_000)
+    with pytest.raises(InputError, match="cannot be read as a workbook"):
+        read(path)
+
+
+def test_no_warning_shows_a_value(tmp_path):
+    path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, datetime.date(2020, 1, 1))])
+    change = [(b"<v>43831</v>", b"<v>%d</v>" % SECRET), (b't="d"', b"")]
+    for old, new in change:
+        edit(path, "xl/worksheets/sheet1.xml", lambda data, o=old, n=new: data.replace(o, n))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(InputError):
+            read(path)
+    assert not told

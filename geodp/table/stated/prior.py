@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.table.charged import Amount, Count
 from geodp.table.plain import read_plain, write_plain
-from geodp.table.stated import Digest, Size
+from geodp.table.stated.release import Digest, Size
 
 KEPT = "prior"
 """Name of the array that keeps what was learned."""

@@ -1,7 +1,7 @@
 """What a card states of a prior is kept until it is written."""
 
 import geodp
-from geodp.table.stated_prior import keep_stated, restore_stated
+from geodp.table.stated.prior import keep_stated, restore_stated
 from tests.table.test_prior import table
 
 

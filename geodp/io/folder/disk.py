@@ -1,0 +1,110 @@
+"""What systems do differently with folders: hold, force to the disk, put in a place.
+
+POSIX systems open a folder as they open a file, so that it can be locked and flushed itself.
+Windows opens none: a lock is a file beside the folder there, the names in a folder are in the
+file system's journal, and a folder can neither be renamed over another, be it empty, nor while one
+of its files is open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EWOULDBLOCK
+from pathlib import Path
+
+OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
+"""Whether this system opens folders, as POSIX does."""
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Hold a folder; the lock follows it through its names and ends with the process.
+
+    Raises
+    ------
+    BlockingIOError
+        Another run holds it.
+    OSError
+        There is no such folder; or, where the lock is a file, it cannot be made.
+    """
+    with _hold_itself(folder) if OPENS_FOLDERS else _hold_file(folder):
+        yield
+
+
+@contextmanager
+def _hold_itself(folder: Path) -> Iterator[None]:
+    import fcntl  # POSIX
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # a file system without locks: two runs at once are then up to the operator
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _hold_file(folder: Path) -> Iterator[None]:
+    """Hold the file that stands for a folder, which goes with the lock."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(name_lock(folder), timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(EWOULDBLOCK, os.strerror(EWOULDBLOCK), str(folder)) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def name_lock(folder: Path) -> Path:
+    """Return the lock's file beside a folder, the same for all names that a run gives to one.
+
+    Examples
+    --------
+    >>> print(name_lock(Path("maps", ".out.partial-0123abcd")).name)
+    .out.lock-0123abcd
+    >>> print(name_lock(Path("maps", "out")).name)
+    .out.lock
+    """
+    found = re.fullmatch(r"(.+)\.(?:partial|replaced|lock)(-[0-9a-f]{8})", folder.name)
+    return folder.with_name(f"{found[1]}.lock{found[2]}" if found else f".{folder.name}.lock")
+
+
+def sync(path: Path) -> None:
+    """Force a file, or the names in a folder where they need it, to the disk."""
+    if not OPENS_FOLDERS and path.is_dir():
+        return
+    # Windows flushes only what may be written.
+    handle = os.open(path, os.O_RDONLY if OPENS_FOLDERS else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_all(folder: Path) -> None:
+    """Force every file and folder below to the disk, so that a rename never outruns content."""
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            sync(Path(parent, name))
+        sync(Path(parent))
+
+
+def move(folder: Path, place: Path) -> None:
+    """Give a folder a new name, where there is nothing or an empty folder; otherwise OSError."""
+    if not OPENS_FOLDERS:
+        with contextlib.suppress(FileNotFoundError):
+            place.rmdir()
+    os.rename(folder, place)

@@ -1,0 +1,103 @@
+"""What a card states of a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from geodp.table.charged import Count
+from geodp.table.plain import read_plain
+from geodp.table.stated.release import Digest, Size
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+
+
+@dataclass(frozen=True)
+class StatedPlace:
+    """A lattice of cells.
+
+    Attributes
+    ----------
+    rows, cols : int
+    code : str or None
+        The code system, such as ``jis:half``; ``first``: row and column of its first cell there.
+    crs : str or None
+    transform : tuple of float or None
+        Affine coefficients; ``bounds``: west, south, east, north.
+    """
+
+    rows: Size
+    cols: Size
+    code: str | None
+    first: tuple[int, int]
+    crs: str | None
+    transform: tuple[float, float, float, float, float, float] | None
+    bounds: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class StatedAttribute:
+    """An attribute and its labels."""
+
+    attribute: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StatedTable:
+    """The public table of a hierarchy: regions on each level, its source and its digest."""
+
+    levels: Mapping[str, Size]
+    source: str
+    sha256: Digest
+
+
+@dataclass(frozen=True)
+class StatedHierarchy:
+    """The order of a hierarchy: axis and radix of every digit of a key, and its table."""
+
+    axes: tuple[int, ...]
+    radices: tuple[Size, ...]
+    regions: StatedTable
+
+
+@dataclass(frozen=True)
+class StatedMask:
+    """The public mask: its source in words, and its digest."""
+
+    source: str
+    sha256: Digest
+
+
+@dataclass(frozen=True)
+class StatedDomain:
+    """The grid of a release, the order of its cells and which of them exist.
+
+    Attributes
+    ----------
+    axes : mapping of str to int
+        Sizes by name, in order.
+    places, attributes : tuple
+    cells, key_bits : int
+    order : "Morton", (axes, radices, offset) of every digit of a key, or StatedHierarchy
+    mask : StatedMask or None
+    """
+
+    axes: Mapping[str, Size]
+    places: tuple[StatedPlace, ...]
+    attributes: tuple[StatedAttribute, ...]
+    cells: Count
+    key_bits: Count
+    order: (
+        Literal["Morton"]
+        | tuple[tuple[int, ...], tuple[Size, ...], tuple[int, ...]]
+        | StatedHierarchy
+    )
+    mask: StatedMask | None
+
+    @classmethod
+    def of(cls, grid: Grid) -> StatedDomain:
+        """Return what a card says of a grid."""
+        return read_plain(cls, grid.describe(), "domain")

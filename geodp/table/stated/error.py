@@ -1,0 +1,190 @@
+"""What a card states of the errors that are to be expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from geodp.table.charged import Amount, Count
+from geodp.table.stated.release import Size
+
+
+@dataclass(frozen=True)
+class StatedBlock:
+    """Standard error and 95 % margin of blocks of so many cells, and the largest of any."""
+
+    cells: Size
+    standard_error: Amount
+    margin_95: Amount
+    largest: Amount
+
+
+@dataclass(frozen=True)
+class StatedLevel:
+    """The same of the areas of a level."""
+
+    level: str
+    cells: Size
+    standard_error: Amount
+    margin_95: Amount
+    largest: Amount
+
+
+@dataclass(frozen=True)
+class StatedPixel:
+    """Cells that a pixel of the map sums, and the standard error of that, if there is one."""
+
+    cells: Count
+    standard_error: Amount | None
+
+
+@dataclass(frozen=True)
+class StatedFloor:
+    """The resolution limit by a public guess of the people: cells of a block, or None."""
+
+    meaning: str
+    people: Amount
+    cells: Size | None
+
+
+@dataclass(frozen=True)
+class StatedLoneCell:
+    """Bias and root-mean-square error of a lone cell, in counts."""
+
+    meaning: str
+    bias: float
+    rmse: Amount
+
+
+@dataclass(frozen=True)
+class StatedLoneBlock:
+    """The same of a lone settlement of several cells."""
+
+    meaning: str
+    cells: Size
+    bias: float
+    rmse: Amount
+
+
+@dataclass(frozen=True)
+class StatedSettlement:
+    """Bias of settlements of so many people, in per cent of these, with its simulation error.
+
+    Of their own cells and of all ``near`` them; ``below`` is None of the largest.
+    """
+
+    people: Size
+    below: Size | None
+    surroundings: Literal["alone", "coastal", "inland"]
+    own: float
+    own_simulation_error: Amount
+    near: float
+    near_simulation_error: Amount
+
+
+@dataclass(frozen=True)
+class StatedSettlements:
+    """The same of all sizes and surroundings, and what it means."""
+
+    meaning: str
+    settlements: tuple[StatedSettlement, ...]
+
+
+@dataclass(frozen=True)
+class StatedLabel:
+    """Bias of the total of a small label of an attribute, in counts, beside its stated error."""
+
+    attribute: str
+    people_per_cell: Amount
+    people_from: str
+    bias_per_cell: float
+    bias: float
+    simulation_error: Amount
+    standard_error: Amount
+    holds: bool
+
+
+@dataclass(frozen=True)
+class StatedLabels:
+    """The same of all attributes, and what it means."""
+
+    meaning: str
+    labels: tuple[StatedLabel, ...]
+
+
+@dataclass(frozen=True)
+class StatedCells:
+    """Intervals of single cells: how they were made, and those of cells that are not listed.
+
+    Attributes
+    ----------
+    meaning : str
+    version : int
+        Of the margins.
+    low : float
+        Where the interval of a cell that is not listed begins.
+    beside, alone : float
+        Where it ends at most: where another cell of the method's smallest node of 16 cells or more
+        holds somebody beyond doubt, and elsewhere.
+    closed_form : bool
+        Whether margins of the closed form stand, since nobody has measured those of the release.
+    simulated : int or None
+        Releases of each stand-in, where the intervals are simulated.
+    parts : int or None
+        Version of what is known of parts of cells, where the table has them.
+    """
+
+    meaning: str
+    version: Size
+    low: float
+    beside: Amount
+    alone: Amount
+    closed_form: bool
+    simulated: Size | None = None
+    parts: Size | None = None
+
+
+@dataclass(frozen=True)
+class StatedError:
+    """What is known of the error without any data, in counts.
+
+    Attributes
+    ----------
+    meaning : str
+    holds : str or None
+        Where the standard errors hold; None where there are none.
+    blocks : tuple of StatedBlock or None
+        By size, single cells first.
+    areas : tuple of StatedLevel
+        The coarsest first.
+    map : tuple of StatedPixel
+        One a map.
+    floor, isolated_cell, isolated_block, attributes
+        None where there is none.
+    cells : StatedCells or None
+        None where there are no standard errors, and in cards of earlier versions.
+    settlements : StatedSettlements or None
+        None where nothing was simulated, or not on one map.
+    """
+
+    meaning: str
+    holds: str | None
+    blocks: tuple[StatedBlock, ...] | None
+    areas: tuple[StatedLevel, ...]
+    map: tuple[StatedPixel, ...]
+    floor: StatedFloor | None
+    isolated_cell: StatedLoneCell | None
+    isolated_block: StatedLoneBlock | None
+    attributes: StatedLabels | None
+    cells: StatedCells | None = None
+    settlements: StatedSettlements | None = None
+
+    @property
+    def largest(self) -> float | None:
+        """The largest standard error of a cell; None where it depends on the data."""
+        return None if self.blocks is None else float(self.blocks[0].largest)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the tables have errors of parts of cells, each its own."""
+        return self.cells is not None and self.cells.parts is not None

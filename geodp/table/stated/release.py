@@ -1,0 +1,135 @@
+"""What a card states of a release: software, guarantee, charge and mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from geodp.table.charged import Amount, Count, Exact
+from geodp.table.plain import Least, Text
+
+Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
+Size = Annotated[int, Least(1)]
+Plain = bool | int | str
+
+
+@dataclass(frozen=True)
+class Software:
+    """What made the release.
+
+    Attributes
+    ----------
+    name, version : str
+    """
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class StatedGuarantee:
+    """The guarantee of a release, in words and numbers.
+
+    Attributes
+    ----------
+    in_words, variant : str
+        One sentence, and the notion of privacy.
+    precondition : str
+        What it needs to hold.
+    source : str
+        Where it is proved.
+    sensitivity_counts : str or None
+        What the sensitivity counts, if the method says.
+    not_protected : tuple of str
+    mechanism : str
+        Name and settings.
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal.
+    spends : str
+        The exact parameters in a line.
+    neighbours : str
+    contribution : int
+        The most that one person adds to the sum of all counts.
+    contribution_bound : str
+        Who answers for it; ``enforced``: whether geodp does.
+    unit : str
+        Whom the guarantee protects.
+    l1_sensitivity : int
+    noise_scale, noise_sigma2 : str or None
+        Width of the noise of a stage that has the whole budget: Laplace or Gaussian.
+    key_origin : {"entropy", "file", "fixed", "device"}
+    noise_key : str
+        The same in words.
+    model, period, reports, further_charge : optional
+        Of reports that devices randomised themselves, where otherwise an office added the noise:
+        how long a device waits until its next one, how many, what a further release costs.
+    """
+
+    in_words: str
+    variant: str
+    precondition: str
+    source: str
+    sensitivity_counts: str | None
+    not_protected: tuple[str, ...]
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    spends: str
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    neighbours: str
+    contribution: Size
+    contribution_bound: str
+    enforced: bool
+    unit: str
+    l1_sensitivity: Size
+    noise_scale: Exact | None
+    noise_scale_decimal: Amount | None
+    noise_sigma2: Exact | None
+    key_origin: Literal["entropy", "file", "fixed", "device"]
+    noise_key: str
+    model: Literal["local"] | None = None
+    period: str | None = None
+    reports: Count | None = None
+    further_charge: str | None = None
+
+    def decimals(self) -> dict[str, float]:
+        """Return the parameters of the budget that there are, as decimals."""
+        found = {
+            "epsilon": self.epsilon_decimal,
+            "delta": self.delta_decimal,
+            "rho": self.rho_decimal,
+        }
+        return {name: amount for name, amount in found.items() if amount is not None}
+
+
+@dataclass(frozen=True)
+class StatedMechanism:
+    """The method of a release.
+
+    Attributes
+    ----------
+    name : str
+    version : int
+    title, citation : str
+    spec : str
+        The name with the settings that differ from the default; ``settings``: all of them.
+    noise, noise_format : str
+    values : str
+        What the released values can be; ``whole`` and ``nonnegative``: the same as flags.
+    """
+
+    name: str
+    version: Size
+    title: str
+    citation: str
+    spec: str
+    settings: Mapping[str, Plain]
+    noise: str
+    noise_format: str
+    values: str
+    whole: bool
+    nonnegative: bool
