@@ -1,4 +1,4 @@
-"""The site's first guide runs as it stands, its figures are those of the code, its links are looked at.
+"""The site's first guide runs, its figures are those of the code, its links lead somewhere.
 
 Sphinx itself builds the site in ``make site``, with warnings as errors.
 """
