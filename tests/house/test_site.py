@@ -1,4 +1,4 @@
-"""The first guide of the site runs as it stands; its figures and links are what they say.
+"""The site's first guide runs, its figures are those of the code, its links lead somewhere.
 
 Sphinx itself builds the site in ``make site``, with warnings as errors.
 """
