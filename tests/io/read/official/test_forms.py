@@ -57,7 +57,9 @@ def test_a_form_is_read_or_refused_as_documented(words, result, folder):
         file = "run.json" if whole else "check.json"
         said = json.loads((folder / "out" / "restricted" / file).read_text())
         people = said["people" if whole else "counted_people"]
-        assert people == (1012 if words[0] == "mesh_excel.csv" else PEOPLE)
+        expected = 1012 if words[0] == "mesh_excel.csv" else PEOPLE
+        chance = 4 if "stochastic" in words else 0  # each of four cells is off by less than one
+        assert abs(people - expected) <= chance
         assert whole == (folder / "out" / "public").exists()
     else:
         assert done.returncode in (2, 5), done.stderr
