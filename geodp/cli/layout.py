@@ -156,9 +156,12 @@ def _name(name: str) -> str:
 
 def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str, Any]) -> None:
     """Set options that were not given; UsageError for a value that an option does not take."""
-    known = {str(one.name): one for one in context.command.get_params(context)}
+    if not settled:
+        return
+    names = _layout_names()
+    known = {str(one.name): one for one in context.command.get_params(context) if one.name in names}
     for name, value in settled.items():
-        if name not in known or name not in _layout_names():
+        if name not in known:
             flag = name.replace("_", "-")
             raise UsageError(
                 f"Recipes and presets hold options of layout and domain, and no --{flag}."

@@ -14,6 +14,7 @@ from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region, regions_of_polygons
+from geodp.table.memory.frames import require_crs
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
@@ -176,13 +177,3 @@ def estimate_frame(release: Release, frame: Any, labels: Labels | None) -> Any:
         for name in COLUMNS[1:-1]:
             columns[name] = np.where(cells > 0, columns[name], np.nan)
     return frame.assign(cells=cells, **columns)
-
-
-def require_crs(frame: Any, crs: str | None) -> None:
-    """Raise UsageError where a frame is not in a CRS."""
-    if crs is None:
-        raise UsageError("The grid has no CRS, so that polygons lie nowhere on it.")
-    if frame.crs is None:
-        raise UsageError(f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).")
-    if not frame.crs.equals(crs, ignore_axis_order=True):
-        raise UsageError(f"The frame is in another CRS than the grid: use frame.to_crs({crs!r}).")

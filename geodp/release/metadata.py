@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.table.card import StatedMetadata
 from geodp.table.plain import read_plain
+
+Stated = TypeVar("Stated")
 
 
 def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
@@ -39,9 +41,14 @@ def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
 
 
 def read_metadata(path: Path) -> StatedMetadata | None:
-    """Return the metadata in a TOML file.
+    """Return the metadata in a TOML file; raises as `read_office_file`."""
+    return read_office_file(path, state_metadata)
 
-    Raises InputError for a file that cannot be read, UsageError as `state_metadata`.
+
+def read_office_file(path: Path, state: Callable[[dict[str, Any]], Stated]) -> Stated:
+    """Return what an office says in a TOML file, as `state` takes it.
+
+    Raises InputError for a file that cannot be read, and the UsageError of `state` with its name.
     """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -50,6 +57,6 @@ def read_metadata(path: Path) -> StatedMetadata | None:
     except ValueError:
         raise InputError("it is not valid TOML in UTF-8.", file=str(path)) from None
     try:
-        return state_metadata(values)
+        return state(values)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

@@ -25,6 +25,7 @@ from geodp.release.outline import outline, warn_of
 from geodp.release.prior import agree_on_prior
 from geodp.release.release import Release
 from geodp.release.simulated_cells import require_simulated, simulate_cells
+from geodp.table.card import StatedMetadata
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
@@ -171,10 +172,7 @@ def publish(
         ledger=ledger,
         dataset=dataset,
         records=records,
-    )
-    prepared = prepared.add(*beside, told, simulate)
-    if stated is not None:
-        prepared = replace(prepared, outline=replace(prepared.outline, metadata=stated))
+    ).add(*beside, told, simulate, stated)
     warn_of(prepared.outline)
     release = prepared.release()
     return simulate_cells(release, simulate) if simulate else release
@@ -219,12 +217,15 @@ class Prepared:
         totals: PublicTotals | None = None,
         prior: Prior | None = None,
         simulate: int = 0,
+        metadata: StatedMetadata | None = None,
     ) -> Prepared:
         """Return the same with what is published beside the table, as :func:`publish` takes it.
 
         Raises UsageError where there is no such thing of this table.
         """
         found, grid = self, self.table.grid
+        if metadata is not None:
+            found = replace(found, outline=replace(found.outline, metadata=metadata))
         if simulate:
             require_simulated(self.method, grid, self.spent, simulate)
             if totals is not None or prior is not None:
@@ -237,7 +238,7 @@ class Prepared:
         if prior is not None:
             if not self.method.informed:
                 raise UsageError(f"{self.method.name} takes no prior; pyramid does.")
-            told = replace(self.outline, prior=prior.describe(), margins=UNKNOWN)
+            told = replace(found.outline, prior=prior.describe(), margins=UNKNOWN)
             found = replace(found, outline=told, prior=prior)
         if totals is None:
             return found
@@ -271,8 +272,7 @@ class Prepared:
             if self.totals is not None:
                 drawn = self.totals.fit(drawn)
             found = None if self.asked is None else self.asked.measure(self.table, drawn, own)
-            outline = replace(self.outline, measurements=found, prior=told)
-            return replace(outline, table=drawn, charge=charge)
+            return replace(self.outline, table=drawn, charge=charge, measurements=found, prior=told)
         finally:
             own.forget()
 

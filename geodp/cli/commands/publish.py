@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -277,7 +277,7 @@ def _prepare(table: CountTable, start: _Start, options: dict[str, Any]) -> Prepa
     given = {name: options[name] for name in ("allow_empty", "dataset", "records")}
     found = prepare(table, start.method, start.terms, key=start.key, ledger=start.ledger, **given)
     beside = _measurements(options), start.totals, start.prior
-    return found.add(*beside, simulate=options["simulate"])
+    return found.add(*beside, simulate=options["simulate"], metadata=start.metadata)
 
 
 def _measurements(options: dict[str, Any]) -> bool | str:
@@ -323,7 +323,6 @@ def _write(
             with time_phase("Simulating", "simulating", seconds):
                 release = simulate_cells(release, options["simulate"])
         with time_phase("Writing", "writing", seconds):
-            release = replace(release, metadata=start.metadata)
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
     return _say(release, written, options)
 
@@ -363,7 +362,9 @@ def _resume(
     start.require_kept(kept)
     charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
-    found = Release(kept.table, charge, people, kept.public_facts, totals=start.totals)
+    found = Release(
+        kept.table, charge, people, kept.public_facts, totals=start.totals, metadata=start.metadata
+    )
     made = start.method, kept.event, kept.measured
     return restore_beside(found, *made, _measurements(options)), dict(kept.run)
 

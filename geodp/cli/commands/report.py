@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from geodp.cli.output import write_file
-from geodp.errors import InputError, UsageError
+from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -92,17 +92,7 @@ def _page(path: Path, language: Language) -> str:
 
 def _about(path: Path) -> ReleaseMetadata:
     """Return what the office says in a TOML file."""
-    import tomllib
-
+    from geodp.release.metadata import read_office_file
     from geodp.release.report.metadata import ReleaseMetadata
 
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"it cannot be read ({error.strerror}).", file=str(path)) from None
-    except ValueError:
-        raise InputError("it is not valid TOML in UTF-8.", file=str(path)) from None
-    try:
-        return ReleaseMetadata.of(values)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    return read_office_file(path, ReleaseMetadata.of)

@@ -132,7 +132,7 @@ class FromFrames:
         place = grid.places[0]
         if not hasattr(frame, "crs"):
             raise UsageError("The frame has no geometries: use from_pandas().")
-        _require_crs(frame, place)
+        require_crs(frame, place.crs)
         shapes = frame.geometry
         kinds, sides = np.asarray(shapes.geom_type), np.asarray(shapes.bounds, float)
         is_point, is_outline = (kinds == name for name in ("Point", "Polygon"))
@@ -280,15 +280,14 @@ def _numbers(labels: Sequence[str], found: NDArray[Any]) -> NDArray[np.int64]:
     return numbers
 
 
-def _require_crs(frame: Any, place: Lattice) -> None:
-    """Raise UsageError where a frame does not lie in the grid's CRS."""
-    if place.crs is None or frame.crs is None:
-        which = "grid" if place.crs is None else "frame"
-        raise UsageError(f"The {which} has no CRS, so nothing says where the geometries lie.")
-    if not frame.crs.equals(place.crs, ignore_axis_order=True):
-        raise UsageError(
-            f"The frame is in another CRS than the grid: use frame.to_crs({place.crs!r})."
-        )
+def require_crs(frame: Any, crs: str | None) -> None:
+    """Raise UsageError where a frame is not in a grid's CRS."""
+    if crs is None:
+        raise UsageError("The grid has no CRS, so nothing says where geometries lie on it.")
+    if frame.crs is None:
+        raise UsageError(f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).")
+    if not frame.crs.equals(crs, ignore_axis_order=True):
+        raise UsageError(f"The frame is in another CRS than the grid: use frame.to_crs({crs!r}).")
 
 
 def _areas(shapes: Any) -> NDArray[np.float64]:
