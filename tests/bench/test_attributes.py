@@ -10,14 +10,16 @@ import geodp
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import attributes as bench
+from bench.suites import parts
 
 
-def test_the_document_shows_the_committed_figures(tmp_path, monkeypatch):
-    text = bench.DOCUMENT.read_text(encoding="utf-8")
+@pytest.mark.parametrize("suite", [bench, parts], ids=["attributes", "parts"])
+def test_the_document_shows_the_committed_figures(suite, tmp_path, monkeypatch):
+    text = suite.DOCUMENT.read_text(encoding="utf-8")
     copy = tmp_path / "attributes.md"
     copy.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(bench, "DOCUMENT", copy)
-    bench.fill_document()
+    monkeypatch.setattr(suite, "DOCUMENT", copy)
+    suite.fill_document()
     assert copy.read_text(encoding="utf-8") == text
 
 

@@ -1,4 +1,4 @@
-"""The benchmark of intervals of parts keeps what it measured, and the document shows it."""
+"""The benchmark of intervals of parts keeps what it measured; test_attributes has its document."""
 
 import json
 
@@ -10,15 +10,6 @@ import geodp
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import parts as bench
 from geodp.accuracy.parts import spread
-
-
-def test_the_document_shows_the_committed_figures(tmp_path, monkeypatch):
-    text = bench.DOCUMENT.read_text(encoding="utf-8")
-    copy = tmp_path / "attributes.md"
-    copy.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(bench, "DOCUMENT", copy)
-    bench.fill_document()
-    assert copy.read_text(encoding="utf-8") == text
 
 
 def test_every_kind_is_held_as_often_as_is_claimed():
