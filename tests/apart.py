@@ -8,6 +8,7 @@ import multiprocessing
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
+        "tests.published",
         "tests.io.folder.test_stopping",
         "tests.privacy.test_hash_chain",
         "tests.io.folder.test_staging",

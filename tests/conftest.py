@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 from pathlib import Path
@@ -11,6 +12,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Under nohup and in shells' background jobs Ctrl-C is ignored, also by whatever tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# Modules and tests stay to the end, so nothing is looked at for garbage until they are collected.
+gc.disable()
 # The first call of a kernel compiles it, so the time of one example means nothing.
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
@@ -39,6 +42,12 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return fail_unless_listed((yield))
+
+
+def pytest_collection_finish():
+    """Leave what is collected out of every later search for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionstart(session):
