@@ -55,13 +55,8 @@ def _numbers(text: str) -> list[float]:
     return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.law] * (not path.stem.startswith("01")))
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.law
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     execute = _execute()

@@ -105,7 +105,8 @@ def reached():
 
 
 @posix
-@pytest.mark.parametrize("mode", [0o777, pytest.param(0o1777, marks=pytest.mark.law)])
+@pytest.mark.law
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
 def test_nothing_is_run_from_a_folder_that_others_can_write_to(copy, reached, mode):
     """Code planted there would be run with the key and the data in memory."""
     cache = {"XDG_CACHE_HOME": str(reached / "cache")}

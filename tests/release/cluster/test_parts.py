@@ -133,7 +133,8 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("limited", [False, pytest.param(True, marks=pytest.mark.law)])
+@pytest.mark.law
+@pytest.mark.parametrize("limited", [False, True])
 def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     monkeypatch.setattr("geodp.io.write.tiles.SIDE", 512)
     grid = geodp.Grid.mesh("inspire:1km", bounds=(4_000_000, 2_500_000, 5_300_000, 3_100_000))

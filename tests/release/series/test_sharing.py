@@ -14,6 +14,8 @@ from geodp.release.series.sharing import count_levels, share_budget
 
 GRID = Grid.regular((64, 64))
 PYRAMID = mechanism("pyramid")
+LONG = [pytest.param(n, marks=pytest.mark.law) for n in (7, 323)]
+LARGE = [pytest.param(n, marks=pytest.mark.law) for n in (28, 40)]
 BOTH = {"epsilon": "1/10", "delta": "1e-10", "contribution": 1}
 
 
@@ -22,7 +24,7 @@ def share(snapshots=36, person="all", method=PYRAMID, noise="best", **terms):
     return share_budget(GRID, method, given, snapshots=snapshots, person=person, noise=noise)
 
 
-@pytest.mark.parametrize("snapshots", [2, 7, 36, 323])
+@pytest.mark.parametrize("snapshots", [2, 36, *LONG])
 @pytest.mark.parametrize("terms", [{"delta": None}, {}, {"epsilon": None, "rho": "1/7"}])
 @pytest.mark.parametrize("neighbours", ["add-remove-one", "replace-one"])
 def test_the_parts_add_up_exactly(snapshots, terms, neighbours):
@@ -93,7 +95,7 @@ def test_levels_and_shares_of_a_series_are_its_own_where_noise_is_gaussian():
         assert share(36, method=mechanism(asked), noise=noise).method == mechanism(asked)
 
 
-@pytest.mark.parametrize("bits", [12, 14, 18, 28, 40])
+@pytest.mark.parametrize("bits", [12, 14, 18, *LARGE])
 def test_all_sizes_gain_by_gaussian_noise(bits):
     """Of 36 snapshots of the default, before they tell anything about each other."""
     grid = Grid.regular((1 << bits // 2, 1 << bits // 2))
