@@ -22,13 +22,14 @@ import click
 
 from geodp import __version__
 from geodp.cli import commands
+from geodp.cli.help import Steps
 from geodp.errors import AccessWarning, GeodpError, LettersWarning, PluginWarning, printable
 from geodp.io.folder.stopping import ask, begin
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-@click.group(context_settings={**HELP, "max_content_width": 100})
+@click.group(cls=Steps, context_settings={**HELP, "max_content_width": 100})
 @click.version_option(__version__, prog_name="geodp")
 def geodp() -> None:
     """Publish sparse geospatial counts with differential privacy.

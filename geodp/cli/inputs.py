@@ -93,9 +93,9 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
 
 def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     """Return the grid with its cells in the order that the options name."""
-    attributes = options["attributes"]
+    attributes = options["attribute_order"]
     if attributes is not None and not grid.attributes:
-        raise UsageError("--attributes goes with --axis or --attribute only.")
+        raise UsageError("--attribute-order goes with --axis or --attribute only.")
     if options["regions"] is not None:
         from geodp.io.read.public.hierarchy import read_hierarchy
 

@@ -63,7 +63,7 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         help="Columns of the table in this order, with commas between. Default: all, as they are.",
     ),
     click.option(
-        "--attributes",
+        "--attribute-order",
         help="Where attributes are split: below the cells, above all areas, interleaved with the "
         "bits of places (morton), or under a level of areas, by its name; the method parts takes "
         "them below.  [default: below]",

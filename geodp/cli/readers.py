@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp.cli.help import group_options
 from geodp.cli.inputs import GRIDS, NEEDS, read_named
+from geodp.cli.options import grid_option_names
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -37,6 +39,19 @@ class ReadingCommand(click.Command):
         own = super().get_params(ctx)
         grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
         return [*own[:grid], *reader_options(), *own[grid:]]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a list of options for every group that has any."""
+        readers = [str(one.name) for one in reader_options()]
+        asks_for_help = self.get_help_option(ctx)
+        own = [one for one in self.get_params(ctx) if one is not asks_for_help]
+        groups = group_options(own, ("spec", *grid_option_names()), readers)
+        groups["Output"] += [asks_for_help] if asks_for_help is not None else []
+        for title, params in groups.items():
+            rows = [row for one in params if (row := one.get_help_record(ctx)) is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 @cache

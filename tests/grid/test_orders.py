@@ -235,7 +235,7 @@ class TestCommandLine:
         path = DATA / "estat-hiroshima-500m" / "tblT000847H34_2015.csv.gz"
         call = [path, "--grid", "jis:half", "--bounds", 132, 34, 133.5, 34.6666666667]
         call += ["--attribute", "sex", "--value", "人口総数　男", "--value", "人口総数　女"]
-        call += ["--order", "official", "--attributes", "jis:basic", "--outside", "crop"]
+        call += ["--order", "official", "--attribute-order", "jis:basic", "--outside", "crop"]
         release, card = self.publish(tmp_path, *call)
         assert release.grid.attributes[0].labels == ("人口総数　男", "人口総数　女")
         names = [name for name, _ in release.grid.official_steps()]
@@ -246,7 +246,7 @@ class TestCommandLine:
     def test_kanto_by_sex_and_three_age_bands_in_kilometres(self, tmp_path):
         (path,) = (path for path in census() if "5339" in path.name)
         call = [path, "--grid", "jis:half", "--bounds", *WEST, "--suppressed", "zero"]
-        call += ["--axis", "sex=m,f", "--axis", "age=0-14,15-64,65-", "--attributes", "above"]
+        call += ["--axis", "sex=m,f", "--axis", "age=0-14,15-64,65-", "--attribute-order", "above"]
         for sex in "男女":
             for band in BANDS[:3]:
                 call += ["--value", f"{band}　{sex}"]
@@ -264,7 +264,7 @@ class TestCommandLine:
         call += ["--axis", f"month={','.join(months)}", "--axis", "day=0,1,2"]
         call += ["--column", "day=dayflag", "--axis", "hours=0,1,2", "--column", "hours=timezone"]
         call += ["--regions", cities(tmp_path), "--regions-source", "the codes of the table itself"]
-        release, card = self.publish(tmp_path, *call, "--attributes", "above")
+        release, card = self.publish(tmp_path, *call, "--attribute-order", "above")
         assert card.domain.order.regions.levels["prefcode"] == 1
         own = geodp.Grid.mesh("jis:basic", bounds=TOKYO)
         for name, labels in (("month", months), ("day", threes), ("hours", threes)):

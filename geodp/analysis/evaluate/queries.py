@@ -140,7 +140,8 @@ class Polygons:
         under = sum(1 for axis in grid.order.axes if axis > 1)
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
             raise UsageError(
-                "Polygons need a grid whose attributes come below its places (--attributes below)."
+                "Polygons need a grid whose attributes come below its places "
+                "(--attribute-order below)."
             )
         stride = prod(grid.order.radices[len(grid.order.axes) - under :])
         place = grid.places[0]

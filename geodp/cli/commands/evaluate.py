@@ -75,7 +75,13 @@ WIDTH = 160
     help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
 @click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
-@click.option("--processes", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that release side by side.",
+)
 @click.option(
     "--key-file", type=click.Path(path_type=Path), help="Kept key, which makes it reproducible."
 )

@@ -31,7 +31,13 @@ NO_FADE = "Draw what lies within its 95 % margin in full colours, too."
 @click.option("--date", help="Of the counts; printed under the map.")
 @click.option("--source", help="Of the counts; printed under the map.")
 @click.option("--credit", help="Printed under the map.")
-@click.option("--language", type=click.Choice(["en", "ja"]), default="en", show_default=True)
+@click.option(
+    "--language",
+    type=click.Choice(["en", "ja"]),
+    default="en",
+    show_default=True,
+    help="Of the words on the map.",
+)
 @click.option("--bounds", type=float, nargs=4, help=BOUNDS)
 @click.option("--size", type=click.IntRange(1, 8192), help=SIZE)
 @click.option("--dpi", type=click.IntRange(50, 600), help=DPI)

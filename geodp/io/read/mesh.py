@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 Suppressed: TypeAlias = Literal["error", "zero"]
 
-SUPPRESSED = Option("", "--suppressed", type=("error", "zero"))
+SUPPRESSED = Option(
+    "Cells whose count the publisher hides: refuse them, or count nobody there.",
+    "--suppressed",
+    type=("error", "zero"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

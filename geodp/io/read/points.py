@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
 PERSON = Option("Column of persons (points); enforces the bounds that follow.", "--person")
-CELLS = Option("Kept of a person.", "--cells", type=int, show=True)
-PER_CELL = Option("Records a person.", "--per-cell", type=int, show=True)
-TRUNCATION = Option("", "--truncation", type=("first", "sample"))
+CELLS = Option("Cells kept of a person.", "--cells", type=int, show=True)
+PER_CELL = Option("Records kept of a person in a cell.", "--per-cell", type=int, show=True)
+TRUNCATION = Option(
+    "Which records of a person are kept: the first, or some at random.",
+    "--truncation",
+    type=("first", "sample"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,8 +99,8 @@ class Parts(Mechanism):
         joint = split_grid(grid)
         if joint is None:
             return (
-                "parts needs attributes below the cells of the map (--attributes below, which is "
-                "the default)."
+                "parts needs attributes below the cells of the map (--attribute-order below, which "
+                "is the default)."
             )
         if joint.parts > MOST_PARTS:
             return (

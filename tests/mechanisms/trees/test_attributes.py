@@ -261,7 +261,7 @@ def test_the_command_line_warns_once_before_the_charge(tmp_path):
     assert done.stderr.count("Warning: Totals of small labels are biased: a label of sex") == 1
     (said,) = json.loads(done.stdout)["warnings"]
     assert f"Warning: {said}\n" == done.stderr
-    above = [*arguments, "--attributes", "above", "--output", str(tmp_path / "above")]
+    above = [*arguments, "--attribute-order", "above", "--output", str(tmp_path / "above")]
     done = CliRunner().invoke(command_line, ["publish", *above])
     assert (done.stderr, json.loads(done.stdout)["warnings"]) == ("", [])
     done = CliRunner().invoke(command_line, ["plan", *place, "--json"])

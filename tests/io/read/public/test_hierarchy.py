@@ -252,16 +252,16 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
     assert grid() == GRID
     assert grid("--order", "official") == GRID.with_official_order()
     pair = GRID.with_attribute("sex", ["a", "b"])
-    assert grid(*sex) == grid(*sex, "--attributes", "below") == pair
+    assert grid(*sex) == grid(*sex, "--attribute-order", "below") == pair
     for place in ("above", "interleaved"):
-        assert grid(*sex, "--attributes", place) == pair.with_attribute_order(place)
-    official = grid("--axis", "sex=a,b", "--order", "official", "--attributes", "jis:basic")
+        assert grid(*sex, "--attribute-order", place) == pair.with_attribute_order(place)
+    official = grid("--axis", "sex=a,b", "--order", "official", "--attribute-order", "jis:basic")
     assert official == pair.with_official_order("jis:basic")
     path = str(text(TEXT)(tmp_path))
     found = read_hierarchy(path, GRID, source="a list")
     own = ["--regions", path, "--regions-source", "a list"]
     assert grid(*own) == GRID.with_hierarchy(found)
-    assert grid(*own, *sex, "--attributes", "city") == pair.with_hierarchy(found, "city")
+    assert grid(*own, *sex, "--attribute-order", "city") == pair.with_hierarchy(found, "city")
     some = read_hierarchy(path, GRID, source="a list", columns=["mesh", "prefecture"])
     assert grid(*own, "--regions-columns", "mesh, prefecture") == GRID.with_hierarchy(some)
 
@@ -271,9 +271,12 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
     [
         (["--regions", "REGIONS"], "--regions-source is needed"),
         (["--regions", "REGIONS", "--regions-source", "x", "--order", "official"], "not both"),
-        (["--attributes", "above"], "--attributes goes with"),
-        (["--axis", "sex=a,b", "--attributes", "sideways"], "below, above or interleaved"),
-        (["--axis", "sex=a,b", "--order", "official", "--attributes", "interleaved"], "jis:basic"),
+        (["--attribute-order", "above"], "--attribute-order goes with"),
+        (["--axis", "sex=a,b", "--attribute-order", "sideways"], "below, above or interleaved"),
+        (
+            ["--axis", "sex=a,b", "--order", "official", "--attribute-order", "interleaved"],
+            "jis:basic",
+        ),
         (["--pairs", "--order", "official"], "one map"),
         (["--regions", "INPUT", "--regions-source", "x"], "one of the inputs"),
     ],
@@ -302,7 +305,14 @@ def test_regions_from_the_command_line_to_a_verified_release(tmp_path: Path) -> 
     call = [str(people), *MESH[1:], "--axis", "sex=f,m", "--column", "sex=sex", "--code", "code"]
     call += ["--value", "n", "--epsilon", "1", "--regions", path, "--regions-source", "a list"]
     call += ["--contribution", "1"]
-    more = ["--attributes", "prefecture", "--method", "pyramid", "--output", str(tmp_path / "out")]
+    more = [
+        "--attribute-order",
+        "prefecture",
+        "--method",
+        "pyramid",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     done = CliRunner().invoke(publish, [*call, *more], catch_exceptions=False)
     assert done.exit_code == 0
     assert failures(tmp_path / "out") == []
