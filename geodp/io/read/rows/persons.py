@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
 from geodp.io.read.rows.sources import FilePath
 
@@ -89,7 +90,8 @@ class Persons:
         if pa.types.is_floating(names.type):
             rule = "persons are told apart by text or whole numbers."
             raise rows.error(0, f"Column {self._column}: {rule}")
-        text = pc.utf8_trim_whitespace(names.cast(pa.string()))
+        with rows.named(self._column):
+            text = pc.utf8_trim_whitespace(as_text(names))
         text = text if inside is None else text.filter(pa.array(inside))
         missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
         if missing.any():

@@ -13,6 +13,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.rows import persons as module
+from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.persons import Persons
 from geodp.privacy.key import NoiseKey
 
@@ -31,7 +32,7 @@ def trips(records, people, seed=0):
 
 
 def add(persons, names, keys):
-    persons.add(None, np.array(keys, np.uint64), pa.array(names, pa.string()), None)
+    persons.add(Rows(None, 0), np.array(keys, np.uint64), pa.array(names, pa.string()), None)
 
 
 @pytest.mark.parametrize("bounds", [{}, {"cells": 3, "per_cell": 2}])
