@@ -98,7 +98,9 @@ def fractions(
     if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, 0.0)
     _require(plain, pc.is_valid(plain), lambda _: mark)
-    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
+        np.float64, copy=False
+    )
     for amount in amounts:
         if isinstance(amount, Decimal):
             values = np.where(values == float(amount), 0.0, values)
@@ -197,7 +199,9 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
         _require(plain, pc.match_substring_regex(plain, _NUMBER), _coordinate_rule)
         plain = plain.cast(pa.float64())
     _require(plain, pc.is_valid(plain), lambda _: "a coordinate is missing.")
-    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
+        np.float64, copy=False
+    )
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise CodeError(int(bad[0]), "a coordinate must be a finite number.")
