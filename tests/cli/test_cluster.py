@@ -31,6 +31,7 @@ def cells(tmp_path):
     return [folder, *words.split(), *CALL.split()]
 
 
+@pytest.mark.law
 @pytest.mark.timeout(300)
 def test_workers_publish_what_one_machine_does(cells, tmp_path):
     key = tmp_path / "key"
