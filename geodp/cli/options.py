@@ -139,7 +139,20 @@ def prior_options(command: Command) -> Command:
     return command
 
 
-inputs = click.argument("inputs", nargs=-1, required=True, type=click.Path(path_type=Path))
+def find_inputs(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Return the files that inputs stand for: those of folders and patterns, too."""
+    if all(path.is_file() for path in given):
+        return given
+    from geodp.io.read.rows.sources import list_paths
+
+    return tuple(Path(path) for path in list_paths(given))
+
+
+inputs = click.argument(
+    "inputs", nargs=-1, required=True, type=click.Path(path_type=Path), callback=find_inputs
+)
 epsilon = click.option("--epsilon", help="Budget, read exactly: 0.1 or 1/10.")
 rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrated privacy.")
 delta = click.option(

@@ -222,7 +222,12 @@ def require_known(context: click.Context) -> None:
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
-    """Read the confidential table of the inputs on a public grid.
+    """Read the confidential table of the inputs on a public grid; see :func:`make_reader`."""
+    return make_reader(options, grid, key).read(options["inputs"])
+
+
+def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> Reader:
+    """Return the reader that the options ask for, on a public grid.
 
     ``key`` goes to readers of geodp's own only.
     """
@@ -234,7 +239,7 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
         values["outside"] = values["outside"] or _ask_cropping(options)
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
-    return chosen(grid=grid, **values).read(options["inputs"])
+    return chosen(grid=grid, **values)
 
 
 def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,18 @@ COMPILING = (
     "Compiling for this machine, which takes some seconds once after an installation; "
     "geodp warmup does it ahead."
 )
+
+
+CARRIED_OUT = {
+    *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
+    *("cluster", "workers", "key_folder", "trust_cluster"),
+}
+"""Options that say how and where a run is carried out, and change nothing in a release."""
+
+
+def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a run is asked for, as text; not how and where it is carried out."""
+    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
 def say_once() -> Callable[[str], None]:

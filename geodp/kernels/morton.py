@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from geodp.kernels.jit import kernel
 
+TOGETHER = 1 << 10
+"""Keys that are encoded side by side."""
+
 
 @kernel
 def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[np.uint64]) -> int:
@@ -26,22 +29,27 @@ def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[
     int
         Position of the first index that is negative or has more bits; n where all have keys.
     """
-    good = key.size
-    taken = np.empty(index.shape[0], np.int64)
-    for i in range(key.size):
-        taken[:] = 0
-        packed = np.uint64(0)
+    taken = np.zeros(index.shape[0], np.int64)
+    low = np.empty(axis.size, np.int64)
+    for position in range(axis.size):
+        a = axis[axis.size - 1 - position]
+        low[position] = taken[a]
+        taken[a] += 1
+    # Bit after bit of a few keys that stay in the cache, so that the loop over them is vectorised.
+    for start in range(0, key.size, TOGETHER):
+        packed = key[start : start + TOGETHER]
+        packed[:] = 0
         for position in range(axis.size):
-            a = axis[axis.size - 1 - position]
-            bit = np.uint64((index[a, i] >> taken[a]) & 1)
-            packed |= bit << np.uint64(position)
-            taken[a] += 1
-        key[i] = packed
-        left = np.int64(0)
-        for a in range(index.shape[0]):
-            left |= index[a, i] >> taken[a]
-        if left != 0 and good == key.size:
-            good = i
+            given = index[axis[axis.size - 1 - position], start : start + TOGETHER]
+            down, up = low[position], np.uint64(position)
+            for i in range(packed.size):
+                packed[i] |= np.uint64((given[i] >> down) & 1) << up
+    good = key.size
+    for a in range(index.shape[0]):
+        for i in range(good):
+            if index[a, i] >> taken[a] != 0:
+                good = i
+                break
     return good
 
 

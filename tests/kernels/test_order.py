@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.order import Order
+from geodp.kernels.morton import TOGETHER
 from tests.strategies import shapes
 
 
@@ -53,6 +54,20 @@ def test_jis_levels_as_digits():
 def test_unequal_axes_keep_square_blocks_at_the_fine_end():
     assert Order.morton((16, 4)).axes == (0, 0, 0, 1, 0, 1)
     assert Order.morton((4, 4), below=(5,)).axes == (0, 1, 0, 1, 2, 2, 2)
+
+
+def test_many_keys_are_those_of_each_alone_and_the_first_bad_index_is_told():
+    order, shape, n = Order.morton((50, 700), below=(3,)), (50, 700, 3), 2 * TOGETHER + 5
+    index = np.array([np.random.default_rng(1).integers(0, size, n) for size in shape])
+    key = order.encode(index)
+    assert key.tolist() == [int(order.encode(one[:, None])[0]) for one in index.T]
+    first = n
+    for bad in ((0, 2 * TOGETHER + 1), (2, TOGETHER), (1, TOGETHER + 3), (0, 7)):
+        index[bad] = -1 if bad[0] else 64
+        with pytest.raises(CodeError) as caught:
+            order.encode(index)
+        first = min(bad[1], first)
+        assert caught.value.position == first
 
 
 def test_62_and_63_bits():

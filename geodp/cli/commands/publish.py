@@ -14,6 +14,7 @@ import click
 
 from geodp import progress
 from geodp.cli.check import require_unpublished, write_check_file
+from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
@@ -31,7 +32,7 @@ from geodp.cli.options import (
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
-from geodp.cli.running import pad_time, say_once, tell_if_kept, time_phase
+from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -51,11 +52,6 @@ if TYPE_CHECKING:
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
     from geodp.table.public_totals import PublicTotals
-
-CARRIED_OUT = {
-    *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
-}
-"""Options that say how and where a run is carried out, and change nothing in a release."""
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -116,6 +112,7 @@ CARRIED_OUT = {
     "licence, source, reference_date, language.",
 )
 @run_options
+@cluster_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
 @click.option(
     "--resume",
@@ -207,9 +204,13 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.")
+    on_cluster = ask_cluster(options)
     complete_with_commit()
     with time_phase("Starting", "imports", seconds):
         start = _start(options, plan, stack)
+    if on_cluster:
+        made = start.method, start.key, start.ledger
+        return publish_on_cluster(options, start.grid, *made)
     if options["resume"]:
         return _write(options, start, None, seconds)
     from geodp.io.folder.staging import require_uninterrupted
@@ -346,7 +347,7 @@ def _release(
         run["released_people"] = release.table.total
         if isinstance(release.charge, Charge):
             fingerprint = release.charge.fingerprint
-            found = release.table, fingerprint, _call(options), release.public_facts, run
+            found = release.table, fingerprint, describe_call(options), release.public_facts, run
             place.keep(Kept(*found, release.drawn_beside))
     return release, run
 
@@ -358,7 +359,7 @@ def _resume(
     from geodp.release.publish import charge_event, restore_beside
     from geodp.release.release import Release
 
-    kept = place.kept(_call(options))
+    kept = place.kept(describe_call(options))
     start.require_kept(kept)
     charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
@@ -367,11 +368,6 @@ def _resume(
     )
     made = start.method, kept.event, kept.measured
     return restore_beside(found, *made, _measurements(options)), dict(kept.run)
-
-
-def _call(options: dict[str, Any]) -> dict[str, str]:
-    """Return what a run is asked for, as text; not how and where it is carried out."""
-    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
 def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:

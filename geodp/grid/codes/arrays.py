@@ -58,7 +58,8 @@ def flat_pair(
     pair, kinds = (np.asarray(first), np.asarray(second)), "iu" if dtype is np.int64 else "iuf"
     if pair[0].shape != pair[1].shape or any(a.dtype.kind not in kinds and a.size for a in pair):
         raise InputError(rule)
-    return pair[0].reshape(-1).astype(dtype), pair[1].reshape(-1).astype(dtype), pair[0].shape
+    first, second = (one.reshape(-1).astype(dtype, copy=False) for one in pair)
+    return first, second, pair[0].shape
 
 
 def snap_floor(values: NDArray[np.float64]) -> Indices:

@@ -11,12 +11,14 @@ from geodp.io.read import reader
 from geodp.io.read.reader import Option, Reader, asks
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
     from geodp.io.read.rows.sources import FilePath, Given
-    from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Outside
     from geodp.io.read.table import Decimal
     from geodp.privacy.key import NoiseKey
@@ -68,15 +70,17 @@ class Points(Reader):
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import locate
-        from geodp.io.read.rows.persons import Persons
+        from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.survey import Survey
         from geodp.io.read.rows.tally import place
         from geodp.table.counts import CountTable
 
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
-        runs, survey = Runs(self.memory, self.scratch), Survey()
-        persons = None if self.person is None else Persons(self.person, self.memory)
+        share = bytes_of(self.memory)
+        if self.person is not None:  # one half for the records, one for their cells
+            share = max(share // 2, LEAST_MEMORY)
+        runs, survey, persons = Runs(share, self.scratch), Survey(), self._persons(share)
         for table in open_tables(
             paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
         ):
@@ -95,10 +99,14 @@ class Points(Reader):
                     runs.add(key)
                 else:
                     persons.add(within, key, arrays[-1], inside)
+        bound, read = None, survey.reading()
         if persons is not None:
-            return self._bound(persons, survey)
-        read = survey.reading()
-        return CountTable.of_cells(self.grid, *runs.arrays(), bound=None, reading=read)
+            bound = self.cells * self.per_cell
+            for person, key in persons.parts():
+                runs.add(*self._truncate(person, key))
+        enforced = persons is not None
+        cells = runs.arrays()
+        return CountTable.of_cells(self.grid, *cells, bound=bound, enforced=enforced, reading=read)
 
     def _require_places(self) -> bool:
         """Whether columns say where records are; UsageError for half of them, or no such grid."""
@@ -131,20 +139,32 @@ class Points(Reader):
         require_axes(self.grid, found)
         return found
 
-    def _bound(self, persons: Persons, survey: Survey) -> CountTable:
-        from geodp.table.contribution import truncate
-        from geodp.table.counts import CountTable
+    def _persons(self, memory: int) -> Persons | None:
+        """Return what takes in records, if persons are told apart; refuse wrong bounds first."""
+        import numpy as np
 
-        kept, counts = truncate(
-            *persons.records(),
+        from geodp.io.read.rows.persons import Persons
+
+        if self.person is None:
+            return None
+        self._truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
+        # What a kept key draws goes by the numbers of all records.
+        kept = self.truncation == "sample" and self.secret is not None
+        return Persons(self.person, memory, self.scratch, whole=kept)
+
+    def _truncate(
+        self, person: NDArray[np.int64], key: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Bound what persons (int64[n]) add by their records in cells (uint64[n])."""
+        from geodp.table.contribution import truncate
+
+        return truncate(
+            person,
+            key,
             cells=self.cells,
             per_cell=self.per_cell,
             truncation=self.truncation,
             secret=self.secret,
-        )
-        bound, read = self.cells * self.per_cell, survey.reading()
-        return CountTable.from_keys(
-            self.grid, kept, counts, bound=bound, enforced=True, reading=read
         )
 
 
@@ -179,11 +199,12 @@ def read_points(
     Also GeoJSON, JSON lines, GeoPackage, FlatGeobuf, Shapefile and xlsx.
 
     With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
-    records in each; the table then carries the bound that it keeps, ``cells * per_cell``. All
-    records are then held in memory, and more than fit into the limit are refused. Without one
-    nothing bounds how often a person is counted, and :func:`geodp.publish` asks for a contribution
-    to vouch for. What is not explained here all readers have in common:
-    :class:`geodp.io.read.reader.Reader`, which also says what is raised.
+    records in each; the table then carries the bound that it keeps, ``cells * per_cell``. Records
+    that go beyond the limit of memory wait on disk, by person; only those that a kept `secret`
+    samples, and those of any one person, must fit. Without a column of persons nothing bounds how
+    often a person is counted, and :func:`geodp.publish` asks for a contribution to vouch for. What
+    is not explained here all readers have in common: :class:`geodp.io.read.reader.Reader`, which
+    also says what is raised.
 
     Parameters
     ----------

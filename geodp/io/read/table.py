@@ -72,6 +72,7 @@ class Table(Reader):
         """Read the places and the counts of every table in the files."""
         import numpy as np
 
+        from geodp.grid.codes.sql import RECORDS
         from geodp.io.read.rows.columns import batches, find_column, open_tables
         from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.mesh_columns import numbers_of_labels, with_values
@@ -91,6 +92,8 @@ class Table(Reader):
             memory=self.memory,
             scratch=self.scratch,
         )
+        if RECORDS in values:
+            tally.count_records()
         for table in open_tables(
             paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
         ):
@@ -198,7 +201,8 @@ def read_table(
     by their exact names, or but for letter case. The place of a cell is in `code`, in `x` and `y`,
     in `columns`, or, where none is given, in geometries that are cells of the grid; all other axes
     of the grid are in `columns`. A table on pairs of places has no bound: a person may make many
-    trips. What is not explained here all readers have in common:
+    trips; so has one of records that ``geodp sql`` counted (`value` is "geodp_records"). What is
+    not explained here all readers have in common:
     :class:`geodp.io.read.reader.Reader`, which also says what is raised.
 
     Parameters

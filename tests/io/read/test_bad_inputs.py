@@ -32,7 +32,7 @@ RASTER = np.full((4, 4), 3, np.int32)
 CASES = [
     # what is opened
     Case("missing file", lambda folder: folder / "none.csv", table, "no such file"),
-    Case("folder", lambda folder: folder, mesh, "This is a folder"),
+    Case("folder", lambda folder: folder, mesh, "holds no table"),
     Case("empty file", text(""), mesh, "is empty"),
     Case("blank lines only", text("\n\n\n"), table, "no header"),
     Case("truncated zip", zipped({"t.txt": HEAD + GOOD * 50}, 90), mesh, "truncated or damaged"),

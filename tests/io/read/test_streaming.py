@@ -238,16 +238,6 @@ def test_the_command_keeps_to_the_limit(tmp_path):
     assert isinstance(wrong.exception, UsageError) or wrong.exit_code == 2
 
 
-def test_persons_beyond_the_limit_are_refused(tmp_path):
-    path = tmp_path / "p.csv"
-    path.write_text("x,y,id\n" + "".join(f"0.5,0.5,{i}\n" for i in range(20_000)))
-    options = {"grid": SQUARE, "x": "x", "y": "y", "person": "id"}
-    assert read_points(path, **options).count.tolist() == [20_000]
-    with pytest.raises(InputError, match="all records in memory") as caught:
-        read_points(path, memory="1MiB", **options)
-    assert caught.value.file == str(path)
-
-
 def test_a_killed_process_leaves_no_file(tmp_path):
     code = f"""
 import os, signal, numpy as np

@@ -25,7 +25,7 @@ from geodp.cli.options import (
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
-from geodp.cli.running import pad_time, tell_if_kept
+from geodp.cli.running import describe_call, pad_time, tell_if_kept
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from geodp.release.series.publish import PreparedSeries
     from geodp.release.series.series import Series
     from geodp.table.periods import Periods
-
-CARRIED_OUT = {*("output", "overwrite", "resume", "memory", "scratch", "pad_time", "as_json")}
-"""Options that say how and where a run is carried out, and change nothing in a series."""
 
 
 def part_inputs(
@@ -254,7 +251,9 @@ def _release(
         charge = series[0].charge
         if isinstance(charge, Charge):
             facts = prepared.outline.public_facts
-            place.keep(Kept(drawn[0], charge.fingerprint, _call(options), facts, run), drawn)
+            place.keep(
+                Kept(drawn[0], charge.fingerprint, describe_call(options), facts, run), drawn
+            )
     return series, run
 
 
@@ -264,7 +263,7 @@ def _resume(
     """Return the same of an interrupted run; its charge is recognised, and nothing is drawn."""
     from geodp.release.series.publish import restore_series
 
-    kept, drawn = place.kept(_call(options))
+    kept, drawn = place.kept(describe_call(options))
     charged = start.ledger, options["dataset"], kept.fingerprint
     found = restore_series(
         drawn,
@@ -279,11 +278,6 @@ def _resume(
         cycles=options["cycle"],
     )
     return found, dict(kept.run)
-
-
-def _call(options: dict[str, Any]) -> dict[str, str]:
-    """Return what a run is asked for, as text; not how and where it is carried out."""
-    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
 def _say(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ from geodp import progress
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
+from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.sources import VECTOR, ArrowStream, Given, Source, list_paths, sources
 from geodp.io.read.rows.survey import Survey
@@ -167,7 +168,8 @@ def batches(
         if where:
             mask = pa.array(np.ones(len(arrays[0]), np.bool_))
             for array, (column, wanted) in zip(arrays[len(chosen) :], where.items(), strict=True):
-                met = pc.fill_null(_equal(array, wanted), False)
+                with rows.named(table.columns[column].strip()):
+                    met = pc.fill_null(_equal(array, wanted), False)
                 terms[f"{table.columns[column].strip()}={wanted}"] = met.true_count
                 mask = pc.and_(mask, met)
             rows = rows.select(mask.to_numpy(zero_copy_only=False))
@@ -193,7 +195,7 @@ def _equal(array: pa.Array, wanted: str | int) -> pa.Array:
             return pc.and_(pc.is_valid(array), False)
         except (ValueError, InvalidOperation):
             raise UsageError("A column of numbers is filtered by a number.") from None
-    return pc.equal(pc.utf8_trim_whitespace(array.cast(pa.string())), str(wanted))
+    return pc.equal(pc.utf8_trim_whitespace(as_text(array)), str(wanted))
 
 
 def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:

@@ -98,7 +98,9 @@ def fractions(
     if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, 0.0)
     _require(plain, pc.is_valid(plain), lambda _: mark)
-    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
+        np.float64, copy=False
+    )
     for amount in amounts:
         if isinstance(amount, Decimal):
             values = np.where(values == float(amount), 0.0, values)
@@ -197,7 +199,9 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
         _require(plain, pc.match_substring_regex(plain, _NUMBER), _coordinate_rule)
         plain = plain.cast(pa.float64())
     _require(plain, pc.is_valid(plain), lambda _: "a coordinate is missing.")
-    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(np.float64)
+    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
+        np.float64, copy=False
+    )
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise CodeError(int(bad[0]), "a coordinate must be a finite number.")
@@ -257,6 +261,8 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
         return column
     if pa.types.is_large_string(kind):
         return column.cast(pa.string())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return _text_of_bytes(column)
     if decimals and pa.types.is_decimal(kind):
         return column
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
@@ -266,6 +272,29 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
         return column.cast(pa.string())
     said = "nested values" if pa.types.is_nested(kind) else f"type {kind}"  # whose names are values
     raise CodeError(0, f"a column of {said} is neither numbers nor text.")
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Return a column as it is written; CodeError for bytes that are no UTF-8."""
+    kind = column.type
+    return _plain(column) if pa.types.is_binary(kind) else column.cast(pa.string())
+
+
+def _text_of_bytes(column: pa.Array) -> pa.Array:
+    """Return bytes, as some programs write texts, as text."""
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass  # it quotes the bytes
+    bad = next(i for i in range(len(column)) if not _is_text(column[i].as_py()))
+    raise CodeError(bad, "the text is not UTF-8; write the column as text.")
+
+
+def _is_text(value: bytes | None) -> bool:
+    try:
+        return isinstance((value or b"").decode("utf-8"), str)
+    except UnicodeDecodeError:
+        return False
 
 
 def _short_digits(column: pa.Array) -> bool:

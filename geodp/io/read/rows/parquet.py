@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from geodp import progress
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, checked
+from geodp.io.read.rows.forms.folder import partition_values
 from geodp.io.read.rows.sources import Source, guard
 
 BUFFER = 1 << 20
@@ -31,8 +32,15 @@ class ParquetTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns."""
-        return tuple(self.file.schema_arrow.names)
+        """Names of all columns: those of the file, and others that its folders stand for."""
+        return (*self.file.schema_arrow.names, *self._partitions)
+
+    @property
+    def _partitions(self) -> dict[str, str | None]:
+        """Columns of one value, by the names of the folders."""
+        own = {*self.file.schema_arrow.names}
+        found = partition_values(self.source.name)
+        return {name: value for name, value in found.items() if name not in own}
 
     @classmethod
     def open(cls, source: Source) -> ParquetTable:
@@ -43,15 +51,20 @@ class ParquetTable:
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
-        names = [self.columns[column] for column in chosen]
-        stream = self.file.iter_batches(BATCH, columns=list(dict.fromkeys(names)))
+        names, same = [self.columns[column] for column in chosen], self._partitions
+        stored = [name for name in dict.fromkeys(names) if name not in same]
+        stream = self.file.iter_batches(BATCH, columns=stored)
         rows, read = max(self.file.metadata.num_rows, 1), 0
         while True:
             try:
                 batch = guard(self.name, lambda: next(stream))
             except StopIteration:
                 return
-            arrays = checked([batch.column(name) for name in names], self.name, read)
+            columns = [
+                _repeat(same[name], batch.num_rows) if name in same else batch.column(name)
+                for name in names
+            ]
+            arrays = checked(columns, self.name, read)
             read += batch.num_rows
             progress.part(read / rows, self.source.size)
             yield arrays
@@ -59,3 +72,7 @@ class ParquetTable:
     def line(self, record: int) -> int:
         """Row, counted from 1."""
         return record + 1
+
+
+def _repeat(value: str | None, n: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value, pa.string()), n)

@@ -1,6 +1,15 @@
-"""Persons of records: held until all are read, so that what each adds can be bounded."""
+"""Persons of records: read whole before what each adds is bounded, in parts that fit in memory.
+
+Records wait in memory. Those that go beyond the limit lie on disk by a hash of their person, so
+that all records of a person are in one part, in their order; a part that does not fit is parted
+again.
+"""
 
 from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -9,14 +18,29 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.io.read.rows.columns import Rows
-from geodp.io.read.rows.scratch import bytes_of
+from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
+from geodp.io.read.rows.sources import FilePath
 
 HELD = 224
 """Bytes beside the person's name that a record takes while persons are bounded."""
 
-TOO_MANY_RECORDS = (
-    "Bounding what a person adds holds all records in memory, and they go beyond the limit; raise "
-    "it (--memory, memory=), or bound persons before and vouch for it (--contribution)."
+PARTS, BITS = 64, 6
+"""Parts that records are parted into at once, and bits of the hash that say into which."""
+
+DEEPEST = 4
+"""How often records are parted; what one person alone fills never gets smaller."""
+
+WEIGHTS = 1 << 10
+"""Random weights of the bytes of a name; of longer names they repeat."""
+
+TOO_MANY_OF_ONE = (
+    "The records of a single person go beyond the limit of memory; raise it (--memory, memory=), "
+    "or bound persons before and vouch for it (--contribution)."
+)
+TOO_MANY_TO_SAMPLE = (
+    "A sample that a kept key draws needs all records in memory, and they go beyond the limit; "
+    "raise it (--memory, memory=), or keep the first cells of a person (--truncation first)."
 )
 
 
@@ -27,15 +51,29 @@ class Persons:
     ----------
     column : str
         Of persons.
-    memory : int, str or None
-        Limit; see :func:`geodp.io.read.rows.scratch.bytes_of`.
+    memory, scratch
+        See :class:`geodp.io.read.rows.external_sort.Runs`.
+    whole : bool
+        Whether all records must come as one part.
     """
 
-    def __init__(self, column: str, memory: int | str | None) -> None:
+    def __init__(
+        self,
+        column: str,
+        memory: int | str | None = None,
+        scratch: FilePath | None = None,
+        *,
+        whole: bool = False,
+    ) -> None:
+        require_scratch(scratch)
         self._column = column
-        self._left = bytes_of(memory)
-        self._names: list[pa.Array] = []
-        self._keys = [np.empty(0, np.uint64)]
+        self._records = _Records(bytes_of(memory), scratch, DEEPEST if whole else 0)
+        self._rule = TOO_MANY_TO_SAMPLE if whole else TOO_MANY_OF_ONE
+
+    @property
+    def spilled(self) -> int:
+        """Bytes written to disk so far; without those of parts that were parted again."""
+        return self._records.spilled
 
     def add(
         self,
@@ -46,27 +84,134 @@ class Persons:
     ) -> None:
         """Take in the rows inside the domain: their keys uint64[n], and all rows' persons.
 
-        Raises InputError where a person is missing, and where the records go beyond the limit.
+        Raises InputError where a person is missing, and where records that must come as one part
+        go beyond the limit.
         """
         if pa.types.is_floating(names.type):
             rule = "persons are told apart by text or whole numbers."
             raise rows.error(0, f"Column {self._column}: {rule}")
-        text = pc.utf8_trim_whitespace(names.cast(pa.string()))
+        with rows.named(self._column):
+            text = pc.utf8_trim_whitespace(as_text(names))
         text = text if inside is None else text.filter(pa.array(inside))
         missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
         if missing.any():
             rule = f"Column {self._column}: the person is missing."
             raise rows.error(int(missing.argmax()), rule)
-        self._keys.append(key)
-        self._names.append(text)
-        self._left -= text.nbytes + HELD * key.size
-        if self._left < 0:
-            raise InputError(TOO_MANY_RECORDS, file=rows.table.name)
+        try:
+            self._records.add(text, key)
+        except _TooManyError:
+            raise InputError(self._rule, file=rows.table.name) from None
 
-    def records(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Persons int64[n] as numbers in the order of their first records, and keys uint64[n]."""
-        numbers = np.empty(0, np.int64)
-        if self._names:
-            encoded = pa.chunked_array(self._names).combine_chunks().dictionary_encode()
-            numbers = encoded.indices.to_numpy().astype(np.int64)
-        return numbers, np.concatenate(self._keys)
+    def parts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
+        """All records of some persons at a time; once only.
+
+        Persons int64[n] as numbers in the order of their first records, and keys uint64[n].
+        Raises InputError where one person's records go beyond the limit.
+        """
+        try:
+            for names, keys in self._records.parts():
+                encoded = pa.chunked_array(names, pa.string()).combine_chunks().dictionary_encode()
+                numbers = encoded.indices.to_numpy().astype(np.int64)
+                names.clear()
+                yield numbers, np.concatenate([np.empty(0, np.uint64), *keys])
+        except _TooManyError:
+            raise InputError(self._rule) from None
+
+
+class _TooManyError(Exception):
+    """Records that cannot be parted any more."""
+
+
+class _Records:
+    """Names and keys in their order: in memory, or as parts on disk where they do not fit.
+
+    Parameters
+    ----------
+    most : int
+        Bytes.
+    scratch : path or None
+    depth : int
+        How often they were parted before.
+    """
+
+    def __init__(self, most: int, scratch: FilePath | None, depth: int) -> None:
+        self._most, self._scratch, self._depth = most, scratch, depth
+        self._step = max(1, most // HELD // 4)
+        self._names: list[pa.Array] = []
+        self._keys: list[NDArray[np.uint64]] = []
+        self._held = 0
+        self._file: Spill | None = None
+        self._blocks: list[list[int]] = [[] for _ in range(PARTS)]
+        self._weights = np.empty(0, np.uint64)
+
+    @property
+    def spilled(self) -> int:
+        """Bytes on disk."""
+        return 0 if self._file is None else self._file.size
+
+    def add(self, names: pa.Array, key: NDArray[np.uint64]) -> None:
+        """Take in names, none of them empty, and keys uint64[n]."""
+        for start in range(0, key.size, self._step):
+            some, keys = names.slice(start, self._step), key[start : start + self._step]
+            more = some.nbytes + HELD * keys.size
+            if self._held + more > self._most:
+                self._spill()
+            self._names.append(some)
+            self._keys.append(keys)
+            self._held += more
+
+    def parts(self) -> Iterator[tuple[list[pa.Array], list[NDArray[np.uint64]]]]:
+        """Names and keys of whole persons; what was yielded is let go."""
+        if self._file is None:
+            yield self._names, self._keys
+            return
+        self._spill()
+        for blocks in self._blocks:
+            part = _Records(self._most, self._scratch, self._depth + 1)
+            for number in blocks:
+                part.add(*_unpack(self._file.read(number)))
+            if blocks:
+                yield from part.parts()
+        self._file.close()
+
+    def _spill(self) -> None:
+        """Write what waits, each part as a block."""
+        if not self._keys:
+            return
+        if self._depth == DEEPEST:
+            raise _TooManyError
+        if self._file is None:
+            self._file = Spill(self._scratch)
+            # Fresh, so that nobody can choose names that all fall into one part.
+            self._weights = np.frombuffer(secrets.token_bytes(8 * WEIGHTS), np.uint64)
+        names, key = pa.concat_arrays(self._names), np.concatenate(self._keys)
+        self._names, self._keys, self._held = [], [], 0
+        number = (_hash(names, self._weights) >> np.uint64(64 - BITS)).astype(np.uint8)
+        order = np.argsort(number, kind="stable")
+        names, key = names.take(pa.array(order)), key[order]
+        edges = np.searchsorted(number[order], np.arange(PARTS + 1))
+        for part, (start, end) in enumerate(pairwise(edges)):
+            if start < end:
+                self._blocks[part].append(len(self._file))
+                self._file.write([*_pack(names[start:end]), key[start:end]])
+
+
+def _pack(names: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Offsets int32[n + 1] from 0, and bytes of texts."""
+    _, offsets, data = names.buffers()
+    at = np.frombuffer(offsets, np.int32)[names.offset : names.offset + len(names) + 1]
+    return at - at[0], np.frombuffer(data, np.uint8)[at[0] : at[-1]]
+
+
+def _unpack(columns: Columns) -> tuple[pa.Array, NDArray[np.uint64]]:
+    at, data, key = columns
+    buffers = [None, pa.py_buffer(at), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), key.size, buffers), key
+
+
+def _hash(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the sums of the bytes of each name, each times the weight of its place: uint64[n]."""
+    at, data = _pack(names)
+    place = np.arange(data.size) - np.repeat(at[:-1], np.diff(at))
+    # One more than the byte, so that a longer name is another.
+    return np.add.reduceat((data + np.uint64(1)) * weight[place % weight.size], at[:-1])

@@ -1,4 +1,4 @@
-"""Opening what people give: plain files, gzip, zip archives with stray members.
+"""Opening what people give: plain files, gzip, zstd, zip archives with stray members, folders.
 
 A source is one stream of bytes with the name that errors show. Nothing is unpacked to disk.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import zipfile
 import zlib
@@ -19,6 +20,7 @@ from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkabl
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
+from geodp.io.read.rows.forms.folder import find_files
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -43,6 +45,7 @@ _KINDS = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
     b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
     b"PAR1": "parquet",
     b"II*\0": "tiff",
     b"II+\0": "tiff",
@@ -131,6 +134,9 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
             yield Source(name, "text", partial(_open_gzip, path), size, share)
+        elif kind == "zstd":
+            size = os.path.getsize(path)
+            yield Source(name, "text", partial(_open_zstd, path), size, _read_zstd)
         elif kind in RASTER:
             raise InputError("The file is a raster; read it as one (read_raster).", file=name)
         elif kind == "7z":
@@ -141,19 +147,22 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
 
 
 def list_paths(paths: Given) -> list[FilePath]:
-    """One path or several as a list; UsageError for none, and for a table in memory."""
+    """List the files of one path or several, those of folders and patterns among them.
+
+    Raises UsageError for none, and for a table in memory; InputError as :func:`find_files` does.
+    """
     if isinstance(paths, ArrowStream):
         raise UsageError("Give files here; a table in memory is read by read_table or read_points.")
-    found = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not found:
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not given:
         raise UsageError("Give at least one file to read.")
-    return found
+    return [file for path in given for file in find_files(path)]
 
 
 def kind_of(path: FilePath) -> str:
     """Return what the first bytes say, and the ending where these may be of several kinds.
 
-    "zip", "gzip", "parquet", "7z", "xlsx", "geojson", "json lines", one of ``VECTOR`` or of
+    "zip", "gzip", "zstd", "parquet", "7z", "xlsx", "geojson", "json lines", one of ``VECTOR`` or of
     ``RASTER``, or else "text". Raises InputError where there is no file, or an empty one.
     """
     name = os.fspath(path)
@@ -241,3 +250,34 @@ def _open_plain(path: FilePath) -> IO[bytes]:
 
 def _open_gzip(path: FilePath) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path, "rb"))
+
+
+class _Zstd(io.RawIOBase):
+    """A stream of what Zstandard has packed."""
+
+    def __init__(self, path: FilePath) -> None:
+        self.packed = pa.OSFile(os.fspath(path))
+        self._stream = pa.CompressedInputStream(self.packed, "zstd")
+        self.size = max(os.path.getsize(path), 1)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        read = self._stream.read(len(buffer))
+        buffer[: len(read)] = read
+        return len(read)
+
+    def close(self) -> None:
+        self._stream.close()
+        self.packed.close()
+        super().close()
+
+
+def _open_zstd(path: FilePath) -> IO[bytes]:
+    return io.BufferedReader(_Zstd(path), 1 << 16)
+
+
+def _read_zstd(stream: IO[bytes]) -> float:
+    raw: _Zstd = cast(Any, stream).raw
+    return float(raw.packed.tell() / raw.size)

@@ -111,6 +111,10 @@ class Tally:
         self._next = int(record[-1]) + 1
         (self._file or self._whole).add(key, count, record)
 
+    def count_records(self) -> None:
+        """Take counts for counts of records: nothing tells how often a person is in them."""
+        self._bound = None
+
     def table(self) -> CountTable:
         """Return the table of all rows; once only.
 

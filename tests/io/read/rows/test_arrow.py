@@ -30,6 +30,10 @@ def forms():
     yield "pandas, categories", FRAME.astype({"sex": "category"})
     yield "pyarrow", table
     yield "batches", pa.RecordBatchReader.from_batches(table.schema, table.to_batches(7))
+    yield "one batch", table.combine_chunks().to_batches()[0]
+    sex = table.schema.get_field_index("sex")
+    for kind in (pa.binary(), pa.large_binary()):
+        yield f"{kind}", table.set_column(sex, "sex", table["sex"].cast(pa.string()).cast(kind))
     views = table.schema.get_field_index("sex")
     yield (
         "views of strings",

@@ -1,0 +1,223 @@
+"""Records to counts of cells as a query: the GROUP BY that every engine does where the data are.
+
+Only the first step, from a coordinate to a whole number, is one of floating point, and it is that
+of ``CodeSystem.locate``; codes come by integer arithmetic, so that an engine finds the same cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geodp.errors import UsageError
+from geodp.grid.codes.arrays import SNAP
+from geodp.grid.codes.inspire import InspireGrid
+from geodp.grid.codes.jis import _EAST, _NORTH, _SIDES, _SPLITS, LEVELS, JISMesh
+from geodp.grid.codes.national import NationalGrid
+from geodp.grid.codes.quadkey import HALF, Quadkeys
+from geodp.grid.codes.system import CodeSystem
+
+RECORDS = "geodp_records"
+"""Column of counts of records, of which nothing in the table tells how many are one person's."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How an engine writes what not all of them write alike.
+
+    Attributes
+    ----------
+    quote : str
+        Around a name.
+    double, whole, text : str
+        Its types of 64-bit floats and integers, and of text.
+    ratio : str
+        An integer divided by another, both not negative, without the remainder.
+    random : str
+    """
+
+    quote: str
+    double: str
+    whole: str
+    text: str
+    ratio: str
+    random: str
+
+    def name(self, column: str) -> str:
+        """Return a name that is read as it stands."""
+        if not column.isprintable() or not column or {self.quote, "\\"} & {*column}:
+            raise UsageError("A column's name in SQL has neither quotes nor control characters.")
+        return f"{self.quote}{column}{self.quote}"
+
+    def divide(self, number: str, by: int) -> str:
+        """Return a whole number divided by another."""
+        return number if by == 1 else self.ratio.format(number, by)
+
+    def remain(self, number: str, by: int) -> str:
+        """Return what is left."""
+        return f"mod({number}, {by})"
+
+    def floor(self, number: str) -> str:
+        """Return a float rounded down, as a whole number."""
+        return f"CAST(floor({number}) AS {self.whole})"
+
+    def float(self, number: float) -> str:
+        """Return a float, which some engines take for a decimal otherwise."""
+        return f"CAST({number:.16e} AS {self.double})"
+
+    def write(self, number: str) -> str:
+        """Return a whole number in digits."""
+        return f"CAST({number} AS {self.text})"
+
+    def join(self, parts: Sequence[str]) -> str:
+        """Return texts one after another; words of ours in quotes."""
+        return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
+
+
+ENGINES = {
+    "duckdb": Engine('"', "DOUBLE", "BIGINT", "VARCHAR", "({} // {})", "random()"),
+    "spark": Engine("`", "DOUBLE", "BIGINT", "STRING", "({} div {})", "rand()"),
+    "bigquery": Engine("`", "FLOAT64", "INT64", "STRING", "DIV({}, {})", "RAND()"),
+    "postgres": Engine('"', "DOUBLE PRECISION", "BIGINT", "TEXT", "({} / {})", "random()"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What is asked of a table of records.
+
+    Attributes
+    ----------
+    system : CodeSystem
+        Whose cells are counted.
+    extent : tuple of int
+        First row and column of the public domain, rows and columns, in cells of the system.
+    table : str
+        SQL that names the records, as it stands.
+    x, y : str
+        Columns of coordinates, numbers in the CRS of the system.
+    person : str, optional
+        Column that tells persons apart.
+    cells, per_cell : int
+        Most cells of a person that are kept, and most records in each.
+    by : str, optional
+        Column whose least values come first: a person's first cells are kept. Default: a sample.
+    """
+
+    system: CodeSystem
+    extent: tuple[int, int, int, int]
+    table: str
+    x: str
+    y: str
+    person: str | None = None
+    cells: int = 1
+    per_cell: int = 1
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cells < 1 or self.per_cell < 1:
+            raise UsageError("A person may have a whole number of cells and records, at least 1.")
+        if self.by is not None and self.person is None:
+            raise UsageError("An order of records goes with a column of persons.")
+
+    def write(self, engine: str) -> str:
+        """Return the query for an engine, one of ``ENGINES``.
+
+        Raises UsageError for names that cannot be quoted, and for a code system that is unknown.
+        """
+        at = ENGINES[engine]
+        x, y = (f"CAST({at.name(one)} AS {at.double})" for one in (self.x, self.y))
+        row, col, side = _units(self.system, at, x, y)
+        beside = {"who": self.person, "came": self.by}
+        given = {name: at.name(one) for name, one in beside.items() if one is not None}
+        names = "".join(f", {column} AS {name}" for name, column in given.items())
+        more = "".join(f", {name}" for name in given)
+        below, left, rows, cols = (side * number for number in self.extent)
+        down, across = (at.divide(name, side) for name in ("unit_row", "unit_col"))
+        return (
+            f"WITH located AS (\n  SELECT {row} AS unit_row,\n    {col} AS unit_col{names}\n"
+            f"  FROM {self.table}\n), placed AS (\n"
+            f"  SELECT {down} AS cell_row, {across} AS cell_col{more}\n  FROM located\n"
+            f"  WHERE unit_row BETWEEN {below} AND {below + rows - 1}"
+            f" AND unit_col BETWEEN {left} AND {left + cols - 1}\n"
+            f"){self._bound(at)}\n"
+            f"SELECT {_code(self.system, at)} AS code, CAST(sum(n) AS {at.whole}) AS {RECORDS}\n"
+            f"FROM kept\nGROUP BY cell_row, cell_col"
+        )
+
+    def _bound(self, at: Engine) -> str:
+        """Return the steps from records in cells to what is kept of them."""
+        if self.person is None:
+            return (
+                ", kept AS (\n  SELECT cell_row, cell_col, count(*) AS n\n  FROM placed\n"
+                "  GROUP BY cell_row, cell_col\n)"
+            )
+        first = "" if self.by is None else ", min(came) AS came"
+        # A column of its own: not every engine orders by what is drawn.
+        drawn = f", {at.random} AS came" if self.by is None else ", came"
+        return (
+            ", visited AS (\n  SELECT who, cell_row, cell_col,"
+            f" least(count(*), {self.per_cell}) AS n{first}\n  FROM placed\n"
+            "  GROUP BY who, cell_row, cell_col\n), drawn AS (\n"
+            f"  SELECT who, cell_row, cell_col, n{drawn}\n  FROM visited\n), ranked AS (\n"
+            "  SELECT cell_row, cell_col, n, row_number() OVER"
+            " (PARTITION BY who ORDER BY came, cell_row, cell_col) AS place\n"
+            "  FROM drawn\n), kept AS (\n  SELECT cell_row, cell_col, n FROM ranked"
+            f" WHERE place <= {self.cells}\n)"
+        )
+
+
+def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, int]:
+    """Return row and column of a point on the lattice that it is rounded to, and a cell's side."""
+    snap = at.float(SNAP)
+    if isinstance(system, JISMesh):
+        south, west = f"{y} * {_NORTH}", f"({x} - 100) * {_EAST}"
+        side = _SIDES[system.level]
+    elif isinstance(system, InspireGrid | NationalGrid):
+        south, west, side = y, x, system.resolution
+    elif isinstance(system, Quadkeys):
+        half, step, snap = at.float(float(HALF)), at.float(float(system.step[0])), at.float(1e-9)
+        south, west, side = f"({y} + {half}) / {step}", f"({x} + {half}) / {step}", 1
+    else:
+        raise UsageError(f"There is no SQL for {system.name}.")
+    return at.floor(f"{south} + {snap}"), at.floor(f"{west} + {snap}"), side
+
+
+def _code(system: CodeSystem, at: Engine) -> str:
+    """Return the code of ``cell_row``, ``cell_col``; :func:`_units` knows all systems already."""
+    if isinstance(system, JISMesh):
+        return _code_of_jis(system, at)
+    if isinstance(system, Quadkeys):
+        digits = []
+        for bit in reversed(range(system.zoom)):
+            south, east = (
+                at.remain(at.divide(one, 1 << bit), 2)
+                for one in (f"({(1 << system.zoom) - 1} - cell_row)", "cell_col")
+            )
+            digits.append(at.write(f"({south} * 2 + {east})"))
+        return at.join(digits)
+    if isinstance(system, InspireGrid):
+        prefix, unit = system._forms[system.form]
+        scale = system.resolution // unit
+        pair = (at.write(f"(cell_row * {scale})"), at.write(f"(cell_col * {scale})"))
+        return at.join([f"'{prefix}'", pair[0], "'E'", pair[1]])
+    assert isinstance(system, NationalGrid)
+    north, east = (f"{one} * {system.resolution}" for one in ("cell_row", "cell_col"))
+    if system.family == "statpop":
+        number = "(cell_col - 20000) * 10000 + cell_row - 10000"
+        return f"lpad({at.write(number)}, 8, '0')"
+    if system.family == "cbs":
+        return at.join(["'E'", at.write(f"({east})"), "'N'", at.write(f"({north})")])
+    return at.join([f"'{system._prefix}'", at.write(f"({north})"), "'E'", at.write(f"({east})")])
+
+
+def _code_of_jis(system: JISMesh, at: Engine) -> str:
+    terms, place, cells = [], 1, 1
+    for factor in reversed(LEVELS[system.level]):
+        digits, by_row, by_col, base, _ = _SPLITS[factor]
+        row, col = (at.remain(at.divide(one, cells), factor) for one in ("cell_row", "cell_col"))
+        terms.append(f"({row} * {by_row} + {col} * {by_col} + {base}) * {place}")
+        place, cells = place * 10**digits, cells * factor
+    row, col = (at.divide(one, cells) for one in ("cell_row", "cell_col"))
+    terms.append(f"({row} * 100 + {col}) * {place}")
+    return at.write(f"({' + '.join(reversed(terms))})")

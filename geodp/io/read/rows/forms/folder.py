@@ -1,0 +1,100 @@
+"""Folders and patterns as the files in them, and the columns that Hive's folders stand for.
+
+Nobody named these files one by one, so only those that lie in the folder itself are taken: a link
+that leads out of it is refused.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from geodp.errors import InputError
+
+FORMS = (".parquet", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
+"""Endings of the files of a folder that are read, those of texts also with a packing behind."""
+
+PACKINGS = (".gz", ".zst", ".zip")
+
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
+"""How Hive writes that a value is missing."""
+
+_PATTERN = re.compile(r"[*?\[]")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
+    """Return the files that a path stands for, in the order of their names.
+
+    Parameters
+    ----------
+    path : path
+        A file, which is returned as it is; a folder, with all folders in it, but for what begins
+        with ``.`` or ``_``; or a pattern with ``*``, ``?``, ``[...]`` or ``**``.
+
+    Raises
+    ------
+    InputError
+        A URL, a folder or pattern without a table, a folder with tables of several forms, and a
+        link that leads out of the folder.
+    """
+    text = os.fspath(path)
+    if os.path.isdir(path):
+        return [*_tables(Path(path), text)]
+    if os.path.lexists(path):
+        return [path]
+    if _URL.match(text):  # not quoted: it may hold a password
+        raise InputError("URLs are not read: fetch the file, and give its path here.")
+    if _PATTERN.search(text):
+        found = [one for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one)]
+        if not found:
+            raise InputError("No file has a name like this.", file=text)
+        return [*found]
+    return [path]
+
+
+def _tables(folder: Path, name: str) -> list[Path]:
+    """Return the tables in a folder; all are of one form."""
+    root, found = folder.resolve(), []
+    for path in sorted(folder.rglob("*")):
+        if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+            continue
+        if _form(path) is None or not path.is_file():
+            continue
+        if not path.resolve().is_relative_to(root):
+            raise InputError("The folder holds a link that leads out of it.", file=name)
+        found.append(path)
+    forms = sorted({str(_form(path)) for path in found})
+    if not found:
+        rule = f"The folder holds no table; tables end in {', '.join(FORMS)}."
+        raise InputError(rule, file=name)
+    if len(forms) > 1:
+        rule = f"The folder holds tables of several forms ({', '.join(forms)}); give one by a "
+        raise InputError(f"{rule}pattern, such as 'folder/*{forms[0]}'.", file=name)
+    return found
+
+
+def _form(path: Path) -> str | None:
+    """Return the ending of a table's name; None of any other file."""
+    endings = [ending.lower() for ending in path.suffixes[-2:]]
+    if endings and endings[-1] in PACKINGS:
+        endings.pop()
+        return endings[-1] if endings and endings[-1] in FORMS[1:] else None
+    return endings[-1] if endings and endings[-1] in FORMS else None
+
+
+def partition_values(path: str | os.PathLike[str]) -> dict[str, str | None]:
+    """Return the columns that the names of a file's folders stand for, as Hive writes them.
+
+    >>> partition_values("pings/year=2024/city=New%20York/part-0.parquet")
+    {'year': '2024', 'city': 'New York'}
+    """
+    pairs = (part.partition("=") for part in Path(path).parts[:-1])
+    return {
+        unquote(name): None if value == NOTHING else unquote(value)
+        for name, equals, value in pairs
+        if name and equals
+    }

@@ -1,0 +1,34 @@
+"""``geodp sql`` prints a query and how its result is published."""
+
+import pytest
+
+from tests.command import geodp
+
+
+def test_the_query_comes_with_the_command_that_publishes_it():
+    done = geodp("sql", "--grid", "jis:half", "--engine", "duckdb", "--person", "id", "--cells", 2)
+    first, second, *query = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert "EPSG:6668" in first
+    assert "--grid jis:half --code code --value geodp_records --contribution 2 ..." in second
+    assert query[0] == "WITH located AS ("
+    unbounded = geodp("sql", "--grid", "inspire:1km", "--engine", "spark", "--points", "x", "y")
+    assert "--contribution N" in unbounded.stdout.splitlines()[1]
+    assert "`x`" in unbounded.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (("--grid", "jis:street"), "code systems are"),
+        (("--grid", "jis:half", "--bounds", 1, 2, 3, 4), "bounds"),
+        (("--grid", "jis:half", "--table", "a\nb"), "on one line"),
+        (("--grid", "jis:half", "--person", 'a"b'), "neither quotes"),
+        (("--grid", "jis:half", "--by", "t"), "column of persons"),
+    ],
+)
+def test_what_makes_no_query_is_refused_in_a_sentence(options, rule):
+    done = geodp("sql", "--engine", "duckdb", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert rule in done.stderr
+    assert len(done.stderr.splitlines()) == 1

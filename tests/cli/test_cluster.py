@@ -1,0 +1,86 @@
+"""``geodp publish`` on a cluster, and ``geodp join``."""
+
+import hashlib
+import sys
+
+import pytest
+
+from tests.command import geodp
+
+CALL = "--epsilon 1 --contribution 1"
+
+
+def digests(folder):
+    public = folder / "public"
+    files = sorted(path for path in public.rglob("*") if path.is_file())
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """Tables of cells in a folder, and the words that publish them."""
+    folder = tmp_path / "cells"
+    folder.mkdir()
+    codes = ["533946113", "533946114", "533946122", "533946121"]
+    for number in range(2):
+        table = {"code": codes[number::2], "people": [500, 70]}
+        (folder / f"{number}.csv").write_text(
+            "code,people\n" + "".join(f"{c},{n}\n" for c, n in zip(*table.values(), strict=True))
+        )
+    words = "--grid jis:half --bounds 139 35 140 36 --code code --value people"
+    return [folder, *words.split(), *CALL.split()]
+
+
+@pytest.mark.law
+@pytest.mark.timeout(300)
+def test_workers_publish_what_one_machine_does(cells, tmp_path):
+    key = tmp_path / "key"
+    assert geodp("key", key).returncode == 0
+    kept = ["--key-file", key]
+    done = geodp("publish", *cells, *kept, "--workers", 1, "--output", tmp_path / "parts")
+    assert done.returncode == 0, done.stderr
+    assert "geodp join" in done.stdout
+    joined = geodp("join", tmp_path / "parts", "--output", tmp_path / "one")
+    assert joined.returncode == 0, joined.stderr
+    whole = geodp("publish", *cells, *kept, "--output", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (("--cluster", "tcp://127.0.0.1:9", "--workers", 2), "not both"),
+        (("--workers", 2, "--check"), "without --check"),
+        (("--workers", 2, "--simulate", 3), "without --simulate"),
+        (("--trust-cluster",), "goes with --cluster only"),
+        (("--workers", 2, "--key-folder", "x"), "goes with --cluster only"),
+        (("--workers", 2, "--round", "nearest"), "reads tables of cells and whole counts"),
+    ],
+)
+def test_what_a_cluster_does_not_do_is_refused_in_a_sentence(options, rule, cells, tmp_path):
+    done = geodp("publish", *cells, *options, "--output", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert rule in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_points_are_counted_before(tmp_path):
+    (tmp_path / "p.csv").write_text("lon,lat,id\n139.5,35.5,a\n")
+    words = "--grid jis:half --points --x lon --y lat --person id --epsilon 1 --workers 1"
+    done = geodp("publish", tmp_path / "p.csv", *words.split(), "--output", tmp_path / "out")
+    assert done.returncode == 2
+    assert "geodp sql" in done.stderr
+
+
+def test_without_dask_the_command_says_what_to_install(cells, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = geodp("publish", *cells, "--workers", 1, "--output", tmp_path / "out")
+    assert done.returncode == 2
+    assert "pip install 'geodp[dask]'" in done.stderr
+
+
+def test_join_refuses_what_are_no_parts(tmp_path):
+    done = geodp("join", tmp_path, "--output", tmp_path / "one")
+    assert done.returncode == 3
+    assert done.stderr.startswith("Error: ")

@@ -1,0 +1,141 @@
+"""The query of ``geodp sql``, run by DuckDB, finds the cells that ``read_points`` does."""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from geodp.cli.commands import sql as command
+from geodp.errors import UsageError
+from geodp.grid.codes.sql import ENGINES, RECORDS, Query
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.table import read_table
+from geodp.release.publish import publish
+
+SYSTEMS = {
+    "jis:quarter": (139, 35, 141, 36),
+    "jis:2km": (139, 35 + 1 / 3, 140, 36),
+    "jis:primary": None,
+    "inspire:1km": (4_000_000, 3_000_000, 4_100_000, 3_050_000),
+    "statpop:100m": None,
+    "cbs:500m": None,
+    "national:3067:250m": None,
+    "quadkey:17": None,
+}
+
+
+def edges(grid, n, seed=0):
+    """Points of the domain: inside of cells, on corners, and a few floats beside corners."""
+    rng = np.random.default_rng(seed)
+    place = grid.places[0]
+    row, col = (rng.integers(0, end, n) for end in (place.rows, place.cols))
+    west, south, east, north = place.edges_at(row, col)
+    x, y = (low + (high - low) * rng.random(n) for low, high in ((west, east), (south, north)))
+    for part, (given, edge) in enumerate(((x, west), (y, south))):
+        for step in range(5):
+            some = slice((1 + step + 5 * part) * n // 12, (2 + step + 5 * part) * n // 12)
+            given[some] = edge[some]
+            if step < 4:
+                given[some] = np.round(edge[some], 8)
+            for _ in range(step):
+                given[some] = np.nextafter(given[some], (-1) ** step * np.inf)
+    return x, y
+
+
+def count(table, query):
+    """Return codes and counts in the order of codes, by DuckDB."""
+    link = duckdb.connect()
+    link.register("records", table)
+    found = link.execute(query).fetchall()
+    return sorted(found)
+
+
+def query_of(spec, bounds, **more):
+    place = Grid.mesh(spec, bounds=bounds).places[0]
+    extent = (place.row0, place.col0, place.rows, place.cols)
+    return Query(system=place.system, extent=extent, table="records", x="x", y="y", **more)
+
+
+def expected(table):
+    place = table.grid.places[0]
+    codes = place.format(*table.grid.decode(table.key))
+    return sorted(zip(codes.tolist(), table.count.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("spec", SYSTEMS)
+def test_cells_are_those_of_read_points(spec):
+    bounds = SYSTEMS[spec]
+    grid = Grid.mesh(spec, bounds=bounds)
+    x, y = edges(grid, 12_000)
+    rows = pa.table({"x": x, "y": y})
+    wanted = read_points(rows, grid=grid, x="x", y="y", outside="crop")
+    found = count(rows, query_of(spec, bounds).write("duckdb"))
+    assert found == expected(wanted)
+    assert len(found) > 100 or spec == "jis:primary"
+
+
+def test_a_plain_floor_would_put_edge_points_elsewhere():
+    grid = Grid.mesh("jis:quarter", bounds=SYSTEMS["jis:quarter"])
+    x, y = edges(grid, 12_000)
+    row, _ = grid.places[0].system.locate(x, y)
+    assert (row != np.floor(y * 480)).sum() > 100
+
+
+@pytest.mark.parametrize(("cells", "per_cell"), [(1, 1), (3, 2)])
+def test_persons_are_bounded_by_their_first_cells(cells, per_cell):
+    bounds = SYSTEMS["jis:2km"]
+    grid = Grid.mesh("jis:2km", bounds=bounds)
+    x, y = edges(grid, 6_000)
+    x[3_000:], y[3_000:] = x[:3_000], y[:3_000]
+    who = np.random.default_rng(2).integers(0, 700, x.size) % 400
+    rows = pa.table({"x": x, "y": y, "id": who, "when": np.arange(x.size)})
+    bound = {"person": "id", "cells": cells, "per_cell": per_cell}
+    wanted = read_points(rows, grid=grid, x="x", y="y", outside="crop", **bound)
+    found = count(rows, query_of("jis:2km", bounds, by="when", **bound).write("duckdb"))
+    assert found == expected(wanted)
+    sample = count(rows, query_of("jis:2km", bounds, **bound).write("duckdb"))
+    if per_cell == 1:
+        assert sum(n for _, n in sample) == sum(n for _, n in found)
+    assert max(n for _, n in sample) <= 400 * per_cell
+
+
+def test_the_counted_table_asks_for_a_contribution(tmp_path):
+    x, y = edges(Grid.mesh("jis:2km", bounds=SYSTEMS["jis:2km"]), 500)
+    query = query_of("jis:2km", SYSTEMS["jis:2km"]).write("duckdb")
+    link = duckdb.connect()
+    link.register("records", pa.table({"x": x, "y": y}))
+    path = tmp_path / "counts.parquet"
+    link.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+    table = read_table(path, grid="jis:2km", code="code", value=RECORDS)
+    assert table.count.sum() > 400
+    with pytest.raises(UsageError, match="vouch"):
+        publish(table, epsilon=1)
+    assert publish(table, epsilon=1, contribution=4).event.contribution == 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_its_own_words(engine):
+    text = query_of("jis:half", None, person="the id", by="t").write(engine)
+    at = ENGINES[engine]
+    assert at.name("the id") in text
+    assert at.divide("cell_row", 2) in text
+    assert f"AS {at.double})" in text
+    others = [one.ratio.format("cell_row", 2) for one in ENGINES.values() if one != at]
+    assert not any(other in text for other in others)
+
+
+def test_the_command_knows_all_engines():
+    assert tuple(ENGINES) == command.ENGINES
+
+
+@pytest.mark.parametrize("name", ["", 'a"b', "a\nb", "a\\b"])
+def test_names_that_cannot_be_quoted_are_refused(name):
+    with pytest.raises(UsageError, match="neither quotes"):
+        query_of("jis:half", None, person=name).write("duckdb")
+
+
+@pytest.mark.parametrize("bound", [{"cells": 0}, {"per_cell": 0}, {"by": "t"}])
+def test_wrong_bounds_are_refused(bound):
+    with pytest.raises(UsageError):
+        query_of("jis:half", None, **bound)

@@ -1,0 +1,154 @@
+"""Folders, patterns and packed texts are the tables in them, and nothing else is opened."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from geodp.errors import InputError
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.rows.forms.folder import NOTHING, find_files, partition_values
+from geodp.io.read.table import read_table
+from tests.command import geodp
+
+GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36)).with_attribute("sex", ["f", "m"])
+CODES = ["533946113", "533946114", "533946122", "533946121"]
+TABLE = pa.table({"code": CODES, "people": [5, 6, 7, 8], "sex": ["f", "m", "f", "m"]})
+ASKED = {"grid": GRID, "value": "people", "code": "code", "columns": {"sex": "sex"}}
+
+
+def lake(folder):
+    """A table as Spark and DuckDB write it, with what they leave beside."""
+    for year in ("2023", "2024"):
+        for number, sex in enumerate(("f", "m")):
+            part = folder / f"year={year}" / f"sex={sex}"
+            part.mkdir(parents=True)
+            rows = TABLE.filter(pa.compute.equal(TABLE["sex"], sex)).drop_columns("sex")
+            pq.write_table(rows, part / f"part-{number}.parquet")
+            (part / f".part-{number}.parquet.crc").write_bytes(b"crc")
+    (folder / "_SUCCESS").touch()
+    (folder / "readme.md").write_text("no table")
+    return folder
+
+
+def same(found, wanted):
+    return (found.key.tolist(), found.count.tolist()) == (
+        wanted.key.tolist(),
+        wanted.count.tolist(),
+    )
+
+
+def test_a_folder_of_hive_has_the_columns_of_its_paths(tmp_path):
+    folder, wanted = lake(tmp_path / "lake"), read_table(TABLE, **ASKED)
+    assert same(read_table(folder, where={"year": "2024"}, **ASKED), wanted)
+    assert same(read_table(f"{folder}/year=2023/**/*.parquet", **ASKED), wanted)
+    both = read_table(folder, duplicates="sum", **ASKED)
+    assert both.count.tolist() == (2 * wanted.count).tolist()
+    with pytest.raises(InputError, match="already"):
+        read_table(folder, **ASKED)
+    with pytest.raises(InputError, match="No column is named 'month'"):
+        read_table(folder, where={"month": "1"}, **ASKED)
+
+
+def test_a_column_of_the_file_goes_before_its_folder(tmp_path):
+    part = tmp_path / "sex=f"
+    part.mkdir()
+    pq.write_table(TABLE, part / "a.parquet")
+    assert same(read_table(tmp_path, **ASKED), read_table(TABLE, **ASKED))
+
+
+def test_the_command_takes_folders_and_patterns(tmp_path):
+    folder = lake(tmp_path / "lake")
+    call = "publish {} --grid jis:half --bounds 139 35 140 36 --code code --value people"
+    call += " --where year=2024 --where sex=f --epsilon 1 --output"
+    for number, given in enumerate((folder, f"{folder}/*/sex=f/*.parquet")):
+        done = geodp(*call.format(given).split(), tmp_path / str(number))
+        assert done.returncode == 0, done.stderr
+        run = (tmp_path / str(number) / "restricted" / "run.json").read_text()
+        assert run.count(".parquet") >= 2
+    refused = geodp(*call.format("https://me:secret@host/a.csv").split(), tmp_path / "url")
+    assert (refused.returncode, refused.stdout) == (5, "")
+    assert "URLs are not read" in refused.stderr
+    assert "secret" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [
+        ((), "holds no table"),
+        (("notes.md", "a.7z", "_a.csv", ".a.csv"), "holds no table"),
+        (("a.csv", "b.parquet"), r"several forms \(\.csv, \.parquet\)"),
+    ],
+)
+def test_folders_that_are_no_table_are_refused(names, rule, tmp_path):
+    for name in names:
+        (tmp_path / name).write_text("x")
+    with pytest.raises(InputError, match=rule):
+        find_files(tmp_path)
+
+
+def test_a_pattern_without_a_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="No file has a name"):
+        find_files(tmp_path / "*.csv")
+    odd = tmp_path / "a[1].csv"
+    odd.touch()
+    assert find_files(odd) == [odd]
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "secret.csv").write_text("code,people\n")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    os.symlink(tmp_path / "secret.csv", folder / "a.csv")
+    with pytest.raises(InputError, match="leads out of it"):
+        find_files(folder)
+
+
+def test_files_come_in_the_order_of_their_names(tmp_path):
+    for name in ("b.csv", "a.csv.gz", "c/a.csv.zst", "A.CSV"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = [path.relative_to(tmp_path).as_posix() for path in find_files(tmp_path)]
+    assert found == ["A.CSV", "a.csv.gz", "b.csv", "c/a.csv.zst"]
+
+
+def test_values_of_folders():
+    assert partition_values(f"a=1/b={NOTHING}/c=x%3Dy=z/d.parquet") == {
+        "a": "1",
+        "b": None,
+        "c": "x=y=z",
+    }
+
+
+def test_text_packed_by_zstandard(tmp_path):
+    text = "x,y\n" + "".join(f"{139 + i / 20000},35.5\n" for i in range(20_000))
+    plain, packed = tmp_path / "p.csv", tmp_path / "p.csv.zst"
+    plain.write_text(text)
+    with pa.CompressedOutputStream(str(packed), "zstd") as stream:
+        stream.write(text.encode())
+    options = {"grid": Grid.mesh("jis:half", bounds=(139, 35, 140, 36)), "x": "x", "y": "y"}
+    assert same(read_points(packed, **options), read_points(plain, **options))
+    bad = tmp_path / "bad.csv.zst"
+    bad.write_bytes(packed.read_bytes()[:-2000])
+    with pytest.raises(InputError, match="damaged") as caught:
+        read_points(bad, **options)
+    assert caught.value.__context__ is None
+    wrong = tmp_path / "wrong.csv.zst"
+    with pa.CompressedOutputStream(str(wrong), "zstd") as stream:
+        stream.write((text + "139,much\n").encode())
+    with pytest.raises(InputError, match="row 20002"):
+        read_points(wrong, **options)
+
+
+def test_bytes_that_are_no_text_are_refused_by_their_row():
+    table = pa.table({"code": np.array([b"533946113", b"\xff\xfe"])})
+    table = table.append_column("people", pa.array([1, 2])).cast(
+        pa.schema({"code": pa.binary(), "people": pa.int64()})
+    )
+    with pytest.raises(InputError, match="row 2: Column code: the text is not UTF-8"):
+        read_table(table, grid="jis:half", value="people", code="code")
+    with pytest.raises(InputError, match="row 2: Column code: the text is not UTF-8"):
+        read_table(table, grid="jis:half", value="people", code="code", where={"code": "a"})

@@ -1,0 +1,107 @@
+"""Persons whose records do not fit in memory are bounded as if they did."""
+
+import os
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.io.read.points import read_points
+from geodp.io.read.rows import persons as module
+from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.persons import Persons
+from geodp.privacy.key import NoiseKey
+
+SQUARE = Grid.regular((64, 64), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+OPTIONS = {"grid": SQUARE, "x": "x", "y": "y", "person": "id"}
+MIB = 1 << 20
+
+
+def trips(records, people, seed=0):
+    """Records of persons with names of many lengths, a tenth of them of one person."""
+    rng = np.random.default_rng(seed)
+    who = rng.integers(0, people, records) * (rng.random(records) > 0.1)
+    names = np.array([f" {'é' * (i % 5)}{i:x}{'z' * (i % 40)}" for i in range(people)])
+    x, y = rng.integers(0, 64, (2, records)) + 0.5
+    return pa.table({"x": x, "y": y, "id": names[who]})
+
+
+def add(persons, names, keys):
+    persons.add(Rows(None, 0), np.array(keys, np.uint64), pa.array(names, pa.string()), None)
+
+
+@pytest.mark.parametrize("bounds", [{}, {"cells": 3, "per_cell": 2}])
+def test_records_beyond_the_limit_give_the_same_table(bounds, tmp_path):
+    rows = trips(30_000, 2_000)
+    whole = read_points(rows, **OPTIONS, **bounds)
+    found = read_points(rows, memory=MIB, scratch=tmp_path, **OPTIONS, **bounds)
+    assert found.key.tolist() == whole.key.tolist()
+    assert found.count.tolist() == whole.count.tolist()
+    assert (found.bound, found.enforced) == (whole.bound, whole.enforced)
+    assert found.bound == bounds.get("cells", 1) * bounds.get("per_cell", 1)
+    assert found.reading == whole.reading
+    assert os.listdir(tmp_path) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abcdefghij"), st.integers(0, 2**64 - 1)), max_size=60))
+def test_a_part_holds_all_records_of_its_persons_in_their_order(rows):
+    persons = Persons("id")
+    persons._records = module._Records(6 * module.HELD, None, 0)
+    for name, key in rows:
+        add(persons, [name], [key])
+    wanted = {}
+    for name, key in rows:
+        wanted.setdefault(name, []).append(key)
+    found = []
+    try:
+        for number, key in persons.parts():
+            found += [key[number == one].tolist() for one in dict.fromkeys(number.tolist())]
+    except InputError:
+        assert Counter(name for name, _ in rows).most_common(1)[0][1] >= 5
+        return
+    assert sorted(found) == sorted(wanted.values())
+
+
+def test_what_waits_is_on_disk_and_nobody_else_reads_it(tmp_path):
+    persons = Persons("id", MIB, tmp_path)
+    for start in range(0, 20_000, 5_000):
+        add(persons, [str(i) for i in range(start, start + 5_000)], range(start, start + 5_000))
+    assert persons.spilled > 15_000 * 8
+    file = persons._records._file._file.fileno()
+    assert (os.fstat(file).st_mode & 0o777, os.listdir(tmp_path)) == (0o600, [])
+    parts = list(persons.parts())
+    assert len(parts) > 16
+    assert max(key.size for _, key in parts) * module.HELD < MIB
+    assert sorted(np.concatenate([key for _, key in parts]).tolist()) == list(range(20_000))
+
+
+def test_one_person_who_alone_goes_beyond_the_limit_is_refused():
+    rows = pa.table({"x": [0.5] * 20_000, "y": [0.5] * 20_000, "id": ["secret"] * 20_000})
+    assert read_points(rows, **OPTIONS).count.tolist() == [1]
+    with pytest.raises(InputError, match="single person go beyond") as caught:
+        read_points(rows, memory=MIB, **OPTIONS)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_sample_by_a_kept_key_must_fit_and_a_fresh_one_need_not():
+    rows, sample = trips(20_000, 500), {"truncation": "sample", "cells": 2}
+    kept = {**sample, "secret": NoiseKey(bytes(32))}
+    one, two = (read_points(rows, **OPTIONS, **kept) for _ in range(2))
+    assert one.count.tolist() == two.count.tolist()
+    with pytest.raises(InputError, match="all records in memory"):
+        read_points(rows, memory=MIB, **OPTIONS, **kept)
+    fresh = read_points(rows, memory=MIB, **OPTIONS, **sample)
+    assert fresh.count.sum() == one.count.sum()
+
+
+def test_wrong_bounds_and_folders_are_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(UsageError, match="number of cells"):
+        read_points(tmp_path / "none.csv", **OPTIONS, cells=0)
+    with pytest.raises(UsageError, match="scratch folder"):
+        read_points(tmp_path / "none.csv", **OPTIONS, scratch=tmp_path / "none")
