@@ -17,12 +17,13 @@ from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
+    choose_method,
     contribution,
     delta,
     epsilon,
     grid_options,
     inputs,
-    method_option,
+    method_options,
     neighbours,
     people,
     prior_options,
@@ -65,7 +66,7 @@ CARRIED_OUT = {
 @epsilon
 @rho
 @delta
-@method_option
+@method_options
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
@@ -237,7 +238,6 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import watch_compiling
-    from geodp.mechanisms import default_method, mechanism
     from geodp.privacy.key import NoiseKey
     from geodp.release.metadata import read_metadata
 
@@ -255,7 +255,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    method = mechanism(options["method"] or default_method(released))
+    method = choose_method(options, released)
     public = read_public_totals(options, released), read_prior(options, released)
     said = None if options["metadata"] is None else read_metadata(options["metadata"])
     start = _Start(method, terms, key, ledger, grid, coarser, *public, said)
