@@ -29,6 +29,7 @@ BENCHMARKS = {
     "margins": "margins of single cells on public maps, which are a table in the code",
     "intervals": "coverage and width of intervals of all kinds of regions on public maps",
     "parts": "coverage of intervals of parts, and how much places differ from their surroundings",
+    "detail": "marginals with measurements of their own, and tables of up to 4,074 parts",
     "settlements": "what settlements that stand alone lose, by their people, on a made-up map",
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",

@@ -85,6 +85,31 @@ class StepNoise:
 
 
 @dataclass(frozen=True, eq=False)
+class MarginalNoise:
+    """Noise of sums of parts that were measured by themselves.
+
+    Attributes
+    ----------
+    label : int64[parts]
+        Of every part.
+    variance : float64[levels]
+        Of a count; infinite where nothing is measured.
+    """
+
+    label: Ints = field(repr=False)
+    variance: Floats = field(repr=False)
+
+    def of(self, part: Ints) -> Floats | None:
+        """Return the same as a step; None of parts that are not all of their labels'."""
+        sizes = np.bincount(self.label)
+        held = np.bincount(self.label[part], minlength=sizes.size)
+        n = int((held == sizes).sum())
+        if n == sizes.size or (held % sizes).any():
+            return None
+        return np.asarray(self.variance * np.array([[n], [sizes.size - n]]), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class MapTree:
     """Nodes of a released map with somebody in them, level by level, the root's first.
 
@@ -142,18 +167,23 @@ class Split:
     tree : MapTree
         Whose nodes' parts are measured, on its first levels.
     steps : tuple of StepNoise
+    marginals : tuple of MarginalNoise
     """
 
     joint: Joint
     map: ReleasedTable
     tree: MapTree
     steps: tuple[StepNoise, ...]
+    marginals: tuple[MarginalNoise, ...] = ()
 
     def add_up(self, part: Ints, count: Floats) -> Sum:
         """Return sums of some parts, of whom ``count`` live in the map's cells: float64[n]."""
         noise = np.zeros((2, len(self.tree.strides)))
         for step in self.steps:
             noise += step.of(part, self.joint.parts)
+        for marginal in self.marginals:
+            if (other := marginal.of(part)) is not None:
+                noise = pool(noise, other)
         return Sum(self.tree, self.tree.add_up(count), noise)
 
 
@@ -273,6 +303,14 @@ class Sum:
             apart = of[i] - of[i - 1][self.tree.parent[i]]
             variance += float(apart**2 @ self.left[i])
         return Known(np.array([share]), np.array([doubt]), np.array([variance]))
+
+
+def pool(one: Floats, other: Floats) -> Floats:
+    """Return variances of means of two estimates by the inverse of theirs; some are infinite."""
+    both = np.isfinite(one) & np.isfinite(other)
+    found = np.minimum(one, other)
+    found[both] = one[both] * other[both] / (one[both] + other[both])
+    return found
 
 
 def _add_up(place: Ints, held: Floats, n: int) -> Floats:

@@ -193,7 +193,7 @@ def read_plan_options(context: click.Context) -> Settings:
     from geodp.analysis.plan import read_plan
 
     found = read_plan(context.params["plan"])
-    for name in found.arguments:
+    for name in (*found.arguments, "marginals"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(f"--plan settles what --{name} does; give one of them.")
     return found

@@ -12,6 +12,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.mechanisms import Mechanism
     from geodp.privacy.terms import Terms
     from geodp.release.series.sharing import Sharing
 
@@ -158,12 +159,45 @@ rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrate
 delta = click.option(
     "--delta", help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too."
 )
-method_option = click.option(
-    "--method",
-    help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
-    "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid with "
-    "attributes below its cells, otherwise pyramid]",
+_METHOD: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--method",
+        help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities and "
+        "polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts on a grid "
+        "with attributes below its cells, otherwise pyramid]",
+    ),
+    click.option(
+        "--marginals",
+        help="Sums over attributes that the method parts measures by themselves as well, with "
+        "commas between: sex,age,sex*age. Each has as much of the budget as all parts have.",
+    ),
 )
+
+
+def method_options(command: Command) -> Command:
+    """Give a command the options of the method, which :func:`choose_method` reads."""
+    for option in reversed(_METHOD):
+        command = option(command)
+    return command
+
+
+def choose_method(options: dict[str, Any], grid: Grid) -> Mechanism:
+    """Return the method that is asked for, or the default of a grid; with marginals, if any."""
+    from geodp.mechanisms import default_method, mechanism
+
+    found = mechanism(options["method"] or default_method(grid))
+    if options["marginals"] is None:
+        return found
+    if found.name != "parts":
+        raise UsageError(
+            f"--marginals is for attributes that the method parts splits, and {found.name} is "
+            "another one."
+        )
+    if "marginals" in dict(found.settings):
+        raise UsageError("Give marginals once: by --marginals, or in --method.")
+    return found.with_settings(f"marginals={options['marginals'].replace(',', '+')}")
+
+
 people = click.option(
     "--people",
     type=float,
@@ -242,6 +276,8 @@ def share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
     from geodp.mechanisms import mechanism
     from geodp.release.series.sharing import share_budget
 
+    if options["marginals"] is not None:
+        raise UsageError("A series has no --marginals.")
     method = mechanism(options["method"] or "pyramid")
     shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
     return share_budget(grid, method, terms_of(options), **shared)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,7 +88,7 @@ def _mechanism(release: Release) -> StatedMechanism:
         title=method.title,
         citation=method.citation,
         spec=method.spec,
-        settings={f.name: _plain(getattr(method, f.name)) for f in fields(method)},
+        settings={name: _plain(value) for name, value in method.settings},
         noise=method.noise
         if release.event.rho is None
         else "discrete Gaussian on integers, sampled exactly",

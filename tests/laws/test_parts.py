@@ -43,6 +43,36 @@ def test_parts_keep_their_claim(neighbours):
         assert found <= EPSILON
 
 
+SEX = Parts(marginals="sex")
+
+
+PLACES = geodp.Grid.regular((2, 2)).with_attribute("sex", ["f", "m"])
+SIXTEEN = PLACES.with_attribute("age", ["young", "old"])
+
+
+def sixteen(*changed):
+    """Return two tables of 16 counts: one person is of one sex and age, or of others."""
+    tables = [np.full(SIXTEEN.shape, 40) for _ in changed]
+    for table, place in zip(tables, changed, strict=True):
+        table[0, 0, *place] += 1
+    return [geodp.CountTable.from_dense(table, SIXTEEN) for table in tables]
+
+
+BOTH = sixteen((0, 1), (1, 0))
+"""The parts and the marginal change, and the map does not."""
+
+
+def test_marginals_keep_their_claim():
+    assert audited(SEX.release, SEX, BOTH, REPLACE, trials=TRIALS) <= EPSILON
+
+
+def test_a_marginal_that_has_all_of_the_budget_is_caught(monkeypatch):
+    """The vectors' shares are 24 times what they are to be: the control of the audit above."""
+    honest = Schedule.shares
+    monkeypatch.setattr(Schedule, "shares", lambda own, n: tuple(24 * s for s in honest(own, n)))
+    assert caught(SEX.release, SEX, BOTH, REPLACE, EPSILON, trials=1200)
+
+
 def overspent(table, spent, key):
     return Parts().release(table, replace(spent, epsilon=spent.epsilon * 8), key)
 

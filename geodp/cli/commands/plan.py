@@ -14,11 +14,12 @@ from click.core import ParameterSource
 from geodp.cli.commands.evaluate import split_specs
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of
 from geodp.cli.options import (
+    choose_method,
     contribution,
     delta,
     epsilon,
     grid_options,
-    method_option,
+    method_options,
     neighbours,
     people,
     rho,
@@ -42,7 +43,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
 @epsilon
 @rho
 @delta
-@method_option
+@method_options
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
@@ -158,7 +159,7 @@ def plan(**options: Any) -> None:
         wanted = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **given)
     else:
-        main = planned(grid, sharing.method.spec if sharing else options["method"], **given)
+        main = planned(grid, sharing.method if sharing else choose_method(options, grid), **given)
     every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
     document = _document(every, found, options["smallest"])
     if sharing is not None:
@@ -201,8 +202,9 @@ def _check_objective(context: click.Context) -> str | None:
     wishes = [name for name in WISHES if options[name]]
     if len(wishes) > 1:
         raise UsageError("Give one of --weight, --target, --dominate and --for.")
-    if wishes and options["method"] is not None:
-        raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid, so --method does not go with it.")
+    for name in ("method", "marginals"):
+        if wishes and options[name] is not None:
+            raise UsageError(f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.")
     if options["chain"] and not wishes:
         raise UsageError("--chain goes with --weight, --target, --dominate or --for.")
     if wishes not in (["purpose"], ["dominate"]):
@@ -332,7 +334,7 @@ def _show_parts(main: Plan) -> None:
     """Show which parts carry a signal at which areas."""
     rows = [
         [
-            f"{row['parts']:,}",
+            f"{row['parts']:,}" + (f" {row['marginal']}" if row["marginal"] else ""),
             _size(row["cells"]),
             _text(row["noise"]),
             _text(row["least"]),

@@ -18,12 +18,13 @@ from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
+    choose_method,
     contribution,
     delta,
     epsilon,
     grid_options,
     inputs,
-    method_option,
+    method_options,
     neighbours,
     people,
     prior_options,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 @epsilon
 @rho
 @delta
-@method_option
+@method_options
 @neighbours
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
@@ -238,7 +239,6 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import watch_compiling
-    from geodp.mechanisms import default_method, mechanism
     from geodp.privacy.key import NoiseKey
     from geodp.release.metadata import read_metadata
 
@@ -256,7 +256,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    method = mechanism(options["method"] or default_method(released))
+    method = choose_method(options, released)
     public = read_public_totals(options, released), read_prior(options, released)
     said = None if options["metadata"] is None else read_metadata(options["metadata"])
     start = _Start(method, terms, key, ledger, grid, coarser, *public, said)

@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.parts import MapTree, Split, StepNoise
+from geodp.accuracy.parts import MapTree, MarginalNoise, Split, StepNoise
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, First, Mechanism, Query
+from geodp.mechanisms.base import PUBLIC_DOMAIN, First, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Chain, Shared, Truth
 from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
+from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.table.counts import CountTable, coalesce
@@ -53,10 +54,14 @@ class Parts(Mechanism):
     last : int
         Times that the last level at which parts are measured has its weight, 1 to 64: more for
         parts of cells and small areas, at the expense of large ones.
+    marginals : str
+        Sums of parts that are measured by themselves as well, such as ``sex+sex*age``: each has as
+        much of the budget as all parts of a step. Otherwise UsageError.
     """
 
     share: Fraction = Fraction(1, 2)
     last: int = 1
+    marginals: str = ""
 
     name: ClassVar[str] = "parts"
     version: ClassVar[int] = 3
@@ -93,6 +98,13 @@ class Parts(Mechanism):
             raise UsageError("parts:share is above 0 and below 1.")
         if not 1 <= self.last <= MOST_OF_LAST:
             raise UsageError(f"parts:last is 1 to {MOST_OF_LAST}.")
+        object.__setattr__(self, "marginals", normalise(self.marginals))
+
+    @property
+    def settings(self) -> tuple[tuple[str, Plain], ...]:
+        """Without marginals where there are none: such a release is what it always was."""
+        found = super().settings
+        return found if self.marginals else tuple(one for one in found if one[0] != "marginals")
 
     def unsupported(self, grid: Grid) -> str | None:
         """Any map that pyramid takes, with attributes at the end of the key."""
@@ -109,10 +121,24 @@ class Parts(Mechanism):
             )
         if (refusal := Pyramid().unsupported(joint.map)) is not None:
             return refusal.replace("pyramid", "parts")
+        try:
+            _marginals(grid, self.marginals)
+        except UsageError as error:
+            return str(error)
         return None
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is 1 for the map's share and for each level of the parts."""
+        if found := _marginals(grid, self.marginals):
+            joint = _joint(grid)
+            names = ", one ".join(f"label of {one.name}" for one in found)
+            steps = " (one group, and one part in it)" if len(steps_of(joint)) > 1 else ""
+            return (
+                f"a person counted once changes the map, which has {self.share} of the budget, and "
+                f"by 1, on each further level that is measured, one part{steps} and one {names}; "
+                f"each of these {self.count_vectors(grid)} has {self.schedule(grid).share} of the "
+                "budget, for all of its levels"
+            )
         return (
             f"a person counted once changes the map, which has {self.share} of the budget, and by "
             "1 one part on each further level that is measured; their shares add up to the rest"
@@ -122,12 +148,17 @@ class Parts(Mechanism):
         """Return those of the map, and the parts of all levels, however many are measured."""
         joint = _joint(grid)
         found = [*Pyramid().queries(joint.map, self.event_of_map(joint, event))]
-        schedule, steps = self.schedule(joint), steps_of(joint)
-        for step in steps:
+        schedule = self.schedule(grid)
+        asked: list[tuple[int, tuple[Plain, ...]]] = [
+            (step.stream, step.words) for step in steps_of(joint)
+        ]
+        for one in _marginals(grid, self.marginals):
+            asked.append((one.step.stream, ("labels of nodes of keys", one.name)))
+        for stream, words in asked:
             for levels in range(1, len(schedule.strides) + 1):
                 for i, law in enumerate(schedule.laws(event, levels)):
-                    what = (*step.words, schedule.strides[i], levels)
-                    found.append(Query(step.stream + i, law.identity, what))
+                    what = (*words, schedule.strides[i], levels)
+                    found.append(Query(stream + i, law.identity, what))
         return tuple(found)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
@@ -135,7 +166,7 @@ class Parts(Mechanism):
         joint = _joint(grid)
         own = self.event_of_map(joint, event)
         least = Pyramid().least_share(joint.map, own) * self.share_of_map(joint)
-        return min(least, self.schedule(joint).least_share) if joint.parts > 1 else least
+        return min(least, self.schedule(grid).least_share) if joint.parts > 1 else least
 
     def share_of_map(self, joint: Joint) -> Fraction:
         """Return the map's share of the budget: all of it where there are no parts."""
@@ -150,27 +181,37 @@ class Parts(Mechanism):
         assert event.epsilon is not None
         return replace(event, mechanism=mechanism, epsilon=event.epsilon * share)
 
-    def schedule(self, joint: Joint) -> Schedule:
-        """Return the levels at which parts can be measured, and the share of each step."""
+    def count_vectors(self, grid: Grid) -> int:
+        """Return how many vectors share what the map leaves of the budget: steps and marginals."""
+        return len(steps_of(_joint(grid))) + len(_marginals(grid, self.marginals))
+
+    def schedule(self, grid: Grid) -> Schedule:
+        """Return the levels at which parts can be measured, and the share of each vector."""
+        joint = _joint(grid)
         official = joint.map.official_steps() is not None
         levels = Pyramid(setting="official" if official else "R").levels(joint.map)
-        share = (1 - self.share) / max(len(steps_of(joint)), 1)
+        share = (1 - self.share) / max(self.count_vectors(grid), 1)
         return Schedule.of(levels, share, self.last)
 
     def list_signals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> list[dict[str, Any]] | None:
-        """Return a row for every level of each step, the root's first."""
-        joint, found = _joint(grid), []
-        schedule, cells = self.schedule(joint), joint.map.size
-        for step in steps_of(joint):
-            apart = min(step.groups * step.parts, joint.parts)
+        """Return a row for every level of each step and marginal, the root's first."""
+        joint = _joint(grid)
+        found: list[dict[str, Any]] = []
+        schedule, cells = self.schedule(grid), joint.map.size
+        asked: list[tuple[str | None, int]] = [
+            (None, min(step.groups * step.parts, joint.parts)) for step in steps_of(joint)
+        ]
+        asked += [(one.name, one.labels) for one in _marginals(grid, self.marginals)]
+        for name, apart in asked:
             for i, stride in enumerate(schedule.strides):
                 area = min(stride, cells)
                 noise = event.width(schedule.shares(i + 1)[-1])
                 expected = None if people is None else people * area / cells / apart
                 found.append(
                     {
+                        "marginal": name,
                         "parts": apart,
                         "cells": area,
                         "noise": noise,
@@ -207,7 +248,8 @@ class Parts(Mechanism):
         count = np.asarray(first.count, np.int64)
         shared = Shared(first.key, np.zeros(first.key.size, np.int64), count)
         for step in steps_of(joint):
-            chain = Chain(joint.map, self.schedule(joint), event, key, step)
+            beside = () if step.number else _marginals(table.grid, self.marginals)
+            chain = Chain(joint.map, self.schedule(table.grid), event, key, step, beside)
             shared = chain.run(truth, shared)
         return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
 
@@ -220,7 +262,7 @@ class Parts(Mechanism):
         if joint.parts == 1:
             return None
         assert isinstance(event, Measurement)
-        schedule = self.schedule(joint)
+        schedule = self.schedule(released.grid)
         cell, part = joint.split(released.key)
         count = np.asarray(released.count, np.int64)
         whole = ReleasedTable(joint.map, *_add_up(cell, count), self.event_of_map(joint, event))
@@ -235,7 +277,12 @@ class Parts(Mechanism):
                 known = schedule.count_known(event, parts, levels)
                 noise.append(schedule.variances(event, known))
             steps.append(StepNoise(step.inside, step.parts, np.array(noise)))
-        return Split(joint, whole, tree, tuple(steps))
+        levels, beside = schedule.list_nodes(*_add_up(cell, count)), []
+        for one in _marginals(released.grid, self.marginals):
+            known = schedule.count_known(event, one.labels, levels)
+            label = np.repeat(one.label, steps_of(joint)[0].inside)[: joint.parts]
+            beside.append(MarginalNoise(label, schedule.variances(event, known)))
+        return Split(joint, whole, tree, tuple(steps), tuple(beside))
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
@@ -251,7 +298,7 @@ class Parts(Mechanism):
         """Nodes of the map's tree with somebody in them, each with all of its parts."""
         joint = _joint(released.grid)
         cell, nodes = released.key // np.uint64(joint.width), 0
-        for stride in self.schedule(joint).strides:
+        for stride in self.schedule(released.grid).strides:
             own = cell // np.uint64(stride)
             nodes += int((own[1:] != own[:-1]).sum()) + min(own.size, 1)
         return nodes * joint.parts
@@ -270,6 +317,11 @@ def _joint(grid: Grid) -> Joint:
     found = split_grid(grid)
     assert found is not None
     return found
+
+
+@lru_cache(maxsize=8)
+def _marginals(grid: Grid, text: str) -> tuple[Marginal, ...]:
+    return list_marginals(grid, _joint(grid), text)
 
 
 METHODS = (Parts(),)

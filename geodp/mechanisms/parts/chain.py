@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -14,6 +14,7 @@ from geodp.kernels.parts import fitting as kernels
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
+from geodp.mechanisms.parts.marginals import Goals, Marginal, scale, shift
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import variance_of
 from geodp.privacy.event import Measurement
@@ -120,6 +121,8 @@ class Chain:
     key : NoiseKey
         Of the parts alone.
     step : Step
+    marginals : tuple of Marginal
+        That are measured too, where no groups have been shared out before.
     """
 
     grid: Grid
@@ -127,6 +130,7 @@ class Chain:
     event: Measurement
     key: NoiseKey
     step: Step
+    marginals: tuple[Marginal, ...] = ()
 
     def run(self, truth: Truth, shared: Shared) -> Shared:
         """Share out every group among its parts.
@@ -186,15 +190,17 @@ class Group:
             return cell, count, count
         measured = self.measure(levels, some)
         self.combine(levels, measured)
-        own = self.share_root(levels[0], measured[0])
+        beside = self.measure_marginals(levels, measured)
+        goals = [(one.marginal, one.measured[0].z) for one in beside]
+        own = self.share_root(levels[0], measured[0].z[0], goals)
         for i in range(1, len(levels) - 1):
-            wanted = self.estimate(levels, i, own, measured) if i < some else None
+            wanted = self.wish(levels, i, own, measured, beside)
             found = self.share(i, levels, own, wanted)
             own = np.concatenate([part for _, part in found])
         if len(levels) == 1:
             return _sparse([(levels[0].prefix, own)])
         last = len(levels) - 1
-        wanted = self.estimate(levels, last, own, measured) if last < some else None
+        wanted = self.wish(levels, last, own, measured, beside)
         return _sparse(self.share(last, levels, own, wanted))
 
     def measure(self, levels: list[Nodes], some: int) -> list[Measured]:
@@ -237,25 +243,65 @@ class Group:
             above.z[at] = weight[:, None] * above.z[at] + (1 - weight)[:, None] * sums
             above.variance[at] *= weight
 
-    def share_root(self, root: Nodes, measured: Measured) -> NDArray[np.int64]:
+    def measure_marginals(self, levels: list[Nodes], measured: list[Measured]) -> list[Beside]:
+        """Measure marginals as if they were parts, and improve them by the measured parts."""
+        found = []
+        for marginal in self.chain.marginals:
+            own = self.truth
+            truth = Truth(own.cell, marginal.label[own.part], own.count)
+            chain = replace(self.chain, step=marginal.step, marginals=())
+            group = Group(chain, 0, truth)
+            some = self.schedule.count_known(self.chain.event, marginal.labels, levels)
+            beside = group.measure(levels, some)
+            group.combine(levels, beside)
+            marginal.improve(beside, measured)
+            found.append(Beside(marginal, group, beside))
+        return found
+
+    def wish(
+        self,
+        levels: list[Nodes],
+        i: int,
+        above: NDArray[np.int64],
+        measured: list[Measured],
+        beside: list[Beside],
+    ) -> NDArray[np.float64] | None:
+        """Return what open nodes of a level should have; None where nothing was measured."""
+        parent, members = self.find_parents(levels, i)
+        people = levels[i].count
+        predicted = above[parent] * (people / levels[i - 1].count[parent])[:, None]
+        even = (above / members[:, None])[parent]
+        wanted, goals = predicted, Goals()
+        if i < len(measured):
+            wanted = self.estimate(i, levels[i], predicted, even, measured[i])
+        for one in beside:
+            if i < len(one.measured):
+                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
+                goal = one.group.estimate(i, levels[i], *sums, one.measured[i])
+                goals.append((one.marginal, goal))
+        if not goals:
+            return wanted if i < len(measured) else None
+        return scale(wanted, people, goals)
+
+    def share_root(self, root: Nodes, z: NDArray[np.float64], goals: Goals) -> NDArray[np.int64]:
         """Return the parts of all, as near as possible to their estimates: int64[1, parts]."""
         total = int(root.count[0])
-        exact = np.cumsum(project(measured.z[0], float(total)))
+        exact = np.cumsum(project(shift(z, float(total), goals), float(total)))
         uniform = float(self.seed(0, root.prefix)[0] >> np.uint64(11)) * 2.0**-53
         upto = np.clip(np.floor(exact + uniform).astype(np.int64), 0, total)
         upto[np.flatnonzero(np.diff(exact, prepend=0.0) > 0)[-1] :] = total
         return np.diff(upto, prepend=0)[None]
 
     def estimate(
-        self, levels: list[Nodes], i: int, above: NDArray[np.int64], measured: list[Measured]
+        self,
+        i: int,
+        nodes: Nodes,
+        predicted: NDArray[np.float64],
+        even: NDArray[np.float64],
+        level: Measured,
     ) -> NDArray[np.float64]:
         """Return what open nodes of a level should have: between prediction and measurement."""
-        nodes, level = levels[i], measured[i]
         z, law = level.z[level.at(nodes.prefix)], level.law
-        parent, members = self.find_parents(levels, i)
-        share = nodes.count / levels[i - 1].count[parent]
-        predicted = above[parent] * share[:, None]
-        even = (above / members[:, None])[parent]
         y = level.y[level.at(nodes.prefix)]
         sd = sqrt(variance_of(law))
         residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
@@ -308,6 +354,23 @@ class Group:
         stream = self.chain.step.rounding + i
         words = blocks(self.chain.key, stream, self.number_vectors(node))
         return np.asarray(words[0], np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """A marginal of a group, and what was measured of it.
+
+    Attributes
+    ----------
+    marginal : Marginal
+    group : Group
+        The marginal, as if it were parts.
+    measured : list of Measured
+    """
+
+    marginal: Marginal
+    group: Group
+    measured: list[Measured]
 
 
 def project(z: NDArray[np.float64], total: float) -> NDArray[np.float64]:

@@ -18,10 +18,10 @@ SCHEDULE = Schedule((16, 16), (256, 16, 1), Fraction(1, 2))
 KEY = bytes(range(32))
 
 
-def chain(epsilon="1/2", step=None, schedule=SCHEDULE, **noise):
+def chain(epsilon="1/2", step=None, schedule=SCHEDULE, marginals=(), **noise):
     terms = Terms.of(**(noise or {"epsilon": epsilon}), contribution=1)
     event = Measurement.of("parts", terms, 1, "fixed")
-    return Chain(GRID, schedule, event, NoiseKey(KEY), step or Step(0, 1, 6, 6, 1))
+    return Chain(GRID, schedule, event, NoiseKey(KEY), step or Step(0, 1, 6, 6, 1), marginals)
 
 
 def people(rng, parts=6, most=400):
