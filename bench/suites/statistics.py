@@ -27,7 +27,7 @@ from geodp.table.proxy import Proxy
 TITLE = """\
 Statistics of released maps, in per cent of the true ones.
   measured                bias over releases of the true table
-  estimated, basis        from one release and the prior map, if one is named, or from what a release
+  estimated, basis        from one release and the prior map, if one is named, or from what was
                           measured of all cells
   right                   within 30 % of the measured; or by less than a standard error (~), or both
                           below 1 % (<1); no: none of these"""
