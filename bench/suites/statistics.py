@@ -87,12 +87,14 @@ def measure(
 ) -> dict[str, Any]:
     """Return a row for each map, budget, prior and statistic, and one for each family of sums.
 
-    Kept ones of maps that are not asked for stay.
+    Kept ones of maps and budgets that are not asked for stay, and of sums where none are.
     """
     asked = maps or [*PRIORS]
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if maps and SAVED.is_file() else {}
+    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
+    again = {(name, epsilon) for name in asked for epsilon in epsilons or ["0.1", "1"]}
     rows, errors = (
-        [row for row in kept.get(kind, []) if row["map"] not in asked] for kind in ("rows", "sums")
+        [row for row in kept.get(kind, []) if (row["map"], row["epsilon"]) not in some]
+        for kind, some in (("rows", again), ("sums", again if sums else ()))
     )
     for name in asked:
         source = public.load(name, data)

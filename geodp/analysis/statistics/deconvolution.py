@@ -67,6 +67,8 @@ class Deconvolved:
         Measured values of the other cells.
     total : int
         Of all cells.
+    scale : float
+        Of a Laplace noise with a cell's standard deviation.
     tied : bool
     """
 
@@ -75,6 +77,7 @@ class Deconvolved:
     again: Floats = field(repr=False)
     largest: Whole = field(repr=False)
     total: int
+    scale: float
     tied: bool
 
     def estimate(self, figure: Callable[[Floats], float]) -> tuple[float, float]:
@@ -85,8 +88,14 @@ class Deconvolved:
         figure : callable
             From the counts of cells, in any order, to a number.
         """
-        found = figure(self.list_counts(self.cells))
-        every = np.array([figure(self.list_counts(one)) for one in self.again])
+        found, random = figure(self.list_counts(self.cells)), np.random.default_rng(SEED)
+        size = self.largest.size
+        every = np.array(
+            [
+                figure(self.list_counts(one, np.rint(random.laplace(0, self.scale, size))))
+                for one in self.again
+            ]
+        )
         bias = float(every.mean()) - found
         error = hypot(float(every.std(ddof=1)), bias / 2)
         if self.tied:
@@ -96,14 +105,14 @@ class Deconvolved:
             error = hypot(error, DOUBT * (figure(self.list_counts(without)) - found))
         return found - bias, error
 
-    def list_counts(self, cells: Floats) -> Floats:
-        """Return a count for every cell, in any order: float64[n]."""
+    def list_counts(self, cells: Floats, noise: Floats | float = 0.0) -> Floats:
+        """Return a count for every cell, in any order: float64[n]; with noise on the largest."""
         widths = np.diff(self.edges)
         each = np.repeat(cells.sum(axis=0) / widths, widths)
         until = np.cumsum(each) * ((self.total - self.largest.size) / max(each.sum(), 1e-300))
         times = np.diff(np.rint(until).astype(np.int64), prepend=0)
         counts = np.repeat(np.arange(each.size), times)
-        return np.concatenate([counts, self.largest]).astype(np.float64)
+        return np.concatenate([counts, np.maximum(self.largest + noise, 0)])
 
 
 def deconvolve(
@@ -141,7 +150,8 @@ def deconvolve(
     looked = total[:, None] * (1 - law[:-1, -1])
     again = fit_shares(law, drawn, tied)[..., :-1] * looked
     largest = leaf.value[leaf.value >= low + law.shape[1] - 1]
-    return Deconvolved(edges, share[:, :-1] * looked, again, largest, leaf.value.size, tied)
+    cells = share[:, :-1] * looked
+    return Deconvolved(edges, cells, again, largest, leaf.value.size, scale, tied)
 
 
 def find_strata(grid: Grid, above: Sequence[MeasuredLevel], leaf: MeasuredLevel) -> Whole:

@@ -281,8 +281,7 @@ class _Evidence:
         """Return a statistic by measurements, if these tell of such cells."""
         figure, value = self.figures[number], float(self.shown[number])
         middle, error = float(self.measured[number]), float(self.measured_error[number])
-        sure = figure.least >= self.seen or (figure.below is not None and self._is_told(figure))
-        if not middle >= 0 or not sure:
+        if not middle >= 0 or figure.below is None or not self._is_told(figure):
             return None
         bias = value - middle if error <= PRECISE * abs(value - middle) else None
         ends = max(middle - Z * error, 0.0), middle + Z * error
@@ -318,10 +317,13 @@ class _Evidence:
 def estimate_measured(
     figures: Sequence[Figure], found: Deconvolved | None
 ) -> tuple[Floats, Floats]:
-    """Return statistics by deconvolution with standard errors: float64[n] each, or no numbers."""
+    """Return numbers of cells by deconvolution with standard errors: float64[n] each.
+
+    Not a number of other statistics, which hang on how counts lie within bins.
+    """
     pairs = np.full((len(figures), 2), np.nan)
     for number, figure in enumerate(figures):
-        if found is not None and not figure.spatial:
+        if found is not None and 0 < figure.least < found.edges[-1]:
             pairs[number] = found.estimate(figure.of)
     return pairs[:, 0], pairs[:, 1]
 

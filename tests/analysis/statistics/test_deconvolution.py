@@ -87,8 +87,11 @@ def test_cells_of_so_many_people_are_given_back_with_an_error():
 
 def test_values_too_large_for_the_fit_stay_as_they_are():
     cells = np.array([[[2.0, 3.0]], [[1.0, 4.0]]])
-    found = Deconvolved(np.array([0, 1, 4]), cells[0], cells, np.array([70, 90]), 7, tied=False)
+    found = Deconvolved(
+        np.array([0, 1, 4]), cells[0], np.repeat(cells, 9, 0), np.array([70, 90]), 7, 2.0, False
+    )
     assert sorted(found.list_counts(cells[0])) == [0, 0, 1, 2, 3, 70, 90]
+    assert found.estimate(lambda counts: float((counts >= 71).sum()))[1] > 0.1  # noise decides
 
 
 def test_without_counts_of_all_cells_there_is_nothing_to_deconvolve():
