@@ -13,6 +13,7 @@ from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.io.verify.card import public_folder
+from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import index_of, parquet_rows, read_release_table
 from geodp.io.verify.totals import read_own_totals
 from geodp.io.write.export.sheet import Sheet
@@ -128,7 +129,7 @@ def open_release(path: str | Path) -> WrittenRelease:
     """Open a written release: counts, card and errors are those of its files.
 
     Nothing is believed that :func:`geodp.io.verify.verify.verify` would have to check by working it
-    out again: ask that of a stranger's release. Measurements are not read.
+    out again: ask that of a stranger's release. Measurements that are published are read, too.
 
     Parameters
     ----------
@@ -164,6 +165,7 @@ def open_release(path: str | Path) -> WrittenRelease:
         table,
         card.budget,
         None if floor is None else floor.people,
+        measurements=read_measurements(path, table, card),
         totals=read_own_totals(path, table.grid),
         prior=card.prior,
         margins=UNKNOWN if stated is not None and stated.closed_form else None,

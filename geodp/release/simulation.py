@@ -50,9 +50,12 @@ RELEASES = 200
 SHARPER = 2
 """Times that the release is sharpened; every time gives a stand-in."""
 
-RISK = 0.015
+RISK = 0.01
 """Of a released sum beyond each end of those simulated: less than 2.5 %, for what the stand-ins
 lack of the truth."""
+
+LOSS_RISK = 0.015
+"""The same of what planted settlements lose."""
 
 TILT = 3.0
 """Times that the clamp is expected to have moved people across a coast that a region follows: the
@@ -265,7 +268,7 @@ class Simulation:
         for side in range(len(SIDES)):
             for depth in range(len(self.tree.fanouts), -1, -1):
                 some = sorted(lost.get((side, depth), []))
-                rank = max(1, int(RISK * (len(some) + 1)))
+                rank = max(1, int(LOSS_RISK * (len(some) + 1)))
                 found[side, depth] = some[-rank] if some else found[side, depth + 1]
         return np.maximum.accumulate(np.maximum.accumulate(found, axis=0), axis=1)
 

@@ -8,6 +8,8 @@ map, and are released under public keys.
   from there. Without one, what is fitted from a map that was made up must agree with what is fitted
   from the release itself: then the release has told. Either way releases of the fitted table must
   look like the release: what they show beyond it is the bias once more.
+- The same of a release with measurements of all cells: by deconvolution (:mod:`.deconvolution`),
+  which needs no map and does not simulate the method.
 - Cells of so many people that a release shows most of them: by releases of the release, and of a
   sharper map, to which is added what releases of the release show too little of.
 - What depends on which cell lies beside which: by the relative bias in releases of the public map,
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import Z
+from geodp.analysis.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.analysis.statistics.figures import CLASSES, INHABITED, Figure, list_figures
 from geodp.analysis.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, Whole, invert
 from geodp.errors import UsageError
@@ -38,7 +41,7 @@ from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
 
-INVERSION, PRIOR, RELEASE = "inversion", "prior map", "release"
+INVERSION, PRIOR, RELEASE, MEASURED = "inversion", "prior map", "release", "measurements"
 SMALL, NOT_ESTIMABLE = "below 1 %", "not estimable"
 """How a bias was found."""
 
@@ -47,6 +50,9 @@ MOST_CELLS = 1 << 22
 
 AGREE = 0.3
 """Two biases agree if they differ by less than this part of what is told, or than the noise."""
+
+PRECISE = 0.2
+"""Of a bias: a larger standard error of what is deconvolved leaves the bias unknown."""
 
 LITTLE = 0.01
 """Of the value: a smaller bias counts as none. Every way must find half of it at most, as a release
@@ -77,13 +83,15 @@ class Statistic:
         By how much it is too large in the mean; None where that is not estimable. 0 where it is
         below 1 %.
     corrected : float or None
-        The value without it.
+        The value without it. By measurements it is known where the bias is not: then this and the
+        interval are as sure as they say, and the bias is small against them.
     standard_error : float
-        Of the value over releases, simulated.
+        Of the value over releases, simulated; by measurements of ``corrected``.
     low, high : float or None
         An interval of about 95 %, from the noise and from how well both ways agree.
     basis : str
-        ``"inversion"``, ``"prior map"``, ``"release"``, ``"below 1 %"`` or ``"not estimable"``.
+        ``"measurements"``, ``"inversion"``, ``"prior map"``, ``"release"``, ``"below 1 %"`` or
+        ``"not estimable"``.
     """
 
     name: str
@@ -112,6 +120,7 @@ def estimate_statistics(
     Parameters
     ----------
     release : Release
+        Its measurements of all cells, if it has them, are used.
     names : iterable of str, optional
         ``inhabited`` (cells with somebody), ``cells:1-19`` and other size classes, ``median`` and
         ``gini`` (of inhabited cells), ``moran`` (Moran's I of ``log(1 + people)``), ``top-100``
@@ -142,7 +151,9 @@ def estimate_statistics(
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(f"{unknown[0]} is no statistic of this map: {', '.join(every)}.")
     progress.begin("Simulating releases", 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES)
-    evidence = _Evidence.of(board, list(every.values()), prior)
+    taken = release.measurements
+    found = None if taken is None else deconvolve(grid, taken, classes)
+    evidence = _Evidence.of(board, list(every.values()), prior, found)
     return [evidence.judge(list(every).index(name)) for name in wanted]
 
 
@@ -168,6 +179,8 @@ class _Evidence:
         a sharper map than the release.
     error : float64[n]
         Standard error over releases.
+    measured, measured_error : float64[n]
+        By deconvolution, and its standard error; not a number where nothing tells.
     has_prior : bool
     """
 
@@ -183,6 +196,8 @@ class _Evidence:
     by_release: Floats
     by_sharper: Floats
     error: Floats
+    measured: Floats
+    measured_error: Floats
     has_prior: bool
 
     @classmethod
@@ -191,6 +206,7 @@ class _Evidence:
         board: Board,
         figures: Sequence[Figure],
         prior: CountTable | ReleasedTable | None,
+        deconvolved: Deconvolved | None,
     ) -> _Evidence:
         """Simulate."""
 
@@ -228,17 +244,21 @@ class _Evidence:
         ends = int(SEEN * board.scale), int(board.edges[-1])
         inverted = compute(simple), fitted, alone, again
         ratios = by_prior, by_release, by_sharper
-        return cls(figures, *ends, shown, *inverted, *ratios, error, prior is not None)
+        measured = estimate_measured(figures, deconvolved)
+        return cls(figures, *ends, shown, *inverted, *ratios, error, *measured, prior is not None)
 
     def judge(self, number: int) -> Statistic:
         """Return a statistic, with its bias if all ways to find it agree."""
         figure, value = self.figures[number], float(self.shown[number])
         error = float(self.error[number])
         unknown = Statistic(figure.name, value, None, None, error, None, None, NOT_ESTIMABLE)
+        direct = self._deconvolved(number) or unknown
+        if direct.bias is not None:
+            return direct
         if figure.of_inhabited:
             names = [one.name for one in self.figures]
-            if self.judge(names.index(INHABITED)).basis == NOT_ESTIMABLE:
-                return unknown
+            if self.judge(names.index(INHABITED)).bias is None:
+                return direct
         for middle, pairs, basis in self._ways(number):
             apart = max(abs(first - second) for first, second in pairs)
             furthest = max(abs(value - one) for pair in pairs for one in pair)
@@ -250,8 +270,26 @@ class _Evidence:
                 continue  # a release does not tell its own noise from its bias
             reach = Z * hypot(error, apart)
             ends = max(middle - reach, 0.0), middle + reach
-            return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
-        return unknown
+            if (
+                direct.corrected is None
+                or abs(direct.corrected - middle) <= Z * direct.standard_error
+            ):
+                return Statistic(figure.name, value, value - middle, middle, error, *ends, basis)
+        return direct
+
+    def _deconvolved(self, number: int) -> Statistic | None:
+        """Return a statistic by measurements, if these tell of such cells."""
+        figure, value = self.figures[number], float(self.shown[number])
+        middle, error = float(self.measured[number]), float(self.measured_error[number])
+        if not middle >= 0 or figure.below is None or not self._is_told(figure):
+            return None
+        bias = value - middle if error <= PRECISE * abs(value - middle) else None
+        ends = max(middle - Z * error, 0.0), middle + Z * error
+        return Statistic(figure.name, value, bias, middle, error, *ends, MEASURED)
+
+    def _is_told(self, figure: Figure) -> bool:
+        """Whether a release of such noise tells of the cells that a statistic counts."""
+        return figure.below is None or figure.below > self.seen
 
     def _ways(self, number: int) -> list[tuple[float, list[tuple[float, float]], str]]:
         """Return values without bias, which values must agree for them, and what they rest on."""
@@ -268,12 +306,26 @@ class _Evidence:
             both = (by_prior + by_release) / 2, [(by_prior, by_release)], PRIOR
             none = value, [(by_release, fitted), (by_sharper, fitted)], SMALL
             return [*[both] * self.has_prior, none]
-        told = figure.below is None or figure.below > self.seen  # by the release, of such cells
+        told = self._is_told(figure)
         if self.has_prior:
             middle = (fitted + simple) / 2
             pairs = [(fitted, simple), (again, middle), *[(alone, middle)] * told]
             return [((2 * middle + again) / 3, pairs, PRIOR)]
         return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)] * told
+
+
+def estimate_measured(
+    figures: Sequence[Figure], found: Deconvolved | None
+) -> tuple[Floats, Floats]:
+    """Return numbers of cells by deconvolution with standard errors: float64[n] each.
+
+    Not a number of other statistics, which hang on how counts lie within bins.
+    """
+    pairs = np.full((len(figures), 2), np.nan)
+    for number, figure in enumerate(figures):
+        if found is not None and 0 < figure.least < found.edges[-1]:
+            pairs[number] = found.estimate(figure.of)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def board_of(release: Release, classes: Sequence[int]) -> Board:

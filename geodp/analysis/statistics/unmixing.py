@@ -157,15 +157,17 @@ class Board:
         return found.reshape(-1, bins, bins)
 
 
-def list_edges(scale: float, classes: Sequence[int]) -> Whole:
+def list_edges(scale: float, classes: Sequence[int], certain: float = CERTAIN) -> Whole:
     """Return least people of bins: narrow against noise and people, and ended by size classes.
+
+    The last one begins beyond so many scales of the noise as are ``certain``.
 
     Examples
     --------
     >>> list_edges(2.0, (1, 20)).tolist()
     [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 20, 22, 25]
     """
-    found, at, last = {0}, 1.0, CERTAIN * scale
+    found, at, last = {0}, 1.0, certain * scale
     while at < last:
         found.add(int(at))
         at += max(1.0, scale / 4, at / 3)

@@ -1,7 +1,8 @@
-"""Whether the measurements of a release are of the nodes, and with the noise, that it says."""
+"""Measurements of a written release: read back, and whether they are of the nodes that it says."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import isclose
 from pathlib import Path
@@ -11,19 +12,76 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from geodp.errors import VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.opening import open_parquet, read_json
-from geodp.io.verify.card import require
-from geodp.io.verify.readback import read_table
+from geodp.io.verify.card import public_folder, require
+from geodp.io.verify.readback import BROKEN, read_table
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
-from geodp.table.measured import NodeLevel, public_nodes, stride_of, visited_nodes
+from geodp.table.measured import (
+    Bias,
+    MeasuredLevel,
+    Measurements,
+    NodeLevel,
+    public_nodes,
+    stride_of,
+    visited_nodes,
+)
+from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
 
 
 def has_measurements(card: Card) -> bool:
     """Whether a release says that it has measurements."""
     return f"{card.name}.measurements.parquet" in card.listed
+
+
+def read_measurements(path: str | Path, table: ReleasedTable, card: Card) -> Measurements | None:
+    """Read what a written release measured before any clamp.
+
+    None where that is not published, or where the domain is not all in the files.
+
+    Parameters
+    ----------
+    path : path
+        The release's folder, or its ``public`` folder alone.
+    table : ReleasedTable
+    card : Card
+        The release's.
+
+    Raises
+    ------
+    VerificationError
+        The files are damaged, or no measurements on the table's grid.
+    """
+    if not has_measurements(card) or StatedDomain.of(table.grid) != card.domain:
+        return None
+    folder = public_folder(path)
+    try:
+        book = read_json(folder / f"{card.name}.measurements.json")
+        rows = open_parquet(folder / f"{card.name}.measurements.parquet").read(
+            columns=["level", "key", "value"]
+        )
+        return Measurements(tuple(_read_levels(rows, table.grid, book["levels"])))
+    except MemoryError:
+        raise
+    except BROKEN as error:
+        raise VerificationError(f"Measurements in {folder} cannot be read back: {error}") from error
+
+
+def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterator[MeasuredLevel]:
+    """Return the levels; VerificationError where nodes are out of order or missing."""
+    every = public_nodes(grid, tuple(_level(grid, said) for said in levels))
+    for number, said in enumerate(levels):
+        level, complete = _level(grid, said), bool(said["complete"])
+        own = rows.filter(pc.equal(rows["level"], number))
+        node = own["key"].to_numpy() // np.uint64(stride_of(grid, level.digits))
+        require(bool((node[1:] > node[:-1]).all()), "Nodes are not in key order.")
+        if complete:
+            require(np.array_equal(node, next(every)), "Nodes of a complete level are missing.")
+        bias = None if said["simulated"] is None else Bias(**said["simulated"])
+        yield MeasuredLevel(level, complete, node, own["value"].to_numpy(), bias)
 
 
 def ask_measurements(folder: Path, card: Card) -> str:

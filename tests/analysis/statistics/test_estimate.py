@@ -7,6 +7,7 @@ import geodp
 from geodp.analysis.statistics import estimate, estimate_statistics
 from geodp.analysis.statistics.estimate import (
     INVERSION,
+    MEASURED,
     NOT_ESTIMABLE,
     PRIOR,
     RELEASE,
@@ -26,7 +27,8 @@ def evidence(seen=90, **rows):
     rows = {"again": rows.get("fitted", 100.0), **rows}
     rows = {"by_sharper": rows.get("by_release", 100.0), **rows}
     given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
-    given["error"] = np.full(len(FIGURES), rows.get("error", 0.0))
+    for name, otherwise in (("error", 0.0), ("measured", np.nan), ("measured_error", np.nan)):
+        given[name] = np.full(len(FIGURES), rows.get(name, otherwise))
     return _Evidence(FIGURES, seen, 300, **given, has_prior=rows.get("has_prior", True))
 
 
@@ -85,6 +87,25 @@ def test_a_bias_that_is_small_in_all_ways_counts_as_none():
     assert sharp.basis == NOT_ESTIMABLE
 
 
+def test_measurements_go_before_what_is_simulated():
+    rows = {"measured": 120.0, "fitted": 150.0, "alone": 100.0, "seen": 13}
+    found = judged("inhabited", measured_error=3.0, **rows)
+    assert (found.basis, found.corrected, found.bias) == (MEASURED, 120.0, -20.0)
+    assert (found.low, found.standard_error) == (pytest.approx(120 - 1.96 * 3, abs=0.01), 3.0)
+    rough = judged("inhabited", measured_error=4.5, **rows)  # the bias may be 11 or 29
+    assert (rough.basis, rough.corrected, rough.bias) == (MEASURED, 120.0, None)
+    assert rough.low < 120 < rough.high
+    untold = judged("inhabited", measured_error=3.0, **{**rows, "seen": 90})
+    assert untold.basis == NOT_ESTIMABLE  # noise of more than the cells' people
+
+
+def test_rough_measurements_leave_what_agrees_with_them():
+    rows = {"fitted": 120.0, "simple": 122.0, "alone": 119.0, "seen": 13, "measured_error": 8.0}
+    assert judged("inhabited", measured=112.0, **rows).basis == PRIOR
+    against = judged("inhabited", measured=98.0, **rows)
+    assert (against.basis, against.bias, against.corrected) == (MEASURED, None, 98.0)
+
+
 def test_large_cells_go_by_releases_of_the_release():
     assert judged("cells:500-1999", by_release=90.0).basis == RELEASE
     assert judged("cells:500-1999", by_release=90.0, by_sharper=80.0).basis == NOT_ESTIMABLE
@@ -135,6 +156,20 @@ def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
         assert abs(one.bias - measured) < 0.3 * abs(measured)
         assert one.low <= one.corrected <= one.high
         assert one.to_dict()["bias"] == one.bias
+
+
+def test_inhabited_cells_by_measurements_of_all_cells():
+    table = villages(1)
+    given = {"epsilon": 2, "key": KEY, "contribution": 1}
+    release = geodp.publish(table, measurements="cell", **given)
+    names = ["inhabited", "cells:1-19"]
+    true = [table.key.size, int((table.count < 20).sum())]
+    for one, people in zip(estimate_statistics(release, names), true, strict=True):
+        assert (one.basis, one.name in names) == (MEASURED, True)
+        assert abs(one.bias - (one.value - people)) < 0.3 * abs(one.value - people)
+        assert one.low < people < one.high < 1.25 * people
+    upper = geodp.publish(table, measurements=16, **given)  # cells were visited, not all measured
+    assert estimate_statistics(upper, names)[0].basis != MEASURED
 
 
 def test_the_same_twice_and_nothing_of_the_true_table():

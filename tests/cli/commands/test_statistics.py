@@ -30,6 +30,17 @@ def test_a_document_has_what_python_says(folders):
     assert document == {"statistics": [one.to_dict() for one in twin]}
 
 
+def test_measurements_of_all_cells_are_used(tmp_path):
+    key = geodp.NoiseKey(bytes(32))
+    given = {"epsilon": 2, "key": key, "contribution": 1, "measurements": "cell"}
+    release = geodp.publish(villages(1), **given)
+    release.write(tmp_path / "now")
+    document = document_of(tmp_path / "now", "--statistic", "inhabited", "--json")
+    twin = geodp.statistics.estimate_statistics(release, ["inhabited"])
+    assert document == {"statistics": [one.to_dict() for one in twin]}
+    assert twin[0].basis == "measurements"
+
+
 def test_a_line_for_each_statistic(folders):
     said = run(folders / "now", "--classes", "1,10").stdout.splitlines()
     names = [line.split()[0] for line in said]

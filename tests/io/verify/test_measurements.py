@@ -66,3 +66,20 @@ def test_another_codebook_is_found(folder, name, value):
     path.write_text(json.dumps(book))
     with pytest.raises(VerificationError):
         ask(folder)
+
+
+def test_what_was_written_is_read_back(tmp_path):
+    table = geodp.CountTable.from_dense(np.eye(12, 9, dtype=int) * 40, geodp.Grid.regular((12, 9)))
+    release = geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), measurements=16)
+    release.write(tmp_path / "out")
+    again = geodp.open(tmp_path / "out").measurements
+    for own, read in zip(release.measurements.levels, again.levels, strict=True):
+        assert (own.level, own.complete, own.bias) == (read.level, read.complete, read.bias)
+        np.testing.assert_array_equal(own.node, read.node)
+        np.testing.assert_array_equal(own.value, read.value)
+    path = tmp_path / "out" / "public" / "population.measurements.parquet"
+    rows = pa.parquet.read_table(path)
+    for change in (rows.slice(1), rows.drop_columns(["value"])):
+        pa.parquet.write_table(change, path)
+        with pytest.raises(VerificationError):
+            geodp.open(tmp_path / "out")

@@ -41,16 +41,22 @@ def statistics(**options: Any) -> None:
 
     Inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells, urban
     centres and clusters. Biases are found from the release and public maps alone, in several ways;
-    where these do not agree, a bias is not estimable.
+    where these do not agree, a bias is not estimable. A release with --measurements-complete-to
+    cell tells most at larger budgets.
     """
     from geodp.analysis.statistics import estimate_statistics
+    from geodp.io.verify.measurements import read_measurements
     from geodp.io.verify.readback import read_release_table
     from geodp.io.verify.totals import read_own_totals
     from geodp.release.release import Release
 
     classes = _classes(options["classes"])
-    table = read_release_table(options["release"])[0]
-    release = Release(table, totals=read_own_totals(options["release"], table.grid))
+    table, card = read_release_table(options["release"])
+    release = Release(
+        table,
+        measurements=read_measurements(options["release"], table, card),
+        totals=read_own_totals(options["release"], table.grid),
+    )
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
     with progress.show(sys.stderr):
         found = estimate_statistics(release, options["names"] or None, prior=prior, classes=classes)
