@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.output import require_free, write_file
+from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -48,9 +48,7 @@ def map_(
 ) -> None:
     """Draw the map of a written RELEASE again."""
     complete_with_commit()
-    folders = output.resolve().parents
-    if any(f.name == "public" and (f / "release.json").exists() for f in folders):
-        raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
+    require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.")
