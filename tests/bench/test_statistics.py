@@ -87,7 +87,7 @@ def test_inhabited_cells_and_size_classes_were_estimable():
 
 
 SMALL_BUDGET = ("0.1", "prior map")
-MEASURED = {"kanto", "germany-1km", "samoa-100m"}
+MEASURED = {"kanto", "samoa-100m"}
 """Maps whose cells measurements tell at epsilon 1."""
 
 
