@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.inputs import GRIDS, NEEDS, read_named
+from geodp.cli.options import GridCommand
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ FLAG = re.compile("--[a-z][a-z0-9-]*")
 """What others may ask for."""
 
 
-class ReadingCommand(click.Command):
+class ReadingCommand(GridCommand):
     """A command that reads confidential inputs: beside its own options it has those of readers."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
