@@ -55,22 +55,33 @@ def _is_number(word: str) -> bool:
     return True
 
 
+def join_bounds(args: list[str]) -> list[str]:
+    """Return words of a command line with the numbers after ``--bounds`` as one word.
+
+    Examples
+    --------
+    >>> join_bounds(["--bounds", "1", "2", "3", "4", "a.csv", "--bounds", "germany"])
+    ['--bounds', '1 2 3 4', 'a.csv', '--bounds', 'germany']
+    """
+    end = args.index("--") if "--" in args else len(args)
+    at = 0
+    while "--bounds" in args[at:end]:
+        at = args.index("--bounds", at, end) + 1
+        count = 0
+        while count < EDGES and at + count < end and _is_number(args[at + count]):
+            count += 1
+        if count:
+            args = [*args[:at], " ".join(args[at : at + count]), *args[at + count :]]
+            end -= count - 1
+    return args
+
+
 class GridCommand(click.Command):
     """A command with the options of the grid, whose bounds are four words or one name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, with four numbers after ``--bounds`` as one value."""
-        end = args.index("--") if "--" in args else len(args)
-        at = 0
-        while "--bounds" in args[at:end]:
-            at = args.index("--bounds", at, end) + 1
-            count = 0
-            while count < EDGES and at + count < end and _is_number(args[at + count]):
-                count += 1
-            if count:
-                args = [*args[:at], " ".join(args[at : at + count]), *args[at + count :]]
-                end -= count - 1
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, join_bounds(args))
 
 
 _GRID: tuple[Callable[[Any], Any], ...] = (
