@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from geodp.cli.commands.evaluate import split_specs
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of
 from geodp.cli.options import (
+    GridCommand,
     choose_method,
     contribution,
     delta,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
 @epsilon
 @rho
