@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.options import Bounds
-from geodp.cli.output import quote, write_file
+from geodp.cli.output import quote
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,15 +101,20 @@ def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def write_recipe(context: click.Context, options: Mapping[str, Any]) -> None:
-    """Write the options of layout and domain into the release's folder, for its operator."""
+def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
+    """Write this run's options of layout and domain into a staged release, for its operator.
+
+    Before anything is drawn or charged: a recipe that fails costs nothing.
+    """
+    from geodp.io.folder.publication import write_private
+
+    context = click.get_current_context()
     known, lines = _layout_names(), ["[options]"]
     for option in context.command.get_params(context):
         name, value = str(option.name), options.get(str(option.name))
         if name in known and isinstance(option, click.Option) and _is_set(context, option, value):
             lines.append(f"{option.opts[-1].removeprefix('--')} = {_toml(value)}")
-    path = options["output"] / "restricted" / RECIPE
-    write_file(path, ("\n".join(lines) + "\n").encode(), public=False, overwrite=True)
+    write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
 
 
 def command_of(path: Path, found: Proposal) -> str:

@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from geodp.io.folder import publication
 from tests.command import geodp
 
 TEXT = "mesh;n\n53394611;5\n53394526;-1\n"
@@ -52,6 +53,30 @@ def test_the_recipe_gives_the_same_and_what_is_given_goes_first(path, tmp_path):
     text = (tmp_path / "b" / "restricted" / "recipe.toml").read_text()
     assert tomllib.loads(text)["options"]["contribution"] == 3
     assert geodp("verify", tmp_path / "b").returncode == 0
+
+
+def test_a_recipe_that_cannot_be_written_costs_nothing(path, tmp_path, monkeypatch):
+    ledger = tmp_path / "office.ledger"
+    into = ("--ledger", ledger, "--dataset", "census")
+    assert geodp("budget", "init", *into, "--epsilon", 1).returncode == 0
+    before = ledger.read_bytes()
+    written = publication.write_private
+
+    def refuse(path, text):
+        if path.name == "recipe.toml":
+            raise OSError(28, "No space left on device")
+        written(path, text)
+
+    monkeypatch.setattr(publication, "write_private", refuse)
+    done = geodp("publish", path, *GIVEN, *into, "--output", tmp_path / "a")
+    assert done.returncode != 0
+    assert "the disk is full" in done.stderr
+    assert ledger.read_bytes() == before
+    assert not (tmp_path / "a").exists()
+    monkeypatch.undo()
+    assert geodp("publish", path, *GIVEN, *into, "--output", tmp_path / "a").returncode == 0
+    sums = (tmp_path / "a" / "restricted" / publication.SUMS).read_text()
+    assert "recipe.toml" in sums
 
 
 def test_a_whole_extent_is_said_aloud(path, tmp_path):

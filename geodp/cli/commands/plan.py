@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from geodp.cli.commands.evaluate import split_specs
 from geodp.cli.inputs import GRIDS, NEEDS, grid_of
 from geodp.cli.options import (
+    POLYGON_NAME,
     GridCommand,
     choose_method,
     contribution,
@@ -63,7 +64,7 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
     type=click.Path(path_type=Path),
     help="The same of areas: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
-@click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
+@POLYGON_NAME
 @click.option(
     "--smallest",
     nargs=2,
