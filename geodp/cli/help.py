@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import click
 
 STEPS: Mapping[str, tuple[str, ...]] = {
-    "See what there is": ("inspect", "methods", "mesh"),
+    "See what there is": ("inspect", "methods", "mesh", "sql"),
     "Prepare": ("plan", "key", "budget"),
-    "Publish": ("publish", "publish-series", "select", "local", "export"),
+    "Publish": ("publish", "publish-series", "select", "local", "join", "export"),
     "Use a release": ("report", "map", "estimate", "statistics", "compare", "verify"),
     "Judge": ("evaluate", "explain", "audit"),
     "This machine": ("doctor", "warmup"),
@@ -21,7 +21,17 @@ INPUT = (
     *("public_totals", "public_totals_source"),
 )
 PRIVACY = (
-    *("epsilon", "rho", "delta", "method", "neighbours", "contribution", "unit", "people"),
+    *(
+        "epsilon",
+        "rho",
+        "delta",
+        "method",
+        "marginals",
+        "neighbours",
+        "contribution",
+        "unit",
+        "people",
+    ),
     *("plan", "key_file", "ledger", "dataset"),
 )
 OUTPUT = (
@@ -33,6 +43,7 @@ EXPERT = (
     *("suppressed", "points_crs", "allow_ballpark", "truncation", "encoding", "delimiter"),
     *("layer", "band", "raster_unit", "memory", "scratch", "simulate", "records", "pad_time"),
     *("resume", "allow_empty", "check", "profile"),
+    *("cluster", "workers", "key_folder", "trust_cluster"),
 )
 """Parameters whose group their place does not tell; of the others it does."""
 

@@ -51,7 +51,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
 
         system = _system(options)
         if not options["primary"]:
-            grid = Grid.mesh(system, bounds=options["bounds"])
+            grid = Grid.mesh(system, bounds=_bounds(options["bounds"], system))
         elif options["bounds"]:
             raise UsageError("Give --bounds or --primary, not both.")
         else:
@@ -130,6 +130,15 @@ def _system(options: Mapping[str, Any]) -> Any:
     if not geographic:
         raise UsageError("--crs of a jis: grid is its datum, such as EPSG:6668 or EPSG:4612.")
     return JISMesh(system.level, options["crs"])
+
+
+def _bounds(given: Any, system: Any) -> Any:
+    """Return the numbers that were given, or those of the public area that was named."""
+    if not isinstance(given, str):
+        return given
+    from geodp.io.read.public.areas import find_bounds
+
+    return find_bounds(given, system)
 
 
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:

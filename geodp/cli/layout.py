@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from geodp.cli.output import quote, write_file
+from geodp.cli.options import Bounds
+from geodp.cli.output import quote
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 RECIPE = "recipe.toml"
 BEYOND = ("spec", "contribution")
 """Options that a recipe has beside those of readers and of the grid."""
+
+PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
 
 PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
@@ -93,20 +96,25 @@ def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
             elif option.multiple:
                 words += [word for one in value for word in (flag, quote(str(one)))]
             else:
-                several = value if option.nargs > 1 else [value]
+                several = value if isinstance(value, tuple) else [value]
                 words += [flag, *(quote(_text(one)) for one in several)]
     return " ".join(words)
 
 
-def write_recipe(context: click.Context, options: Mapping[str, Any]) -> None:
-    """Write the options of layout and domain into the release's folder, for its operator."""
+def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
+    """Write this run's options of layout and domain into a staged release, for its operator.
+
+    Before anything is drawn or charged: a recipe that fails costs nothing.
+    """
+    from geodp.io.folder.publication import write_private
+
+    context = click.get_current_context()
     known, lines = _layout_names(), ["[options]"]
     for option in context.command.get_params(context):
         name, value = str(option.name), options.get(str(option.name))
         if name in known and isinstance(option, click.Option) and _is_set(context, option, value):
             lines.append(f"{option.opts[-1].removeprefix('--')} = {_toml(value)}")
-    path = options["output"] / "restricted" / RECIPE
-    write_file(path, ("\n".join(lines) + "\n").encode(), public=False, overwrite=True)
+    write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
 
 
 def command_of(path: Path, found: Proposal) -> str:
@@ -162,20 +170,32 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
     known = {str(one.name): one for one in context.command.get_params(context) if one.name in names}
     for name, value in settled.items():
         if name not in known:
-            flag = name.replace("_", "-")
             raise UsageError(
-                f"Recipes and presets hold options of layout and domain, and no --{flag}."
+                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}."
             )
         if _source(context, name):
             continue
-        several = isinstance(value, Iterable) and not isinstance(value, str)
+        several = isinstance(value, list | tuple)
+        parts = value if several else [value]
+        if not all(isinstance(one, str | int | float) for one in parts):
+            raise UsageError(f"--{_flag(name)} cannot have this value; {PLAIN}")
+        if several and not _takes_several(known[name]):
+            raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
         plain = [_text(one) for one in value] if several else value
         try:
             options[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):
-            raise UsageError(f"--{name.replace('_', '-')} cannot have this value.") from None
+            raise UsageError(f"--{_flag(name)} cannot have this value.") from None
         context.params[name] = options[name]
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+
+
+def _flag(name: str) -> str:
+    return "grid" if name == "spec" else name.replace("_", "-")
+
+
+def _takes_several(option: click.Parameter) -> bool:
+    return option.multiple or option.nargs > 1 or isinstance(option.type, Bounds)
 
 
 def _layout_names() -> set[str]:

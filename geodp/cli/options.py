@@ -25,8 +25,73 @@ ORDERS = ("morton", "official")
 
 RECORDS = ("all", "fresh-sample", "same-sample")
 
+EDGES = 4
+"""Numbers of bounds: west, south, east, north."""
+
+
+class Bounds(click.ParamType[Any]):
+    """Four numbers, as a tuple of floats, or the name of a public area."""
+
+    name = "W S E N|NAME"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...] | str:
+        """Return the numbers of a text or of a list, or the name; fails for another number."""
+        words = value.split() if isinstance(value, str) else [*value]
+        try:
+            numbers = tuple(map(float, words))
+        except ValueError:
+            if isinstance(value, str) and not _is_number(words[0]):
+                return value
+            numbers = ()
+        if len(numbers) != EDGES:
+            self.fail("west south east north, or the name of a public area.", param, ctx)
+        return numbers
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def join_bounds(args: list[str]) -> list[str]:
+    """Return words of a command line with the numbers after ``--bounds`` as one word.
+
+    Examples
+    --------
+    >>> join_bounds(["--bounds", "1", "2", "3", "4", "a.csv", "--bounds", "germany"])
+    ['--bounds', '1 2 3 4', 'a.csv', '--bounds', 'germany']
+    """
+    end = args.index("--") if "--" in args else len(args)
+    at = 0
+    while "--bounds" in args[at:end]:
+        at = args.index("--bounds", at, end) + 1
+        count = 0
+        while count < EDGES and at + count < end and _is_number(args[at + count]):
+            count += 1
+        if count:
+            args = [*args[:at], " ".join(args[at : at + count]), *args[at + count :]]
+            end -= count - 1
+    return args
+
+
+class GridCommand(click.Command):
+    """A command with the options of the grid, whose bounds are four words or one name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, with four numbers after ``--bounds`` as one value."""
+        return super().parse_args(ctx, join_bounds(args))
+
+
 _GRID: tuple[Callable[[Any], Any], ...] = (
-    click.option("--bounds", nargs=4, type=float, help="West south east north, along cell edges."),
+    click.option(
+        "--bounds",
+        type=Bounds(),
+        help="West south east north, along cell edges; or a public area by name: germany, bayern, "
+        "東京都 (countries in English, Länder, prefectures of Japan).",
+    ),
     click.option("--primary", multiple=True, help="JIS primary mesh of the domain; repeatable."),
     click.option(
         "--mask",

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from geodp.cli.help import group_options
 from geodp.cli.inputs import GRIDS, NEEDS, read_named
-from geodp.cli.options import grid_option_names
+from geodp.cli.options import GridCommand, grid_option_names
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ FLAG = re.compile("--[a-z][a-z0-9-]*")
 """What others may ask for."""
 
 
-class ReadingCommand(click.Command):
+class ReadingCommand(GridCommand):
     """A command that reads confidential inputs: beside its own options it has those of readers."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

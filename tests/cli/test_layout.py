@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from geodp.io.folder import publication
 from tests.command import geodp
 
 TEXT = "mesh;n\n53394611;5\n53394526;-1\n"
@@ -54,6 +55,30 @@ def test_the_recipe_gives_the_same_and_what_is_given_goes_first(path, tmp_path):
     assert geodp("verify", tmp_path / "b").returncode == 0
 
 
+def test_a_recipe_that_cannot_be_written_costs_nothing(path, tmp_path, monkeypatch):
+    ledger = tmp_path / "office.ledger"
+    into = ("--ledger", ledger, "--dataset", "census")
+    assert geodp("budget", "init", *into, "--epsilon", 1).returncode == 0
+    before = ledger.read_bytes()
+    written = publication.write_private
+
+    def refuse(path, text):
+        if path.name == "recipe.toml":
+            raise OSError(28, "No space left on device")
+        written(path, text)
+
+    monkeypatch.setattr(publication, "write_private", refuse)
+    done = geodp("publish", path, *GIVEN, *into, "--output", tmp_path / "a")
+    assert done.returncode != 0
+    assert "the disk is full" in done.stderr
+    assert ledger.read_bytes() == before
+    assert not (tmp_path / "a").exists()
+    monkeypatch.undo()
+    assert geodp("publish", path, *GIVEN, *into, "--output", tmp_path / "a").returncode == 0
+    sums = (tmp_path / "a" / "restricted" / publication.SUMS).read_text()
+    assert "recipe.toml" in sums
+
+
 def test_a_whole_extent_is_said_aloud(path, tmp_path):
     done = geodp("publish", path, *GIVEN[2:], "--output", tmp_path / "a", "--check")
     assert "Domain: the whole extent of jis:basic" in done.stderr
@@ -77,6 +102,10 @@ def test_what_remains_to_be_said_is_asked_before_anything_is_written(path, tmp_p
         ("[options]\noverwrite = true", "no --overwrite"),
         ("[options]\ninputs = ['other.csv']", "no --inputs"),
         ("[options]\ngrid = 'jis:basic'\nbounds = [1, 2]", "--bounds cannot have this value"),
+        ("[options]\ngrid = {a = 1}", "--grid cannot have this value; recipes and presets hold"),
+        ("[options]\nvalue = [['n']]", "--value cannot have this value; recipes and presets hold"),
+        ("[options]\npoints = {}", "--points cannot have this value; recipes and presets hold"),
+        ("[options]\ngrid = ['jis:basic']", "--grid cannot have this value; it takes one"),
         ("[options]\ngrid = 'jis:basic'\nband = 1", "Not for official mesh files: --band"),
     ],
 )
@@ -97,3 +126,50 @@ def test_inspect_ends_with_the_command(path):
     found = json.loads(geodp("inspect", path, "--json").stdout)
     assert found["command"] == shown
     assert (found["preset"], len(found["asks"])) == ("", 1)
+
+
+def domain(folder):
+    return json.loads((folder / "public" / "release.json").read_text())["domain"]
+
+
+def test_bounds_are_a_public_area_by_name(path, tmp_path):
+    given = [one for one in GIVEN if one not in ("--primary", 5339)]
+    done = geodp("publish", path, *given, "--bounds", "東京都", "--output", tmp_path / "a")
+    assert done.returncode == 0, done.stderr
+    assert "--bounds 東京都" in done.stderr or "--bounds '東京都'" in done.stderr
+    recipe = tmp_path / "a" / "restricted" / "recipe.toml"
+    assert tomllib.loads(recipe.read_text("utf-8"))["options"]["bounds"] == "東京都"
+    edges = ("136.0", "20.4", "154.0", "36.0")
+    same = ("--bounds", *edges, "--output", tmp_path / "b")
+    assert geodp("publish", path, *given, *same).returncode == 0
+    third = ("--bounds", " ".join(edges), "--output", tmp_path / "c")
+    assert geodp("publish", path, *given, *third).returncode == 0
+    again = ("--recipe", recipe, "--epsilon", 1, "--output", tmp_path / "d")
+    assert geodp("publish", path, *again).returncode == 0
+    assert domain(tmp_path / "a") == domain(tmp_path / "b") == domain(tmp_path / "c")
+    assert domain(tmp_path / "a") == domain(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        (["atlantis"], "no public area of this name"),
+        (["139", "35", "140"], "west south east north"),
+        (["germany"], "extent of jis:basic"),
+    ],
+)
+def test_bounds_that_are_neither_are_refused_before_anything_is_written(
+    path, tmp_path, bounds, words
+):
+    given = [one for one in GIVEN if one not in ("--primary", 5339)]
+    done = geodp("publish", path, *given, "--bounds", *bounds, "--output", tmp_path / "a")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
+def test_inspect_proposes_areas_of_the_grid_and_not_of_the_rows(path):
+    found = json.loads(geodp("inspect", path, "--json").stdout)
+    assert found["areas"][:2] == ["japan", "北海道"]
+    assert len(found["areas"]) == 48
+    assert "public areas (--bounds): japan, 北海道," in geodp("inspect", path).stdout

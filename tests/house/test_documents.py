@@ -19,6 +19,7 @@ import click
 import pytest
 
 from geodp.cli import geodp as command_line
+from geodp.cli.options import GridCommand, join_bounds
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -96,7 +97,8 @@ def asked_of_geodp(words):
     command, rest = command_line, [word for word in words if word != "..."]
     while True:
         context = click.Context(command, info_name="geodp", **command_line.context_settings)
-        given, more, _ = command.make_parser(context).parse_args(rest)
+        words = join_bounds(rest) if isinstance(command, GridCommand) else rest
+        given, more, _ = command.make_parser(context).parse_args(words)
         for parameter in command.get_params(context):
             value = given.get(parameter.name)
             if isinstance(parameter.type, click.Path) or not isinstance(value, (str, list, tuple)):

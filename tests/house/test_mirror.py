@@ -19,6 +19,7 @@ ELSEWHERE = {
     "tests/release/report/test_markdown.py": "cli/commands/report release/report/sentences",
     "tests/io/read/test_selections.py": "cli/check io/folder/check table/reading",
     "tests/cli/commands/test_inspect.py": "cli/output",
+    "tests/cli/commands/test_plan.py": "cli/commands/plan/tables",
     # Errors have no behaviour but in those who raise them.
     "tests/cli/test_options.py": "errors",
     # Parts of a number that is asked for as a whole: beside its closed form or its slow twin.
@@ -65,7 +66,6 @@ ELSEWHERE = {
     "tests/io/read/public/test_hierarchy.py": "io/write/hierarchy",
     # Kernels, and what methods share: equal to the slow twin of each method that calls them.
     "tests/kernels/test_coo_haar.py": "kernels/haar table/haar",
-    "tests/kernels/test_order.py": "kernels/morton",
     "tests/mechanisms/central/test_agrid.py": "kernels/rectangles mechanisms/trees/plane",
     "tests/mechanisms/central/test_dawa.py": "kernels/intervals",
     "tests/mechanisms/central/test_hay.py": "mechanisms/trees/least_squares",

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from geodp.analysis.evaluate.queries import Polygons, Rectangles
+from geodp.analysis.evaluate.queries import Polygons, Queries, Rectangles
 from geodp.analysis.evaluate.result import NOTICE, Evaluation, summary
 from geodp.analysis.evaluate.trials import Bench, Progress, Run, Task, run_all
 from geodp.errors import UsageError
@@ -32,6 +32,7 @@ class EvaluationGiven(TermsGiven, total=False):
     rectangles: int
     seed: int
     polygons: Mapping[str, Any] | Sequence[Any] | None
+    queries: Mapping[str, Any] | Sequence[Any] | None
 
 
 def evaluate(
@@ -73,6 +74,9 @@ def evaluate(
         Of the rectangles.
     polygons : mapping from name to shapely geometry, or sequence of geometries, optional
         In the grid's CRS; the cells whose centre lies inside count.
+    queries : mapping from name to region, or sequence of regions, optional
+        A workload of your own: sums over codes of areas, bounds, polygons or cells, each as
+        :meth:`geodp.Release.estimate` takes it.
     processes : int
         That run trials at the same time. With more than one, a program needs the guard
         ``if __name__ == "__main__":``, as multiprocessing starts it afresh.
@@ -106,7 +110,7 @@ def evaluate(
     _require_whole("processes", processes, 1)
     if key is not None and not isinstance(key, NoiseKey):
         raise UsageError("key must be a NoiseKey; NoiseKey(bytes) makes one for tests.")
-    wanted, asked = split(given, "rectangles", "seed", "polygons")
+    wanted, asked = split(given, "rectangles", "seed", "polygons", "queries")
     if wanted.get("epsilon") is None and wanted.get("rho") is None:
         wanted["epsilon"] = DEFAULT_EPSILON
     terms = Terms.of(**wanted)
@@ -129,6 +133,11 @@ def evaluate(
         methods=_figures(bench, found),
         refused=refused,
         public=bool(public),
+        queries={
+            method.spec: np.array([trial["query"] for trial in own])
+            for (method, _), own in zip(runs, found, strict=True)
+            if bench.task.queries is not None
+        },
     )
 
 
@@ -142,13 +151,15 @@ def _queries(
     rectangles: int = 0,
     seed: int = 0,
     polygons: Mapping[str, Any] | Sequence[Any] | None = None,
-) -> tuple[Rectangles | None, Polygons | None]:
+    queries: Mapping[str, Any] | Sequence[Any] | None = None,
+) -> tuple[Rectangles | None, Polygons | None, Queries | None]:
     """Return the sums over regions that are asked for."""
     _require_whole("rectangles", rectangles, 0)
     _require_whole("seed", seed, 0)
     return (
         Rectangles.random(grid, int(rectangles), int(seed)) if rectangles else None,
         None if polygons is None else Polygons.of(grid, polygons),
+        None if queries is None else Queries.of(grid, queries),
     )
 
 
@@ -175,7 +186,7 @@ def _figures(bench: Bench, found: list[list[dict[str, Any]]]) -> dict[str, dict[
     for (method, spent), own in zip(bench.task.runs, found, strict=True):
         variances = method.variances(grid, spent)
         figures[method.spec] = {
-            **summary(bench.truth, own, bench.task.polygons),
+            **summary(bench.truth, own, bench.task.polygons, bench.task.queries),
             "closed_form": None
             if variances is None
             else np.sqrt([variances[grid.bits - shift] for shift in bench.truth.shifts]),

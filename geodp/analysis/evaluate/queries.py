@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.analysis.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.region import box_of_polygon, cells_of_polygon
+from geodp.grid.region import Region, box_of_polygon, cells_of_polygon
 from geodp.kernels import rectangles as kernels
 
 MOST_AXES = 4
@@ -179,3 +179,57 @@ class Polygons:
             at = np.minimum(np.searchsorted(node, self.place), node.size - 1)
             found = np.where(node[at] == self.place, sums[at], 0).astype(np.float64)
         return np.bincount(self.polygon, found, len(self.names)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """A workload of one's own: named sets of cells.
+
+    Attributes
+    ----------
+    names : tuple of str
+    key : uint64[n]
+        Of the cells of all queries, one query after the other.
+    query : int64[n]
+        Which query each belongs to; a cell may belong to several.
+    """
+
+    names: tuple[str, ...]
+    key: NDArray[np.uint64] = field(repr=False)
+    query: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, grid: Grid, given: Mapping[str, Any] | Sequence[Any]) -> Queries:
+        """Return the cells of queries, each as for :meth:`geodp.grid.region.Region.of`.
+
+        Without names they are counted from 1. Raises what that does, and UsageError for none.
+        """
+        if not isinstance(given, Mapping):
+            given = {str(number): one for number, one in enumerate(given, start=1)}
+        keys = [Region.of(grid, one).key for one in given.values()]
+        if not keys:
+            raise UsageError("Give at least one query.")
+        number = np.repeat(np.arange(len(keys)), [key.size for key in keys])
+        return cls(tuple(map(str, given)), np.concatenate(keys), number.astype(np.int64))
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Cells of each query: int64[q]."""
+        return np.bincount(self.query, minlength=len(self.names))
+
+    def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
+        """Return sums of cells over every query: float64[q].
+
+        Parameters
+        ----------
+        key : uint64[n], increasing, or None
+        value : int64[n] or float64[n]
+        """
+        if key is None:
+            found = value[self.key.astype(np.int64)]
+        elif not key.size:
+            found = np.zeros(self.key.size)
+        else:
+            at = np.minimum(np.searchsorted(key, self.key), key.size - 1)
+            found = np.where(key[at] == self.key, value[at], 0)
+        return np.bincount(self.query, found, len(self.names)).astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.evaluate.blocks import CLASS_NAMES, HOT_AREAS, HOT_COUNTS, Truth
-from geodp.analysis.evaluate.queries import Polygons
+from geodp.analysis.evaluate.queries import Polygons, Queries
 from geodp.errors import UsageError
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.terms import Terms
@@ -54,6 +54,8 @@ class Evaluation:
         Of every method that did not: why, as one sentence.
     public : bool
         Whether the caller vouched that the table is public; otherwise this is confidential.
+    queries : dict
+        Of every method, where queries were asked for: released less true, float64[trials, q].
     """
 
     terms: Terms
@@ -64,6 +66,7 @@ class Evaluation:
     methods: dict[str, dict[str, Any]] = field(repr=False)
     refused: dict[str, str] = field(repr=False)
     public: bool = False
+    queries: dict[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
 
     @property
     def budget(self) -> str:
@@ -92,7 +95,7 @@ class Evaluation:
             ``visited``, ``seconds`` (of the mechanism alone, compiled and loaded before), all
             means over trials; ``classes`` by true count; ``hot_spots``: by cells of a block and by
             k, the part of the k most populous true blocks that the release's k most populous hit;
-            ``rectangles`` and ``polygons`` where they were asked for.
+            ``rectangles``, ``polygons`` and ``queries`` where they were asked for.
         """
         head = {} if self.notice is None else {"notice": self.notice}
         amounts = amounts_of(self.terms.loss)
@@ -112,9 +115,11 @@ class Evaluation:
         }
 
     def to_pandas(self) -> Any:
-        """Return the errors over aligned blocks as a ``pandas.DataFrame``, a row for each.
+        """Return errors as a ``pandas.DataFrame``.
 
-        Columns are ``method``, ``cells`` (of a block), ``blocks`` and the figures by area of
+        With queries, a row for each method, query and trial: ``method``, ``query``, ``cells``,
+        ``trial`` (from 1) and ``error`` (released less true). Otherwise a row for each method and
+        size of block: ``method``, ``cells``, ``blocks`` and the figures by area of
         :meth:`to_dict`; NaN where there is none. It is as confidential as the evaluation is.
 
         Raises UsageError where pandas is not installed.
@@ -123,16 +128,29 @@ class Evaluation:
             import pandas
         except ModuleNotFoundError:
             raise UsageError("pandas is not installed: pip install pandas, or to_dict().") from None
+        rows: dict[str, Any]
         frames = []
         for spec, figures in self.methods.items():
-            by_area = {name: figures[name] for name in BY_AREA if figures[name] is not None}
-            cells = {"cells": self.areas, "blocks": self.blocks}
-            frames.append(pandas.DataFrame({"method": spec, **cells, **by_area}))
+            if self.queries:
+                names = figures["queries"]
+                rows = {
+                    "query": np.repeat([*names], self.trials),
+                    "cells": np.repeat([one["cells"] for one in names.values()], self.trials),
+                    "trial": np.tile(np.arange(1, self.trials + 1), len(names)),
+                    "error": self.queries[spec].T.ravel(),
+                }
+            else:
+                by_area = {name: figures[name] for name in BY_AREA if figures[name] is not None}
+                rows = {"cells": self.areas, "blocks": self.blocks, **by_area}
+            frames.append(pandas.DataFrame({"method": spec, **rows}))
         return pandas.concat(frames, ignore_index=True)
 
 
 def summary(
-    truth: Truth, trials: Sequence[dict[str, Any]], polygons: Polygons | None = None
+    truth: Truth,
+    trials: Sequence[dict[str, Any]],
+    polygons: Polygons | None = None,
+    queries: Queries | None = None,
 ) -> dict[str, Any]:
     """Figures of a method from those of its trials, in trial order.
 
@@ -142,6 +160,7 @@ def summary(
     trials : sequence of dict
         What :meth:`Truth.errors` and the regions returned.
     polygons : Polygons, optional
+    queries : Queries, optional
 
     Returns
     -------
@@ -178,16 +197,22 @@ def summary(
     if "rectangle_absolute" in of:
         found["rectangles"] = _rectangles(of, truth.total)
     if polygons is not None:
-        error = of["polygon"]
-        each = _errors(np.abs(error), error**2, error)
-        nothing = dict.fromkeys(each, math.nan)
-        found["polygons"] = {
-            name: {"cells": size, **({k: float(each[k][i]) for k in each} if size else nothing)}
-            for i, (name, size) in enumerate(
-                zip(polygons.names, polygons.cells.tolist(), strict=True)
-            )
-        }
+        found["polygons"] = _by_name(polygons, of["polygon"])
+    if queries is not None:
+        found["queries"] = _by_name(queries, of["query"])
     return found
+
+
+def _by_name(
+    regions: Polygons | Queries, error: NDArray[np.float64]
+) -> dict[str, dict[str, float]]:
+    """Errors of named regions, from those of their sums: float64[trials, n]; NaN without cells."""
+    each = _errors(np.abs(error), error**2, error)
+    nothing = dict.fromkeys(each, math.nan)
+    return {
+        name: {"cells": size, **({k: float(each[k][i]) for k in each} if size else nothing)}
+        for i, (name, size) in enumerate(zip(regions.names, regions.cells.tolist(), strict=True))
+    }
 
 
 def _errors(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.evaluate.blocks import Truth
-from geodp.analysis.evaluate.queries import Polygons, Rectangles
+from geodp.analysis.evaluate.queries import Polygons, Queries, Rectangles
 from geodp.errors import GeodpError
 from geodp.kernels.jit import count_compiled
 from geodp.mechanisms import Mechanism
@@ -58,12 +58,14 @@ class Task:
     runs : tuple of (Mechanism, Measurement)
     rectangles : Rectangles, optional
     polygons : Polygons, optional
+    queries : Queries, optional
     """
 
     table: CountTable = field(repr=False)
     runs: tuple[Run, ...] = field(repr=False)
     rectangles: Rectangles | None = field(repr=False)
     polygons: Polygons | None = field(repr=False)
+    queries: Queries | None = field(repr=False)
 
 
 class Bench:
@@ -91,6 +93,8 @@ class Bench:
             figures |= task.rectangles.errors(task.table.grid, keys, error)
         if task.polygons is not None:
             figures["polygon"] = task.polygons.sums(keys, error)
+        if task.queries is not None:
+            figures["query"] = task.queries.sums(keys, error)
         return figures
 
 

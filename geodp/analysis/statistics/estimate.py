@@ -51,8 +51,9 @@ MOST_CELLS = 1 << 22
 AGREE = 0.3
 """Two biases agree if they differ by less than this part of what is told, or than the noise."""
 
-PRECISE = 0.2
-"""Of a bias: a larger standard error of what is deconvolved leaves the bias unknown."""
+PRECISE = 0.15
+"""Of a bias: a larger standard error of what is deconvolved leaves the bias unknown, as half of its
+interval would be more than 30 %."""
 
 LITTLE = 0.01
 """Of the value: a smaller bias counts as none. Every way must find half of it at most, as a release

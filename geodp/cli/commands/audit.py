@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.inputs import grid_of, read_named
-from geodp.cli.options import epsilon, grid_options
+from geodp.cli.options import GridCommand, epsilon, grid_options
 from geodp.cli.output import require_drawn, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
 
@@ -48,7 +48,7 @@ NEEDS = {
 """Options that say something about another, which must be there."""
 
 
-@click.command(no_args_is_help=True)
+@click.command(cls=GridCommand, no_args_is_help=True)
 @click.argument("table", required=False, type=click.Path(path_type=Path))
 @click.option("--rate", help="Of the sample: the chance of every record to be in it; 0.2 or 1/5.")
 @click.option("--threshold", type=int, help="The smallest count that is published.")

@@ -14,6 +14,7 @@ import click
 
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import (
+    POLYGON_NAME,
     contribution,
     delta,
     epsilon,
@@ -74,7 +75,7 @@ WIDTH = 160
     type=click.Path(path_type=Path),
     help="Areas to sum over: GeoJSON; with pyogrio also GeoPackage and others, in the grid's CRS.",
 )
-@click.option("--polygon-name", help="Field that names the polygons; default: name, id or code.")
+@POLYGON_NAME
 @click.option(
     "--processes",
     type=click.IntRange(1),

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from geodp.cli.inputs import GRIDS
 from geodp.cli.output import quote
 from geodp.errors import UsageError, printable
 
@@ -50,6 +51,8 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
         click.echo(f"preset: {proposed['preset']}")
     for words in proposed["asks"]:
         click.echo(f"still to say: {words}")
+    if proposed["areas"]:
+        click.echo(f"public areas (--bounds): {', '.join(proposed['areas'])}")
     if proposed["command"]:
         click.echo(f"to publish:\n{proposed['command']}")
 
@@ -66,9 +69,23 @@ def _propose(file: Path, encoding: str | None) -> dict[str, Any]:
     try:
         found = propose(file, given)
     except UsageError as error:  # a file that no command publishes
-        return {"preset": "", "asks": [str(error)], "command": ""}
+        return {"preset": "", "asks": [str(error)], "areas": [], "command": ""}
     command = command_of(file, replace(found, options={**given, **found.options}))
-    return {"preset": found.preset, "asks": [*found.asks], "command": command}
+    areas = _areas(found.options)
+    return {"preset": found.preset, "asks": [*found.asks], "areas": areas, "command": command}
+
+
+def _areas(options: dict[str, Any]) -> list[str]:
+    """Return the public areas that a grid is made for, where no domain is stated yet."""
+    from geodp.grid.codes import code_system
+    from geodp.io.read.layout.propose import DOMAIN
+    from geodp.io.read.public.areas import list_areas
+
+    named = str(options.get("grid", ""))
+    kind = named.partition(":")[0]
+    if not {*DOMAIN}.isdisjoint(options) or "bounds" not in GRIDS.get(kind, ()):
+        return []
+    return [*list_areas(code_system(named))]
 
 
 def _line(values: dict[str, Any]) -> str:

@@ -213,7 +213,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         made = start.method, start.key, start.ledger
         return publish_on_cluster(options, start.grid, *made)
     if options["resume"]:
-        return _write(options, start, None, seconds)
+        return _write(options, start, None, seconds, inferred=inferred)
     from geodp.io.folder.staging import require_uninterrupted
 
     require_uninterrupted(options["output"])
@@ -228,10 +228,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
         click.echo(f"Warning: {words}", err=True)
     if prepared.asked is not None:
         click.echo(prepared.asked.words, err=True)
-    said = _write(options, start, prepared, seconds)
-    if inferred:
-        write_recipe(context, options)
-    return said
+    return _write(options, start, prepared, seconds, inferred=inferred)
 
 
 def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> _Start:
@@ -245,9 +242,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
     terms = None if options["check"] else terms_of(options)
-    key = None
-    if options["key_file"] is not None:
-        key = NoiseKey.from_file(options["key_file"])
+    key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     ledger = None
     if options["ledger"] is not None and not options["check"]:
         from geodp.privacy.ledger import Ledger
@@ -304,6 +299,8 @@ def _write(
     start: _Start,
     prepared: Prepared | None,
     seconds: dict[str, float],
+    *,
+    inferred: bool,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.io.folder.staged_release import stage_release
@@ -313,6 +310,8 @@ def _write(
         tell_if_kept(output),
         stage_release(start.released, output, **_place(options), resume=resume) as place,
     ):
+        if inferred:
+            write_recipe(options, place.folder)
         with time_phase("Releasing", "mechanism", seconds):
             if prepared is None:
                 release, run = _resume(place, start, options)

@@ -90,8 +90,8 @@ class Reliability:
                 density = np.hstack(
                     [density, _empty(densities.middles()[seen], laplace, middle[g])]
                 )
-            scaled = np.exp(density - density.max(axis=1, keepdims=True))
-            weight[g] = kernels.fit_weights(count[seen].astype(np.float64), scaled, more, ROUNDS)
+            counted = count[seen].astype(np.float64)
+            weight[g] = kernels.fit_weights(counted, _scale(density), more, ROUNDS)
         return cls(laplace, sd, row, weight, middle)
 
     @cached_property
@@ -143,11 +143,12 @@ class Reliability:
         value, (density, mean) = densities.knots(), _of_knots(laplace, own)
         kept = WIDTHS**2 / (WIDTHS**2 + own)
         keep, factor = np.empty((2, self.middle.size, value.size))
+        alike = _scale(density)  # of all groups but those of cells
         for g, weight in enumerate(self.weight):
-            logs = density
             if self.cells:
-                logs = np.hstack([density, _empty(value, laplace, self.middle[g], own)])
-            share = np.exp(logs - logs.max(axis=1, keepdims=True)) * weight
+                empty = _empty(value, laplace, self.middle[g], own)
+                alike = _scale(np.hstack([density, empty]))
+            share = alike * weight
             share /= _add_up(share)[:, None]
             factor[g] = _add_up(share[:, : WIDTHS.size] * kept)
             keep[g] = _add_up(share[:, : WIDTHS.size] * mean)
@@ -227,6 +228,11 @@ def _empty(value: Reals, laplace: bool, middle: float, variance: float = 1.0) ->
     if laplace:
         return np.asarray(-np.abs(noise) / SCALE - np.log(2 * SCALE))[:, None]
     return np.asarray(-0.5 * noise**2 / variance - 0.5 * np.log(2 * np.pi * variance))[:, None]
+
+
+def _scale(logs: Reals) -> Reals:
+    """Return what logarithms stand for, the largest of each row as 1."""
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
 def _add_up(parts: Reals) -> Reals:

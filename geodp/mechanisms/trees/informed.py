@@ -78,6 +78,7 @@ class Informed:
     noise: tuple[NodeNoise, ...]
     threads: int
     known: Known | None = None  # learned elsewhere, from tables that the like of it predicts
+    gather: bool = True  # residuals are asked for: always where nothing is known
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
@@ -140,6 +141,7 @@ class Informed:
             own = self.prior.share_children(layer.above[nodes], stride, fanout)
             if own is not None:
                 layer.share[children], layer.whole[nodes] = own
+            if own is not None and self.gather:
                 known = layer.z[children], layer.inside[children], layer.total[nodes]
                 passes.gather_children(*known, own, sd, found.bins, found.sums)
 
@@ -147,11 +149,13 @@ class Informed:
             found = Residuals.none()
             for nodes, children in layer.blocks(run):
                 measure(nodes, children)
-                if i:
+                if predicted:
                     predict(nodes, children, found)
             return found
 
-        if i:
+        trusted = self.known is None or (i > 0 and self.known[i - 1] is not None)
+        predicted = i > 0 and (self.gather or trusted)
+        if predicted:
             layer.share, layer.whole = np.empty(layer.z.size), np.empty(layer.above.size)
         return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
 
@@ -281,6 +285,7 @@ def refine(
     prior: Prior,
     threads: int = 0,
     known: Known | None = None,
+    gather: bool = True,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
     """Cells above 0 and their counts in key order, and what was learned on every level.
 
@@ -291,9 +296,13 @@ def refine(
     known : tuple of (Reliability or None), optional
         Of every level below the root, learned from other tables with the same noise that priors of
         the same kind predict. Default: learned from this table.
+    gather : bool
+        Whether residuals are asked for. False: none are in the result, which is the same otherwise;
+        with ``known`` only.
     """
     noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
-    return Informed(table, prior, descent, tuple(noise), threads, known).run()
+    gather = gather or known is None
+    return Informed(table, prior, descent, tuple(noise), threads, known, gather).run()
 
 
 CHANGES = 1, 2, 4, 8, 16

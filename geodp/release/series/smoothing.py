@@ -159,7 +159,8 @@ class Smoother:
             return drawn
         _, after, again = self.sweep(times[::-1], self.learn(seen))
         known = self.learn(_pool(seen, again))
-        return [self.draw(t, _join([before[t], after[t]]), known)[0] for t in times]
+        both = [_join([before[t], after[t]]) for t in times]
+        return [self.draw(t, prior, known, gather=False)[0] for t, prior in enumerate(both)]
 
     def sweep(
         self, times: Sequence[int], known: informed.Known | None = None
@@ -205,16 +206,17 @@ class Smoother:
         return found or None
 
     def draw(
-        self, t: int, prior: Shares | None, known: informed.Known | None
+        self, t: int, prior: Shares | None, known: informed.Known | None, gather: bool = True
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
-        """Return a snapshot with a prior, and the residuals of its predictions by level."""
+        """Return a snapshot with a prior, and the residuals of its predictions, if asked for."""
         progress.begin(f"Releasing snapshot {t + 1}")
         table, key = self.tables[t], self.keys[t]
         if prior is None or not prior.key.size:
             return self.method.release(table, self.event, key), ()
         steps = self.method.descent(table.grid, self.event)
         weighed = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
-        cells, counts, learned = informed.refine(table, steps, key, weighed, known=known)
+        found = informed.refine(table, steps, key, weighed, known=known, gather=gather)
+        cells, counts, learned = found
         released = ReleasedTable(table.grid, cells, counts, self.event)
         return released, tuple(one.residuals for one in learned)
 

@@ -8,7 +8,7 @@ import shapely
 import geodp
 from geodp.analysis.evaluate import blocks
 from geodp.analysis.evaluate.blocks import Truth, total_variation
-from geodp.analysis.evaluate.queries import Polygons, Rectangles
+from geodp.analysis.evaluate.queries import Polygons, Queries, Rectangles
 from geodp.analysis.evaluate.result import summary
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -186,6 +186,40 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
     assert list(row) == list(shapes)
     assert row["far away"]["mae"] is None
     assert row["all"]["rmse"] == pytest.approx(found.methods["geometric"]["rmse"][-1])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_errors_of_queries_are_told_by_trial(sparse, monkeypatch):
+    if sparse:
+        monkeypatch.setattr(blocks, "MOST_KEYS", 0)
+    grid = Grid.regular((12, 9)).with_attribute("a", "xyz")
+    table, released = random_table(grid, 7), random_release(random_table(grid, 7), 8, True)
+    cells = {"corner": np.array([[0, 0], [0, 1], [2, 0]]), "all": table.key, "1": table.key[:1]}
+    queries = Queries.of(grid, cells)
+    _, key, error = Truth(table).errors(released)
+    true, given = reference.counts_of(table), reference.counts_of(released)
+    for number, one in enumerate(queries.names):
+        keys = queries.key[queries.query == number].tolist()
+        assert queries.sums(key, error)[number] == sum(
+            given.get(k, 0) - true.get(k, 0) for k in keys
+        ), one
+    found = geodp.evaluate(
+        table, methods="geometric", epsilon=1, contribution=1, trials=3, key=KEY, queries=cells
+    )
+    told = found.to_dict()["methods"]["geometric"]["queries"]
+    rows = found.to_pandas()
+    assert rows.trial.tolist() == [1, 2, 3] * 3
+    for name, of_one in rows.groupby("query"):
+        assert told[name]["cells"] == of_one.cells.iloc[0]
+        assert told[name]["mae"] == pytest.approx(of_one.error.abs().mean())
+        assert told[name]["bias"] == pytest.approx(of_one.error.mean())
+
+
+def test_queries_that_are_refused():
+    with pytest.raises(UsageError, match="at least one"):
+        Queries.of(Grid.regular((4, 4)), {})
+    with pytest.raises(UsageError, match="region is"):
+        Queries.of(Grid.regular((4, 4)), [object()])
 
 
 def test_polygons_that_are_refused():

@@ -41,6 +41,16 @@ def test_what_cannot_be_is_a_sentence(written, to, code, sentence, tmp_path):
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize("within", ["", "public/more", "restricted/more", "more/and/more"])
+@pytest.mark.parametrize("named", ["", "public"])
+def test_a_release_takes_no_other_files(written, within, named):
+    before = sorted(written.rglob("*"))
+    done = command("export", written / named, "--to", "gpkg", "--output", written / within)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "own folder" in done.stderr
+    assert sorted(written.rglob("*")) == before
+
+
 def test_what_is_no_release_is_refused(tmp_path):
     done = command("export", tmp_path, "--to", "gpkg", "--output", tmp_path / "to")
     assert done.returncode == 3

@@ -135,3 +135,21 @@ def test_a_marginal_is_better_than_sums_of_parts():
     (own, held), (other, _) = (np.mean(told[m], axis=0) for m in ("parts:marginals=sex", "parts"))
     assert own < other
     assert held >= 10 / 12
+
+
+def test_in_two_steps_marginals_are_of_the_first():
+    """240 parts: groups by sex and age, then nations; sums agree, and a sex is known better."""
+    places = geodp.Grid.regular((8, 8))
+    grid = places.with_attribute("sex", ["f", "m"]).with_attribute("age", list("abcd"))
+    grid = grid.with_attribute("nation", list(map(str, range(30))))
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(rng.gamma(1, 9, (8, 8, 1, 1, 1)) * np.linspace(2, 0, 30), grid.shape)
+    found = published(counts, grid, method="parts:marginals=sex", epsilon=10)
+    alone = published(counts.sum(axis=(2, 3, 4)), places, epsilon=5).table.to_dense()
+    assert np.array_equal(found.table.to_dense().sum(axis=(2, 3, 4)), alone)
+    words = found.card().to_json()["guarantee"]["sensitivity_counts"]
+    assert "one part (one group, and one part in it) and one label of sex" in words
+    women = found.estimate((0, 0, 4, 8), {"sex": "f"})
+    assert women.low <= counts[:, :4, 0].sum() <= women.high
+    plain = published(counts, grid, epsilon=10).estimate((0, 0, 4, 8), {"sex": "f"})
+    assert women.standard_error < plain.standard_error

@@ -237,3 +237,24 @@ def test_a_card_states_what_was_learned():
     assert slopes == sorted(slopes)
     assert 0 <= slopes[0] < 0.8
     assert slopes[-1] > 0.9
+
+
+def test_residuals_that_nobody_asks_for_change_nothing():
+    grid = geodp.Grid.regular((64, 64))
+    before = people_on(grid, mean=200)
+    table, method = later(before), Pyramid(setting="R")
+    prior, use = Prior.of(grid, before, "made up"), spend(method, grid, "1/10")
+    _, learned = release(table, prior, method, use)
+    trusted = tuple(one.reliability for one in learned)
+    assert trusted[0] is None
+    assert trusted[-1] is not None
+    for known in (trusted, (None,) * len(trusted)):
+        usual, seen = release(table, prior, method, use, known=known)
+        found, none = release(table, prior, method, use, known=known, gather=False)
+        assert found.key.tobytes() == usual.key.tobytes()
+        assert found.count.tobytes() == usual.count.tobytes()
+        assert [one.reliability for one in none] == list(known)
+        assert all(one.residuals.members for one in seen)
+        assert not any(one.residuals.members for one in none)
+    _, again = release(table, prior, method, use, gather=False)
+    assert [one.residuals.members for one in again] == [one.residuals.members for one in learned]

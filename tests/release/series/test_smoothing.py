@@ -87,7 +87,7 @@ def test_tables_are_read_by_the_two_mechanisms_alone(monkeypatch):
     class Opaque:
         grid = GRID
 
-    rng, asked = np.random.default_rng(0), []
+    rng, asked, gathered = np.random.default_rng(0), [], []
     held = [np.sort(rng.permutation(1024)[:200]).astype(np.uint64) for _ in range(3)]
 
     def release(self, table, event, key):
@@ -95,8 +95,9 @@ def test_tables_are_read_by_the_two_mechanisms_alone(monkeypatch):
         number = tables.index(table)
         return ReleasedTable(GRID, held[number], np.full(200, number + 1), event)
 
-    def refine(table, steps, key, prior, *, known):
+    def refine(table, steps, key, prior, *, known, gather):
         found = release(None, table, None, key)
+        gathered.append(gather)
         return found.key, found.count, ()
 
     tables, keys = tuple(Opaque() for _ in held), ("a", "b", "c")
@@ -106,6 +107,7 @@ def test_tables_are_read_by_the_two_mechanisms_alone(monkeypatch):
     found = Smoother(tables, keys, PYRAMID, event, Smoothing("both", (2,))).run()
     assert [one.key.tolist() for one in found] == [one.tolist() for one in held]
     assert {*asked} == {*zip(tables, keys, strict=True)}  # each with its own key, however often
+    assert gathered == [True] * 4 + [False] * 3  # the last pass teaches nothing any more
 
 
 def test_forward_no_snapshot_depends_on_a_later_one(maps, monkeypatch):

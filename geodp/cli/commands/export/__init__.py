@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 
@@ -39,6 +41,7 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
     from geodp.release.opening import open_release
 
     chosen = choose_exports(formats)
+    _require_outside(release, output)
     found = open_release(release)
     if metadata is not None:
         found = replace(found, written=replace(found.written, metadata=read_metadata(metadata)))
@@ -49,6 +52,20 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
         return
     for file, who in written.items():
         click.echo(f"{output / file}: {who}")
+
+
+def _require_outside(release: Path, path: Path) -> None:
+    """Raise UsageError where a path lies in a release's own folder.
+
+    ``release``: the folder of a release, or that of its public files.
+    """
+    from geodp.io.verify.card import public_folder
+
+    public = Path(os.path.realpath(public_folder(release)))
+    own = public.parent if (public.parent / "restricted").is_dir() else public
+    final = Path(os.path.realpath(path))
+    if own == final or own in final.parents:
+        raise UsageError("A release's own folder takes no other files; export to another one.")
 
 
 COMMANDS = (export,)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import grid_options
+from geodp.cli.options import GridCommand, grid_options
 from geodp.cli.output import area_text, number_text, require_free, write_file
 from geodp.errors import CodeError, InputError, UsageError
 
@@ -36,7 +36,7 @@ def local() -> None:
     """
 
 
-@local.command(no_args_is_help=True)
+@local.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
 @click.option("--devices", type=float, required=True, help="Reports that are expected; a guess.")
 @click.option("--epsilon", required=True, help="Of one report, read exactly: 1 or 1/2.")

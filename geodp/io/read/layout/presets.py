@@ -47,6 +47,19 @@ class Preset:
         strange = {*said} - NAMES
         if strange or any(not isinstance(said[n], shapes.get(n, str)) for n in said):
             raise UsageError(f"The preset {name} has {', '.join(sorted(NAMES))}, and no more.")
+        texts = {n: v for n, v in said.items() if isinstance(v, list)}
+        texts["grids"] = [*said.get("grids", {}).values()]
+        for which, found in texts.items():
+            if not all(isinstance(one, str) for one in found):
+                raise UsageError(
+                    f"In the preset {name} every entry of {which} must be a text; quote it."
+                )
+        for option in OF_COLUMNS:
+            if not isinstance(said.get("options", {}).get(option, ""), str):
+                raise UsageError(
+                    f"In the preset {name} the option {option} must be a text: patterns of names, "
+                    'with "|" for "or".'
+                )
         lists = {n: tuple(map(str, v)) for n, v in said.items() if isinstance(v, list)}
         return cls(name, **{**said, **lists})
 

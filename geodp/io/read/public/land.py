@@ -119,7 +119,7 @@ def state_land(grid: Grid) -> tuple[str, ...]:
 def _read_name(named: str) -> tuple[str, float]:
     """Return the land and the kilometres of ``land:japan:5km``."""
     name, _, distance = named.removeprefix(PREFIX).partition(":")
-    known = {slug(country) for country in _countries()} | {"world", "europe"}
+    known = {slug(country) for country in read_countries()} | {"world", "europe"}
     if name not in known:
         near = sorted(other for other in known if name and other.startswith(name[:2]))
         raise UsageError(
@@ -153,8 +153,8 @@ def _topology() -> Any:
 
 
 @cache
-def _countries() -> dict[str, list[list[list[int]]]]:
-    """Polygons by country, as numbers of arcs."""
+def read_countries() -> dict[str, list[list[list[int]]]]:
+    """Return polygons by country, as numbers of arcs."""
     found: dict[str, list[list[list[int]]]] = {}
     for one in _topology()["objects"]["countries"]["geometries"]:
         arcs = one.get("arcs", [])
@@ -164,11 +164,11 @@ def _countries() -> dict[str, list[list[list[int]]]]:
 
 
 @lru_cache(maxsize=4)
-def _lands(name: str) -> list[Any]:
-    """Polygons of a land in degrees."""
+def read_lands(name: str) -> list[Any]:
+    """Return polygons of a land in degrees, by the name it is asked for by."""
     import shapely
 
-    countries = _countries()
+    countries = read_countries()
     chosen = {
         "world": [*countries],
         "europe": [country for country in countries if country in EUROPE],
@@ -224,7 +224,7 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
             "or a larger distance (land:japan:20km)."
         )
     a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-    near = _near(lattice, crs, _lands(name), metres)
+    near = _near(lattice, crs, read_lands(name), metres)
     inside = np.zeros(shape, np.bool_)
     if near:
         drawn = rasterio.features.rasterize(
@@ -271,7 +271,7 @@ def find_land(lattice: Lattice, metres: float) -> list[Any]:
     """
     from pyproj import CRS
 
-    return _near(lattice, CRS.from_user_input(lattice.crs), _lands("world"), metres)
+    return _near(lattice, CRS.from_user_input(lattice.crs), read_lands("world"), metres)
 
 
 def _near(lattice: Lattice, crs: Any, shapes: list[Any], metres: float) -> list[Any]:

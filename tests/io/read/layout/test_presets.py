@@ -59,6 +59,11 @@ def test_a_preset_of_ones_own_is_a_file(tmp_path):
         ("tilte = 'x'", "and no more"),
         ("options = 3", "and no more"),
         ("columns = 'x'", "and no more"),
+        ("columns = [1]", "entry of columns must be a text"),
+        ("asks = [['a']]", "entry of asks must be a text"),
+        ("[grids]\n8 = {a = 1}", "entry of grids must be a text"),
+        ("[options]\ncode = {a = 1}", "option code must be a text"),
+        ("[options]\nvalue = ['n']", "option value must be a text"),
     ],
 )
 def test_what_is_no_preset_is_refused(text, rule):

@@ -40,7 +40,7 @@ def test_the_coastline_is_the_one_that_is_named():
     files = [*HERE.glob("*.xz")]
     assert len(files) == 2
     assert sum(path.stat().st_size for path in files) < 1 << 20
-    assert {*land.EUROPE, *land.ISLETS} <= {*land._countries()}
+    assert {*land.EUROPE, *land.ISLETS} <= {*land.read_countries()}
 
 
 def test_the_map_of_half_degrees_is_that_of_the_coastline():

@@ -135,7 +135,9 @@ def _shapes(column: pa.Array) -> NDArray[Any]:
     )
     bad = np.flatnonzero(shapely.is_missing(found))
     if bad.size:
-        raise CodeError(int(bad[0]), "a geometry is missing or damaged.")
+        raise CodeError(
+            int(bad[0]), "a geometry is missing or damaged; give the row one, or leave the row out."
+        )
     return found
 
 

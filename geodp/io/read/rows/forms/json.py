@@ -9,6 +9,7 @@ from functools import partial
 from json import dumps
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
@@ -62,7 +63,11 @@ class JsonTable:
         try:
             document = parse_json(data)
             features = document["features"]
-            shapes = shapely.from_geojson([dumps(one["geometry"]) for one in features])
+            drawn = [one.get("geometry") for one in features]
+            # A feature without a place has a row, which is named if its place is asked for.
+            shapes = np.full(len(drawn), None, dtype=object)
+            there = [i for i, one in enumerate(drawn) if one is not None]
+            shapes[there] = shapely.from_geojson([dumps(drawn[i]) for i in there])
             properties = [one.get("properties") or {} for one in features]
             names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
             columns = {name: pa.array([one.get(name) for one in properties]) for name in names}

@@ -31,6 +31,7 @@ ENDINGS = {"geopackage": ".gpkg", "flatgeobuf": ".fgb", "shapefile": ".shp"}
 """By which GDAL tells its drivers apart where the beginnings are alike."""
 
 VIEWS = "A GeoPackage with views is not read, as these may call anything; export its tables."
+BRACES = "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it."
 NO_VECTOR = "The file cannot be read by GDAL; it may be damaged, or a part of it is missing."
 
 
@@ -144,13 +145,15 @@ def sealed() -> Iterator[None]:
 
 
 def computes(path: Path) -> bool:
-    """Whether a database holds more than tables and their indices."""
+    """Whether a database holds more than tables and their indices; InputError for a damaged one."""
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
         try:
             found = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
         except sqlite3.DatabaseError:
-            return True
+            found = None
+    if found is None:
+        raise InputError(NO_VECTOR, file=str(path))
     return any(
         kind == "view" or (str(sql).startswith("create virtual") and "using rtree" not in str(sql))
         for kind, sql in found
@@ -161,6 +164,8 @@ def _path_of(source: Source) -> str:
     path = str(Path(source.name).resolve())
     if source.kind != "zipped shapefile":
         return path
+    if {*"{}"} & {*path}:
+        raise InputError(BRACES, file=source.name)
     return f"/vsizip/{{{path}}}/{source.member}"
 
 
@@ -169,7 +174,9 @@ def _choose(layers: dict[str, str | None], layer: str | None, file: str) -> str:
 
     ``layers``: names to kinds of geometry; None is of a table without, such as that of styles.
     """
-    shown = ", ".join(map(printable, layers)) or "none"
+    if not layers:
+        raise InputError(NO_VECTOR, file=file)
+    shown = ", ".join(map(printable, layers))
     if layer is not None and layer not in layers:
         raise InputError(f"There is no such layer; there are {shown}.", file=file)
     among = [name for name, kind in layers.items() if kind is not None] or [*layers]

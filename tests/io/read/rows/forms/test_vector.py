@@ -192,3 +192,38 @@ def geometry_tables(path):
     from geodp.io.read.rows.columns import open_tables
 
     return list(open_tables(path))
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb"])
+def test_a_file_that_breaks_off_is_called_damaged(name, tmp_path):
+    whole = tmp_path / name
+    frame([CELL]).to_file(whole)
+    data = whole.read_bytes()
+    for size in (24, len(data) // 2):
+        (tmp_path / f"cut-{name}").write_bytes(data[:size])
+        with pytest.raises(InputError, match="may be damaged"):
+            read_table(tmp_path / f"cut-{name}", grid=GRID, value="n")
+
+
+@pytest.mark.parametrize("brace", "{}")
+def test_a_brace_in_the_path_of_an_archive_is_refused_with_the_remedy(brace, tmp_path):
+    frame([CELL]).to_file(tmp_path / "a.shp")
+    path = tmp_path / f"in{brace}.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for part in tmp_path.glob("a.*"):
+            archive.write(part, part.name)
+    with pytest.raises(InputError, match=r"brace.*rename or unpack"):
+        read_table(path, grid=GRID, value="n")
+
+
+@pytest.mark.parametrize("place", ['"geometry": null,', ""])
+def test_a_feature_without_a_geometry_is_named_where_its_place_is_asked_for(place, tmp_path):
+    feature = '{"type": "Feature", %s "properties": {"code": "%s", "n": 3}}'
+    point = '"geometry": {"type": "Point", "coordinates": [139.7, 35.6]},'
+    rows = ", ".join([feature % (point, "53393599"), feature % (place, "53393598")])
+    path = tmp_path / "a.geojson"
+    path.write_text(f'{{"type": "FeatureCollection", "features": [{rows}]}}')
+    grid = Grid.mesh("jis:basic")
+    with pytest.raises(InputError, match=r"row 2: .*missing or damaged; give the row one"):
+        read_points(path, grid=grid)
+    assert read_table(path, grid=grid, code="code", value="n").count.tolist() == [3, 3]

@@ -1,0 +1,174 @@
+"""Bounds by name: of countries, and of first-level areas in a table that is part of geodp.
+
+``areas.md`` beside this file has the sources. Bounds come from these public areas alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.grid.codes import CodeSystem
+from geodp.io.read.public.land import EUROPE, read_countries, read_lands, slug
+
+WIDENED = 0.1
+"""Degrees of latitude by which countries are widened: their outlines lack islets and detail."""
+
+STEP = 0.05
+"""Degrees between the points of a box's edges that are moved to another CRS."""
+
+MOST_NEAR = 6
+"""Names that an error proposes."""
+
+
+@dataclass(frozen=True)
+class _Area:
+    """A box in degrees and its names; ``country`` is a slug."""
+
+    names: tuple[str, ...]
+    country: str
+    box: tuple[float, float, float, float]
+
+
+@cache
+def _areas() -> tuple[_Area, ...]:
+    """Return the areas of the table."""
+    path = Path(__file__).with_name("areas.csv")
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            _Area(
+                tuple(name for name in (slug(row["name"]), row["local"]) if name),
+                slug(row["country"]),
+                (
+                    float(row["west"]),
+                    float(row["south"]),
+                    float(row["east"]),
+                    float(row["north"]),
+                ),
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def find_bounds(name: str, system: CodeSystem) -> tuple[Fraction, ...]:
+    """Return the bounds of a public area along the cell edges of a code system.
+
+    Parameters
+    ----------
+    name : str
+        A country's English name, a prefecture of Japan (``tokyo``, ``東京都``), a Land of Germany;
+        capitals, accents and spaces do not matter.
+    system : CodeSystem
+
+    Returns
+    -------
+    tuple of Fraction
+        West, south, east, north in the CRS of the system: the smallest that hold the area's
+        outline, widened, as far as it lies in the public extent.
+
+    Raises
+    ------
+    UsageError
+        No area of this name, or none of it in the extent.
+    """
+    x, y = _move(_outline(name), system.crs)
+    row0, col0, rows, cols = system.extent
+    low, high = (row0, col0), (row0 + rows, col0 + cols)
+    with np.errstate(invalid="ignore"):
+        at = [
+            (values - float(origin)) / float(step)
+            for values, origin, step in zip((y, x), system.origin, system.step, strict=True)
+        ]
+        inside = (at[0] >= low[0]) & (at[0] <= high[0]) & (at[1] >= low[1]) & (at[1] <= high[1])
+    if not inside.any():
+        raise UsageError(f"Nothing of {name} lies in the extent of {system.name}.")
+    ends = [(math.floor(one[inside].min()), math.ceil(one[inside].max())) for one in at]
+    (south, north), (west, east) = (
+        (max(first, least), min(max(last, first + 1), most))
+        for (first, last), least, most in zip(ends, low, high, strict=True)
+    )
+    edges = ((west, 1), (south, 0), (east, 1), (north, 0))
+    return tuple(system.origin[axis] + edge * system.step[axis] for edge, axis in edges)
+
+
+def list_areas(system: CodeSystem) -> tuple[str, ...]:
+    """Return names of areas that a code system is made for: countries, then their parts.
+
+    None for systems of the whole world, and for national ids.
+
+    Examples
+    --------
+    >>> from geodp.grid.codes import code_system
+    >>> list_areas(code_system("statpop:100m")), list_areas(code_system("jis:half"))[:3]
+    (('switzerland',), ('japan', '北海道', '青森県'))
+    """
+    homes = {
+        "jis": ("japan",),
+        "cbs": ("netherlands",),
+        "statpop": ("switzerland",),
+        "inspire": tuple(sorted(map(slug, EUROPE))),
+    }
+    countries = homes.get(system.name.partition(":")[0], ())
+    return (*countries, *(one.names[-1] for one in _areas() if one.country in countries))
+
+
+def _outline(name: str) -> NDArray[np.float64]:
+    """Return points of an area's outline, float64[n, 2] in degrees; UsageError for no such area."""
+    wanted = unicodedata.normalize("NFKC", name).strip()
+    for area in _areas():
+        if wanted in area.names or (slug(wanted) and slug(wanted) in area.names):
+            return _edge_points(area.box)
+    countries = {slug(country) for country in read_countries()}
+    if slug(wanted) in countries:
+        import shapely
+
+        shapes = read_lands(slug(wanted))
+        return _widen(np.concatenate([shapely.get_coordinates(shape) for shape in shapes]))
+    known = [*countries, *(one for area in _areas() for one in area.names)]
+    start = (slug(wanted) or wanted)[:2]
+    near = sorted(one for one in known if start and one.startswith(start))[:MOST_NEAR]
+    raise UsageError(
+        "There is no public area of this name (--bounds): countries in English, prefectures of "
+        f"Japan and Länder of Germany, such as {', '.join(near) or 'germany, bayern, 東京都'}; or "
+        "give west south east north."
+    )
+
+
+def _edge_points(box: tuple[float, float, float, float]) -> NDArray[np.float64]:
+    west, south, east, north = box
+    xs = np.linspace(west, east, math.ceil((east - west) / STEP) + 1)
+    ys = np.linspace(south, north, math.ceil((north - south) / STEP) + 1)
+    sides = [np.stack(np.broadcast_arrays(xs, y), axis=1) for y in (south, north)]
+    sides += [np.stack(np.broadcast_arrays(x, ys), axis=1) for x in (west, east)]
+    return np.concatenate(sides)
+
+
+def _widen(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points and those around them, at least as far in every direction."""
+    broad = WIDENED / np.maximum(np.cos(np.radians(points[:, 1])), 0.02)
+    corners = [
+        np.stack([points[:, 0] + a * broad, np.clip(points[:, 1] + b * WIDENED, -90, 90)], axis=1)
+        for a in (-1, 0, 1)
+        for b in (-1, 0, 1)
+    ]
+    return np.concatenate(corners)
+
+
+def _move(points: NDArray[np.float64], crs: str) -> tuple[NDArray[np.float64], ...]:
+    """Return x and y of points in degrees in a CRS; infinite where it has no place for them."""
+    from pyproj import CRS, Transformer
+
+    if CRS.from_user_input(crs).is_geographic:  # datums differ by far less than the widening
+        return points[:, 0], points[:, 1]
+    move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
+    x, y = move.transform(points[:, 0], points[:, 1])
+    return np.asarray(x), np.asarray(y)
