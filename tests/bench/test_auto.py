@@ -60,11 +60,12 @@ def test_maps_of_one_place_are_left_out_together():
 
 
 def test_the_committed_figures_show_what_is_claimed():
-    """Means over the maps, and one choice whatever map is left out."""
+    """Means over the maps, and one choice but where Germany or Samoa is left out."""
     for epsilon, most in (("0.1", (0.41, 0.46, 0.46)), ("1", (0.28, 0.40, 0.41))):
         rows = [row for row in FOUND["rows"] if row["epsilon"] == epsilon]
         chosen = [row for row in rows if row["by_others"]]
-        assert {row["pattern"] for row in chosen} == {FOUND["chosen"]}
+        others = {row["data"] for row in chosen if row["pattern"] != FOUND["chosen"]}
+        assert others == {"germany-1km", "samoa-100m"}
         assert {row["data"] for row in chosen} == set(auto.TABLES)
         for name, bound in zip(("cells", "polygons", "municipalities"), most, strict=True):
             logs = [np.log(row["families"][name]) for row in chosen]
@@ -81,7 +82,7 @@ def test_the_committed_figures_keep_the_bound_on_aligned_blocks():
     for row in FOUND["bound"]:
         small, every = (auto_bound.worst(row, n) for n in (auto_bound.FIRST_LARGE, None))
         if row["data"] == "halves":
-            assert small[0] > 2.5
+            assert small[0] > 1.1 * auto_bound.SMALL
             continue
         assert small[0] - 2 * small[1] <= auto_bound.SMALL, row["data"]
         assert every[0] - 2 * every[1] <= auto_bound.LARGE, row["data"]
