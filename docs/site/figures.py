@@ -1,6 +1,6 @@
 """The figures of ``docs/concepts.md``, made by geodp: ``python docs/site/figures.py``.
 
-Counts in them are made up, and they hold no noise, so the same files come out each time.
+Counts in them are made up, and so is what noise there is, so the same files come out each time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from geodp import Grid, plan
-from geodp.kernels.haar import forward_dense
+from geodp.kernels.haar import forward_dense, inverse_dense, refine_dense
+from geodp.kernels.tree import BOTH
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.loss import PureDP, compose, within
 from geodp.privacy.noise.laplace import DiscreteLaplace
 
 FOLDER = Path(__file__).parents[1] / "figures"
@@ -22,6 +25,12 @@ INK, LINE, BLUE, PALE, ORANGE = "#1a1a1a", "#767676", "#2a5d9c", "#b9cde5", "#b3
 COUNTS = (0, 0, 3, 41, 12, 5, 0, 0)
 QUARTERS = ("#eef3f9", "#fdf1e7", "#eef6ee", "#f6eef6")
 EPSILON = Fraction(1, 10)
+NOISE = (3, 4, -5, 3, -2, 4, 5, -2)
+"""Made up, of the total and of the seven differences."""
+
+ASKED = tuple(Fraction(n, 10) for n in (3, 2, 4, 2, 1))
+"""Epsilons of releases about the same people, one after the other."""
+
 FARTHEST = 45
 """Of the noise that the bars show, in people."""
 
@@ -168,11 +177,103 @@ def draw_errors() -> str:
     return frame(width, height, "Errors of sums by the number of cells in them", parts)
 
 
+def draw_refinement() -> str:
+    """Return how noisy details split a released total, with noise that is made up."""
+    cells = len(COUNTS)
+    sums, detail = np.zeros(2 * cells, np.int64), np.zeros(cells, np.int64)
+    sums[cells:] = COUNTS
+    forward_dense(sums, detail)
+    total, noisy = int(sums[1]) + NOISE[0], detail + np.array(NOISE)
+    refined, noise = detail.copy(), np.array(NOISE)
+    nothing = np.zeros(cells, np.int64)
+    refine_dense(total, refined, noise, nothing, np.full(cells, BOTH))
+    released = np.zeros(2 * cells, np.int64)
+    released[1] = total
+    inverse_dense(refined, released)
+    width, top = 680, 40
+    places = {
+        node: (
+            (width / 2 ** (lvl := node.bit_length() - 1)) * (node - 2**lvl + 0.5),
+            top + 80 * lvl,
+        )
+        for node in range(1, 2 * cells)
+    }
+    parts = []
+    for node in range(2, 2 * cells):
+        looked = released[node // 2] > 0
+        parts.append(draw_line([places[node // 2], places[node]], LINE if looked else "#dddddd", 1))
+    for node, (x, y) in places.items():
+        inner, empty = node < cells, released[node] == 0
+        fill = "#eeeeee" if empty else PALE if inner else QUARTERS[1]
+        parts.append(draw_rectangle(x - 32, y - 18, 64, 38 if inner else 26, fill))
+        parts.append(write_text(x, y, released[node], 15))
+        if inner and not empty:
+            text = f"{sign(noisy[node])} → {sign(refined[node])}"
+            parts.append(write_text(x, y + 16, text, 11, colour=ORANGE))
+    truth = ", ".join(map(str, COUNTS))
+    parts.append(write_text(width / 2, 326, f"counts before: {truth}", 12, colour=LINE))
+    return frame(width, 340, "A released total, split by noisy differences", parts)
+
+
+def draw_pyramid() -> str:
+    """Return the levels of the pyramid, their blocks, and their shares of the budget."""
+    side, left = 512, 250
+    grid = Grid.regular((side, side))
+    chain = Pyramid().levels(grid)
+    parts = [
+        write_text(16, 24, "a count of each block of", anchor="start"),
+        write_text(left, 24, "share of the budget", anchor="start"),
+    ]
+    for level, (stride, share) in enumerate(zip(chain.strides, chain.shares, strict=True)):
+        y = 40 + 44 * level
+        high, across = (grid.decode(np.arange(stride, dtype=np.uint64)).max(axis=1) + 1).tolist()
+        shape = f"{high:,} × {across:,} cells" if stride > 1 else "1 cell"
+        number = side**2 // stride
+        text = f"{shape} ({number:,})"
+        wide = 900 * float(share)
+        parts.append(write_text(16, y + 21, text, anchor="start"))
+        parts.append(draw_rectangle(left, y, wide, 30, BLUE))
+        parts.append(write_text(left + wide + 8, y + 20, f"{float(share):.1%}", anchor="start"))
+    height = 52 + 44 * len(chain.shares)
+    return frame(720, height, "Levels of the pyramid, and what each gets of the budget", parts)
+
+
+def draw_budget() -> str:
+    """Return releases that are charged to a cap until one does not fit."""
+    cap, spent, left, scale = PureDP(1), PureDP(0), 40, 560
+    parts, number = [], 0
+    for number, epsilon in enumerate(ASKED):
+        loss = PureDP(epsilon)
+        after = compose([spent, loss])
+        fits = within(after, cap)
+        x, wide = left + scale * float(spent.epsilon), scale * float(epsilon)
+        y = 40 + 40 * number
+        parts.append(draw_rectangle(x, y, wide - 2, 28, BLUE if fits else ORANGE))
+        if fits:
+            parts.append(write_text(x + wide / 2, y + 19, epsilon, colour="#ffffff"))
+        else:
+            text = f"{epsilon}: refused"
+            parts.append(write_text(x + wide + 6, y + 19, text, anchor="start", colour=ORANGE))
+        if fits:
+            spent = after
+    base = 52 + 40 * (number + 1)
+    limit = left + scale
+    parts.append(draw_line([(limit, 24), (limit, base - 8)], INK))
+    parts.append(write_text(limit, 18, f"cap: epsilon {cap.epsilon}"))
+    parts.append(draw_line([(left, base - 8), (left + 1.2 * scale, base - 8)], LINE, 1))
+    said = f"spent: {spent.epsilon} of {cap.epsilon}"
+    parts.append(write_text(left, base + 14, said, anchor="start"))
+    return frame(760, base + 30, "Releases about the same people add up to the cap", parts)
+
+
 FIGURES = {
     "morton": draw_morton,
     "haar": draw_haar,
     "margin": draw_margin,
     "errors": draw_errors,
+    "refinement": draw_refinement,
+    "pyramid": draw_pyramid,
+    "budget": draw_budget,
 }
 
 

@@ -29,6 +29,16 @@ def require_free(
         raise UsageError(f"There is no folder {path.parent} for {option}.")
 
 
+def require_unsealed(output: Path | None) -> None:
+    """Raise UsageError for an ``--output`` in a release's public folder, whatever its name."""
+    from geodp.io.folder.manifest import SUMS
+    from geodp.io.folder.staging import CARD
+
+    folders = [] if output is None else output.resolve().parents
+    if any((folder / CARD).exists() and (folder / SUMS).exists() for folder in folders):
+        raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
+
+
 def require_drawn(plot: Path | None) -> None:
     """UsageError for a picture of errors that cannot be drawn; None: none is asked for."""
     if plot is not None:

@@ -301,9 +301,13 @@ class Release(InMemory):
         clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
         return clamps and self.margins is None
 
+    @property
+    def cell_margins(self) -> Margins:
+        """Margins of cells that intervals in closed form go by."""
+        return MARGINS if self.has_public_margins else self.margins or UNKNOWN
+
     def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
-        margins = MARGINS if self.has_public_margins else self.margins or UNKNOWN
-        return cell_intervals(self.method, self.table, error, tops, margins)
+        return cell_intervals(self.method, self.table, error, tops, self.cell_margins)
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)

@@ -152,6 +152,9 @@ def _settings(random: np.random.Generator, name: str, grid: Grid) -> str:
         left = field.name in ("chain", "shares") or random.random() < 0.5
         if left and (name, field.name) not in FEWER:
             continue
+        if (name, field.name) == ("parts", "marginals"):
+            found += [f"marginals={one.name}" for one in grid.attributes[-1:]]
+            continue
         found.append(f"{field.name}={_value(random, name, field.name, default)}")
     digits = len(grid.order.radices)
     if name == "pyramid" and digits > 1 and random.random() < 0.3:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.output import require_free, write_file
+from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -15,6 +15,11 @@ BOUNDS = "West south east north of what is drawn, in the grid's CRS."
 SIZE = "Pixels of the map's longer side, about: cells are enlarged by whole factors."
 DPI = "Of a PNG: 200 has twice the pixels of 100."
 NO_FADE = "Draw what lies within its 95 % margin in full colours, too."
+GRATICULE = "Draw lines of latitude and longitude, and name the CRS under the map."
+COMPARE = (
+    "An earlier release of the same grid: draw it, RELEASE and the change, hatched where it is "
+    "beyond its 95 % margin."
+)
 
 
 @click.command("map")
@@ -42,22 +47,29 @@ NO_FADE = "Draw what lies within its 95 % margin in full colours, too."
 @click.option("--size", type=click.IntRange(1, 8192), help=SIZE)
 @click.option("--dpi", type=click.IntRange(50, 600), help=DPI)
 @click.option("--dark", is_flag=True, help="Light colours on black paper.")
+@click.option("--graticule", is_flag=True, help=GRATICULE)
+@click.option("--compare", metavar="EARLIER", type=click.Path(path_type=Path), help=COMPARE)
 @click.option("--no-fade", is_flag=True, help=NO_FADE)
 def map_(
     release: Path, output: Path, overwrite: bool, dpi: int | None, no_fade: bool, **look: Any
 ) -> None:
-    """Draw the map of a written RELEASE again."""
+    """Draw the map of a written RELEASE again, or two with what changed.
+
+    \b
+    geodp map release --output map.png --graticule
+    geodp map --compare release-2020 release-2025 --output change.png
+    """
+    compare: Path | None = look.pop("compare")
     complete_with_commit()
-    folders = output.resolve().parents
-    if any(f.name == "public" and (f / "release.json").exists() for f in folders):
-        raise UsageError("--output lies inside a release, whose files are sealed; choose another.")
+    require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.")
     from geodp.io.verify.verify import read_release_table
     from geodp.io.write.drawing.pdf import require_fpdf
+    from geodp.io.write.map.change import Shown
     from geodp.io.write.map.look import Look
-    from geodp.io.write.picture import draw_map
+    from geodp.io.write.picture import draw_change, draw_map
 
     if output.suffix.lower() == ".pdf":
         require_fpdf()
@@ -65,7 +77,12 @@ def map_(
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
     table, card = read_release_table(release)
-    drawn = draw_map(table, card, Look(**given, fade=not no_fade), form=form, **resolution)
+    asked = Look(**given, fade=not no_fade)
+    if compare is None:
+        drawn = draw_map(table, card, asked, form=form, **resolution)
+    else:
+        earlier = Shown(*read_release_table(compare))
+        drawn = draw_change(earlier, Shown(table, card), asked, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodp.cli.output import write_file
+from geodp.cli.output import require_unsealed, write_file
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 @click.option(
     "--about",
     type=click.Path(path_type=Path),
-    help="TOML with what only the office knows: name, curator, curator_type, region, intended_use, "
+    help="TOML with what only the office knows, for the registry's record, which a page then "
+    "shows, too: name, curator, curator_type, region, intended_use, "
     "description, publication_date, authors, slug; sector if not Government.",
 )
 @click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
@@ -52,13 +53,16 @@ def report(
     from geodp.release.report.markdown import markdown
     from geodp.release.report.registry import registry_record
 
-    if (form == "registry") != (about is not None):
-        raise UsageError("--format registry and --about FILE.toml go together.")
+    if form == "registry" and about is None:
+        raise UsageError("--format registry needs --about FILE.toml.")
+    if about is not None and form not in ("html", "registry"):
+        raise UsageError("--about is for --format html and registry only.")
     if language is not None and form != "html":
         raise UsageError("--language is for --format html only.")
+    require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
-        text = _page(release, language or "en")
+        text = _page(release, language or "en", about)
     elif form == "md":
         text = markdown(card)
     else:
@@ -75,19 +79,20 @@ def report(
 COMMANDS = (report,)
 
 
-def _page(path: Path, language: Language) -> str:
-    """Return a release as one HTML page."""
+def _page(path: Path, language: Language, about: Path | None) -> str:
+    """Return a release as one HTML page, with its record where the office says the rest."""
     from geodp.analysis.explain.card import explain
     from geodp.analysis.explain.page import Writer
-    from geodp.io.verify.readback import read_release_table
-    from geodp.io.verify.totals import read_own_totals
-    from geodp.release.release import Release
+    from geodp.release.opening import open_release
     from geodp.release.report.html.page import write_page
+    from geodp.release.report.registry import registry_record
 
-    table, card = read_release_table(path)
-    release = Release(table, totals=read_own_totals(path, table.grid))
+    said = None if about is None else _about(about)
+    release = open_release(path)
+    card = release.card()
+    record = None if said is None else registry_record(card, said)
     unit = Writer(language).unit(card.guarantee.unit)
-    return write_page(release, card, explain(card, language).sections, unit, language)
+    return write_page(release, explain(card, language).sections, unit, language, record)
 
 
 def _about(path: Path) -> ReleaseMetadata:

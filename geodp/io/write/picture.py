@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from geodp import progress
 from geodp.errors import UsageError
@@ -12,6 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.drawing.fonts import families
 from geodp.io.write.drawing.pdf import draw_pdf
 from geodp.io.write.drawing.png import DPI, draw_png
+from geodp.io.write.drawing.sheet import Sheet
 from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.map.look import Look
@@ -19,6 +20,9 @@ from geodp.io.write.map.page import compose
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
+
+if TYPE_CHECKING:
+    from geodp.io.write.map.change import Shown
 
 Form = Literal["png", "svg", "pdf"]
 
@@ -102,9 +106,32 @@ def draw_map(
     reason = why_no_picture(table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.")
+    return _render(compose(table, card, look or Look()), form, dpi)
+
+
+def draw_change(
+    earlier: Shown,
+    later: Shown,
+    look: Look | None = None,
+    *,
+    form: Form = "png",
+    dpi: int = DPI,
+) -> bytes:
+    """Draw two releases of one grid side by side, and the change between them.
+
+    Both maps have the one scale; a change is pale within its 95 % margin, which is that of the
+    noise of both, and hatched beyond. Parameters and errors: as for :func:`draw_map`; releases on
+    other grids, and those of origins and destinations, are refused.
+    """
+    from geodp.io.write.map.change import compose_change
+
+    return _render(compose_change(earlier, later, look or Look()), form, dpi)
+
+
+def _render(sheet: Sheet, form: Form, dpi: int) -> bytes:
+    """Return a page as a file."""
     if not LEAST_DPI <= dpi <= MOST_DPI:
         raise UsageError(f"A picture has {LEAST_DPI} to {MOST_DPI} pixels to an inch.")
-    sheet = compose(table, card, look or Look())
     if form == "png":
         return draw_png(sheet, dpi)
     return draw_svg(sheet) if form == "svg" else draw_pdf(sheet)

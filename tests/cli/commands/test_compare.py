@@ -10,6 +10,7 @@ import pytest
 import geodp
 from geodp.cli.commands.compare import compare, estimate
 from geodp.grid.region import Region
+from geodp.privacy.key import NoiseKey
 from geodp.release import simulation
 from geodp.table.public_totals import PublicTotals
 from tests.command import Runner
@@ -33,7 +34,8 @@ def folders(tmp_path_factory):
         people = np.full(GRID.shape, 200, np.int64)
         people[: rows // 2, : cols // 2] += more
         table = geodp.CountTable.from_dense(people, GRID)
-        release = geodp.publish(table, method="hay", epsilon=1, contribution=1)
+        key = NoiseKey(name.encode().ljust(32))  # one in twenty keys has a true ratio outside
+        release = geodp.publish(table, method="hay", epsilon=1, contribution=1, key=key)
         release.write(folder / name)
         flat = geodp.CountTable.from_dense(np.full((8, 8), 50 + more), PLACES)
         geodp.publish(flat, method="laplace", epsilon=1, contribution=1).write(

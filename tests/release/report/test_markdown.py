@@ -301,9 +301,9 @@ def test_the_command_line(tmp_path, card):
     assert record == registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     assert run(out, "--output", tmp_path / "card.md").strip() == str(tmp_path / "card.md")
     assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(Card.from_json(card))
-    with pytest.raises(UsageError, match="go together"):
+    with pytest.raises(UsageError, match="needs --about"):
         run(out, "--format", "registry")
-    with pytest.raises(UsageError, match="go together"):
+    with pytest.raises(UsageError, match="html and registry only"):
         run(out, "--about", about)
     with pytest.raises(VerificationError, match="no release"):
         run(tmp_path / "absent")

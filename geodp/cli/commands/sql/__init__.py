@@ -33,7 +33,7 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres")
     "--table",
     default="records",
     show_default=True,
-    help="What names the records in the engine, as it stands: a table, read_parquet('*.parquet').",
+    help="What names the records in the engine, as it stands: a table, read_parquet('p.parquet').",
 )
 @click.option("--person", help="Column of persons; bounds what each adds.")
 @click.option("--cells", type=int, default=1, show_default=True, help="Kept of a person.")

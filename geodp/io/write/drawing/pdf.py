@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from geodp.errors import UsageError
 from geodp.io.write.drawing.fonts import Face, split
 from geodp.io.write.drawing.png import DPI, draw_cells
-from geodp.io.write.drawing.sheet import Box, Cells, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, Cells, Line, Sheet, Words
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -52,6 +52,10 @@ def draw_pdf(sheet: Sheet) -> bytes:
             _words(pdf, item, point)
         elif isinstance(item, Box):
             _box(pdf, item, point)
+        elif isinstance(item, Line):
+            pdf.set_draw_color(*item.colour)
+            pdf.set_line_width(point)
+            pdf.polyline([(x * point, y * point) for x, y in item.points])
         else:
             _cells(pdf, item, point)
     return bytes(pdf.output())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.io.write.drawing.fonts import open_face, split
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words, mix
+from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words, mix
 
 DPI = 100
 """Pixels to an inch of a sheet that is not enlarged."""
@@ -38,6 +39,8 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
             _write(pixels, item, scale, palette)
         elif isinstance(item, Box):
             _fill(pixels, item, scale, palette)
+        elif isinstance(item, Line):
+            _trace(pixels, item, scale, palette)
         else:
             left, top, right, bottom = edges = _edges(item, scale)
             numbers = np.array([palette.plain[colour] for colour in item.colours], np.uint8)
@@ -88,6 +91,8 @@ class _Palette:
                 written[item.colour] = None
             elif isinstance(item, Cells):
                 filled |= dict.fromkeys(item.colours)
+            elif isinstance(item, Line):
+                filled[item.colour] = None
             else:
                 filled |= {colour: None for colour in (item.fill, item.line) if colour is not None}
         plain = {colour: number for number, colour in enumerate(filled)}
@@ -129,6 +134,17 @@ def _fill(pixels: NDArray[np.uint8], item: Box, scale: float, palette: _Palette)
         line, wide = palette.plain[item.line], max(1, round(scale))
         pixels[top : top + wide, left:right] = pixels[bottom - wide : bottom, left:right] = line
         pixels[top:bottom, left : left + wide] = pixels[top:bottom, right - wide : right] = line
+
+
+def _trace(pixels: NDArray[np.uint8], item: Line, scale: float, palette: _Palette) -> None:
+    point = np.array(item.points) * scale
+    wide = max(1, round(scale))
+    for start, end in pairwise(point):
+        steps = int(np.abs(end - start).max()) + 2
+        x, y = np.linspace(start, end, steps).astype(np.intp).T
+        for over in range(wide):
+            for down in range(wide):
+                pixels[y + down, x + over] = palette.plain[item.colour]
 
 
 def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palette) -> None:

@@ -68,6 +68,20 @@ class Box:
     line: Colour | None = None
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a pixel through two points or more.
+
+    Attributes
+    ----------
+    points : tuple of (float, float)
+    colour : Colour
+    """
+
+    points: tuple[tuple[float, float], ...]
+    colour: Colour = (0x8C, 0x8C, 0x93)
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """A raster of few colours, each of its cells a box.
@@ -120,4 +134,4 @@ class Sheet:
     title: str
     description: str
     software: str
-    items: tuple[Words | Box | Cells, ...]
+    items: tuple[Words | Box | Line | Cells, ...]

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from geodp.io.write.drawing.fonts import families, measure
 from geodp.io.write.drawing.png import draw_cells
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
 
 FALLBACK = "sans-serif"
 """What a viewer takes that has none of the fonts by which the words were measured."""
@@ -34,6 +34,8 @@ def draw_svg(sheet: Sheet) -> bytes:
             lines.append(_words(item))
         elif isinstance(item, Box):
             lines.append(_box(item))
+        elif isinstance(item, Line):
+            lines.append(_line(item))
         else:
             lines.append(_cells(item))
     return "\n".join([*lines, "</svg>", ""]).encode()
@@ -69,6 +71,12 @@ def _box(item: Box) -> str:
     if item.line is not None:
         given["stroke"] = _hex(item.line)
     return f"<rect {_attributes(given)}/>"
+
+
+def _line(item: Line) -> str:
+    points = " ".join(f"{_number(x)},{_number(y)}" for x, y in item.points)
+    given = {"points": points, "fill": "none", "stroke": _hex(item.colour)}
+    return f"<polyline {_attributes(given)}/>"
 
 
 def _cells(item: Cells) -> str:

@@ -51,6 +51,13 @@ class Captions:
     date: str
     source: str
     credit: str
+    crs: str
+    earlier: str
+    later: str
+    change: str
+    changed: str
+    change_margin: str
+    hatched: str
     names: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, text: str) -> str:
@@ -88,6 +95,13 @@ ENGLISH = Captions(
     date="Date: {text}",
     source="Source: {text}",
     credit="{text}",
+    crs="Coordinate reference system: {crs}",
+    earlier="Earlier: {name}",
+    later="Later: {name}",
+    change="Change: later less earlier",
+    changed="change of {unit}",
+    change_margin="95 % margin of a change: {margin}, of the noise of both.",
+    hatched="hatched: beyond the 95 % margin of {margin}",
 )
 
 JAPANESE = Captions(
@@ -120,6 +134,13 @@ JAPANESE = Captions(
     date="時点: {text}",
     source="出典: {text}",
     credit="{text}",
+    crs="座標参照系: {crs}",
+    earlier="前: {name}",
+    later="後: {name}",
+    change="変化: 後 − 前",
+    changed="{unit}の変化",
+    change_margin="変化の95%誤差幅（両方の雑音による）: {margin}。",
+    hatched="斜線: 95%誤差幅 {margin} を超える",
     names={
         "pure epsilon-differential privacy": "純粋 ε-差分プライバシー",
         "persons": "人",

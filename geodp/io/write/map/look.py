@@ -77,6 +77,8 @@ class Look:
         Light colours on black paper, not dark ones on white.
     fade : bool
         Whether what lies within its 95 % margin is drawn in pale.
+    graticule : bool
+        Whether lines of latitude and longitude lie over the map, with the CRS named under it.
     """
 
     title: str | None = None
@@ -89,6 +91,7 @@ class Look:
     size: int = LONG_SIDE
     dark: bool = False
     fade: bool = True
+    graticule: bool = False
 
     @property
     def words(self) -> Captions:

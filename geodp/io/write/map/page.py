@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from geodp.io.write.drawing.fonts import families, find_families, measure
 from geodp.io.write.drawing.lines import shorten, wrap
-from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
+from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
 from geodp.io.write.map.look import CLASSES, FADED, NEGATIVE, OUTSIDE, PAPER, Look
 from geodp.io.write.map.panel import Panel
@@ -32,6 +34,12 @@ SEGMENT, SCALE_BAR = 46, 220
 LARGE, MEDIUM, SMALL = 23.5, 14.5, 12.5
 """Sizes of letters in pixels."""
 
+LATITUDES = 62.0
+"""Pixels for degrees on the left of a map."""
+
+LONGEST_CODE = 24
+"""Letters of a code of a CRS; definitions are longer."""
+
 TITLE_LINES, NAME_ROOM = 3, 560
 """Lines of a title that are drawn; pixels of a name within a line."""
 
@@ -43,7 +51,7 @@ class Page:
     look: Look
     width: float
     y: float = 0.0
-    items: list[Words | Box | Cells] = field(default_factory=list)
+    items: list[Words | Box | Line | Cells] = field(default_factory=list)
 
     @property
     def room(self) -> float:
@@ -69,14 +77,15 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     look.require_fonts()
     places = range(len(table.grid.places))
     panels = [Panel.of(table, number, card, look.bounds, look.size) for number in places]
-    wide = sum(panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
+    room = find_room(look)
+    wide = sum(room + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
     page = Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
-    _write_head(page, table, card, panels)
-    page.y += 24
-    left = (page.width - wide) / 2
+    write_head(page, table, card, panels)
+    page.y += 24 + 18 * bool(room)
+    left = (page.width - wide) / 2 + room
     for panel in panels:
         draw_panel(page, panel, left)
-        left += panel.frame.size[0] + GAP
+        left += panel.frame.size[0] + GAP + room
     page.y += max(panel.frame.size[1] for panel in panels)
     draw_legend(page, table, card, panels)
     write_foot(page, card, panels)
@@ -86,7 +95,7 @@ def compose(table: ReleasedTable, card: Card, look: Look) -> Sheet:
     return Sheet(*size, look.theme.paper, title, table.event.words, software, (*page.items,))
 
 
-def _write_head(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
+def write_head(page: Page, table: ReleasedTable, card: Card, panels: list[Panel]) -> None:
     """Write title and subtitle, and in red what is no private release."""
     event, look = table.event, page.look
     words, theme = look.words, look.theme
@@ -133,10 +142,41 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     up = frame.place.northwards
     if up:
         number = number[::-1]
-    page.items += [
-        Cells(left, page.y, width, height, number, theme.colours, shown, cut_above=up),
-        Box(left - 1, page.y - 1, width + 2, height + 2, None, theme.line),
-    ]
+    cells = Cells(left, page.y, width, height, number, theme.colours, shown, cut_above=up)
+    page.items.append(cells)
+    draw_box(page, panel, left)
+
+
+def draw_box(page: Page, panel: Panel, left: float) -> None:
+    """Draw the line around a map and, if asked for, latitudes and longitudes over it."""
+    (width, height), theme = panel.frame.size, page.look.theme
+    page.items.append(Box(left - 1, page.y - 1, width + 2, height + 2, None, theme.line))
+    if not page.look.graticule:
+        return
+    from geodp.io.write.map.graticule import list_lines, touches
+
+    reached = left - find_room(page.look)
+    lowest = math.inf
+    for line, text, meridian in list_lines(panel.frame.place, (left, page.y, width, height)):
+        page.items.append(line)
+        at = touches(line, page.y if meridian else left, top=meridian)
+        if at is None:
+            continue
+        wide = measure(text, SMALL)
+        if meridian:
+            x = min(max(at[0] - wide / 2, left), left + width - wide)
+            if x > reached:
+                page.items.append(Words(x, page.y - 7, text, SMALL, theme.soft))
+                reached = x + wide + 6
+        elif at[1] + 15 < lowest:
+            y = min(max(at[1] + 4, page.y + 10), page.y + height)
+            page.items.append(Words(left - 6, y, text, SMALL, theme.soft, at_end=True))
+            lowest = at[1]
+
+
+def find_room(look: Look) -> float:
+    """Return pixels on the left of a map for its latitudes."""
+    return LATITUDES if look.graticule else 0.0
 
 
 def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
@@ -155,10 +195,7 @@ def draw_legend(page: Page, table: ReleasedTable, card: Card, panels: list[Panel
     """Draw the classes on the left, the scale bar on the right, then what is no class."""
     frame, look = panels[0].frame, page.look
     theme, words = look.theme, look.words
-    what = look.unit or words.name(name_of_counts(card.name, table.event.unit))
-    if families(what) is None:
-        what = words.counts
-    what = shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
+    what = name_counts(table, card, look)
     unit = words.per_cell if frame.kilometres is None else words.per_area
     if find_families(unit.format(what=what)) is None:
         what = words.counts
@@ -184,6 +221,15 @@ def draw_legend(page: Page, table: ReleasedTable, card: Card, panels: list[Panel
             page.items.append(Box(x, top + y, width, height, theme.ink))
     page.y = top + 66
     _draw_swatches(page, card, panels)
+
+
+def name_counts(table: ReleasedTable, card: Card, look: Look) -> str:
+    """Return what is counted, in the words of a legend."""
+    words = look.words
+    what = look.unit or words.name(name_of_counts(card.name, table.event.unit))
+    if families(what) is None:
+        what = words.counts
+    return shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
 
 
 def _draw_classes(page: Page, panels: list[Panel]) -> None:
@@ -247,11 +293,13 @@ def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
         x += width + 22
 
 
-def write_foot(page: Page, card: Card, panels: list[Panel]) -> None:
-    """Write what protects, what a margin is, and what was asked for."""
+def write_foot(page: Page, card: Card, panels: list[Panel], more: Sequence[str] = ()) -> None:
+    """Write what protects, what a margin is, ``more`` sentences, and what was asked for."""
     look, words = page.look, page.look.words
     said = words.private.format(variant=words.name(card.guarantee.variant))
-    lines = [said if card.private else words.fixed, *tell_margin(card, panels, words)]
+    lines = [said if card.private else words.fixed, *tell_margin(card, panels, words), *more]
+    if look.graticule:
+        lines.append(words.crs.format(crs=tell_crs(str(panels[0].frame.place.crs))))
     asked = ((words.date, look.date), (words.source, look.source), (words.credit, look.credit))
     for form, text in asked:
         if text is not None:
@@ -260,6 +308,12 @@ def write_foot(page: Page, card: Card, panels: list[Panel]) -> None:
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)
+
+
+def tell_crs(crs: str) -> str:
+    """Return the name of a CRS, with its code where it was given by one."""
+    name = crs_of(crs).name
+    return f"{name} ({crs})" if len(crs) <= LONGEST_CODE else name
 
 
 def shorten_amount(amount: Fraction) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.cell_interval import ClampedIntervals
-from geodp.accuracy.margins import UNKNOWN, Margins
+from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.release.report.html.embed import MOST, pack_sorted
 from geodp.table.card import Card
@@ -58,8 +57,6 @@ def state_formula(release: Release) -> dict[str, Any]:
     tree = method.tree_variance(grid, event)
     assert tree is not None  # asked before
     padded = grid.size < prod(tree.fanouts)
-    found = release.intervals()
-    margins = found.margins if isinstance(found, ClampedIntervals) else UNKNOWN
     isolated = method.isolated_cell(grid, event) if method.nonnegative else None
     losses = method.clamp_losses(grid, event) if method.nonnegative else None
     return {
@@ -72,7 +69,7 @@ def state_formula(release: Release) -> dict[str, Any]:
         "skips": padded and method.skips_outside,
         "isolated": isolated and {name: float(isolated[name]) for name in ("bias", "rmse")},
         "losses": losses and [[float(value) for value in one] for one in losses],
-        "margins": _state_margins(margins),
+        "margins": _state_margins(release.cell_margins),
     }
 
 

@@ -23,7 +23,7 @@ from geodp.release.report.html.surface import state_surface
 from geodp.table.card import Card
 
 if TYPE_CHECKING:
-    from geodp.release.release import Release
+    from geodp.release.opening import WrittenRelease
 
 LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
@@ -35,21 +35,25 @@ SCRIPTS = (
 
 
 def write_page(
-    release: Release, card: Card, told: Sequence[Told], unit: str, language: Language = "en"
+    release: WrittenRelease,
+    told: Sequence[Told],
+    unit: str,
+    language: Language = "en",
+    record: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a release as one HTML page: the same release and words, the same bytes.
 
     Parameters
     ----------
-    release : Release
-        As read from its public folder: nothing else is shown.
-    card : Card
-        Its card, with the name of the count and the list of files.
+    release : WrittenRelease
+        As :func:`geodp.open` reads it from its public folder: nothing else of it is shown.
     told : sequence of Told
         What the release means for people, in the language; see :mod:`geodp.analysis.explain`.
     unit : str
         How one unit of privacy is said in the language.
     language : {"en", "ja"}
+    record : mapping, optional
+        For a registry of deployments; see :func:`geodp.release.report.registry.registry_record`.
 
     Raises
     ------
@@ -59,8 +63,13 @@ def write_page(
     if language not in LANGUAGES:
         raise UsageError(f"language is one of {', '.join(LANGUAGES)}.")
     page, said = LANGUAGES[language].PAGE, LANGUAGES[language].SCRIPT
+    card = release.card()
     surface = state_surface(release, card) if release.grid.places else None
-    sections = _sections(release, card, told, unit, language, surface)
+    words = _tell_card(card, told, unit, page)
+    if record is not None:
+        words.append(("registry", parts.tell_registry(page, record)))
+    shown = [*_show_map(release, language, surface), *words]
+    sections = [(name, page[f"heading_{name}"], content) for name, content in shown]
     style, script = _asset("style.css"), _join_scripts()
     head = [
         element("meta", charset="utf-8"),
@@ -88,37 +97,32 @@ def write_page(
     return f"<!DOCTYPE html>\n{document}\n"
 
 
-def _sections(
-    release: Release,
-    card: Card,
-    told: Sequence[Told],
-    unit: str,
-    language: Language,
-    surface: Mapping[str, Any] | None,
-) -> list[tuple[str, str, Html]]:
-    """Return name, heading and content of every part of the page."""
-    page = LANGUAGES[language].PAGE
+def _show_map(
+    release: WrittenRelease, language: Language, surface: Mapping[str, Any] | None
+) -> list[tuple[str, Html]]:
+    """Return name and content of the parts that the page's script draws."""
+    page, card = LANGUAGES[language].PAGE, release.card()
     if surface is None:
-        seen = [("map", element("p", page["no_map"]))]
-    else:
-        counted = name_of_counts(card.name, release.event.unit)
-        what = CAPTIONS[language].name(counted)
-        seen = [
-            ("map", draw_map(what, card, page, surface)),
-            ("areas", draw_areas(page, surface)),
-        ]
-    found = [
-        *seen,
+        return [("map", element("p", page["no_map"]))]
+    what = CAPTIONS[language].name(name_of_counts(card.name, release.event.unit))
+    return [("map", draw_map(what, card, page, surface)), ("areas", draw_areas(page, surface))]
+
+
+def _tell_card(
+    card: Card, told: Sequence[Told], unit: str, page: Mapping[str, str]
+) -> list[tuple[str, Html]]:
+    """Return name and content of the parts that are words."""
+    return [
         ("read", parts.tell_reading(page, unit)),
         ("guarantee", parts.tell_guarantee(told)),
         ("error", parts.tell_errors(page, card)),
         ("budget", parts.tell_budget(page, card)),
         ("domain", parts.tell_domain(page, card)),
         ("hazards", parts.tell_hazards(page, card, unit)),
+        ("office", parts.tell_office(page, card)),
         ("files", parts.tell_files(page, card)),
         ("method", parts.tell_method(page, card)),
     ]
-    return [(name, page[f"heading_{name}"], content) for name, content in found]
 
 
 def _section(name: str, heading: str, content: Html) -> Html:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from geodp.release.report.html.chart import draw_errors
 from geodp.release.report.html.markup import (
@@ -20,6 +21,12 @@ from geodp.release.report.sentences import loss
 from geodp.table.card import Card
 
 Page = Mapping[str, str]
+
+OFFICE = (
+    *("title", "description", "publisher", "contact", "licence", "source", "reference_date"),
+    "language",
+)
+"""What the card has of the office's words, in the order of the page."""
 
 
 class Told(Protocol):
@@ -179,6 +186,27 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
     yield "time", page["answer_time"], "office"
     yield "clamp", page["answer_clamp" if card.mechanism.nonnegative else "answer_signed"], "tool"
     yield "others", page["answer_others"], "nobody"
+
+
+def tell_office(page: Page, card: Card) -> Html:
+    """Return what the publishing office says of the release, in its own words and language."""
+    said = card.metadata
+    if said is None:
+        return element("p", page["office_none"])
+    rows = [
+        (page[f"office_{name}"], element("span", text, lang=said.language))
+        for name in OFFICE
+        if (text := getattr(said, name)) is not None
+    ]
+    return join([element("p", page["office_own"]), pairs(rows)])
+
+
+def tell_registry(page: Page, record: Mapping[str, Any]) -> Html:
+    """Return the record for a registry of deployments, as JSON to be copied."""
+    text = json.dumps(record, ensure_ascii=False, indent=2)
+    heading = page["heading_registry"]
+    shown = element("pre", text, tabindex="0", role="region", aria_label=heading, lang="en")
+    return join([element("p", page["registry"]), shown])
 
 
 def tell_files(page: Page, card: Card) -> Html:

@@ -13,9 +13,6 @@ import pytest
 
 import geodp
 from geodp.analysis.explain.card import explain
-from geodp.io.verify.readback import read_release_table
-from geodp.io.verify.totals import read_own_totals
-from geodp.release.release import Release
 from geodp.release.report.html.page import write_page
 from tests.keys import keep
 
@@ -52,14 +49,14 @@ def publish(path, grid=None, counts=None, **terms):
 
 def read(path):
     """Return a release as the command reads it, and its card."""
-    table, card = read_release_table(path)
-    return Release(table, totals=read_own_totals(path, table.grid)), card
+    release = geodp.open(path)
+    return release, release.card()
 
 
-def page_of(release, card, language="en"):
+def page_of(release, card, language="en", record=None):
     """Return the page of a release."""
     told = explain(card, language).sections
-    return write_page(release, card, told, card.guarantee.unit, language)
+    return write_page(release, told, card.guarantee.unit, language, record)
 
 
 def data_of(page):

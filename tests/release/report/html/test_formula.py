@@ -1,6 +1,7 @@
 """Sums of areas worked out by the page's own script, beside Release.estimate."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,10 +40,16 @@ def polygons(bounds, number, seed=1):
     return found
 
 
+@cache
+def in_closed_form(release):
+    """The release without what its files say of single cells, whose ends are rounded."""
+    return geodp.Release(release.table, totals=release.totals, margins=release.margins)
+
+
 def expected(release, ring, labels=None):
     """What geodp says of the polygon; None where it holds no cell."""
     try:
-        found = release.estimate(shapely.Polygon(ring), labels)
+        found = in_closed_form(release).estimate(shapely.Polygon(ring), labels)
     except UsageError:
         return None
     return [found.count, found.standard_error, found.low, found.high]

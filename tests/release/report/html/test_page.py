@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from importlib.resources import files
 from string import Formatter
@@ -252,3 +253,41 @@ def test_the_command_writes_the_page(folder, page, tmp_path):
     assert file.read_text(encoding="utf-8") == page
     assert 'lang="ja"' in report("--format", "html", "--language", "ja").output
     assert isinstance(report("--language", "ja").exception, UsageError)
+
+
+def test_the_page_has_the_words_of_the_office(folder, tmp_path):
+    said = {"title": "People <by> square", "licence": "CC BY 4.0", "reference_date": "2020-10-01"}
+    release, card = publish(tmp_path / "release", metadata={**said, "language": "pt-BR"})
+    found = Elements(page_of(release, card))
+    assert {*said.values()} <= {*found.text}
+    assert ("span", {"lang": "pt-BR"}) in found.found
+    assert LANGUAGES["en"].PAGE["office_none"] in Elements(page_of(*read(folder))).text
+
+
+def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, tmp_path):
+    def report(*options):
+        return CliRunner().invoke(command_line, ["report", str(folder), *map(str, options)])
+
+    about = tmp_path / "about.toml"
+    about.write_text(
+        'name = "People"\ncurator = "Office"\ncurator_type = "Agency"\nregion = "Here"\n'
+        'intended_use = "Planning"\ndescription = "</pre>"\npublication_date = 2026-01-02\n'
+        'authors = ["A. B."]\nslug = "people"\n'
+    )
+    record = json.loads(report("--format", "registry", "--about", about).output)
+    page = report("--format", "html", "--about", about).output
+    found = Elements(page)
+    assert found.open == []
+    assert json.loads(next(text for text in found.text if text.startswith("{\n"))) == record
+    assert "url_slug" not in report("--format", "html").output
+    assert isinstance(report("--format", "md", "--about", about).exception, UsageError)
+    assert isinstance(report("--format", "registry").exception, UsageError)
+    copied = tmp_path / "copied"
+    shutil.copytree(folder / "public", copied)
+    before = sorted(copied.rglob("*"))
+    for place in (folder / "public" / "page.html", copied / "page.html"):
+        for form in ("html", "json"):
+            refused = report("--format", form, "--output", place).exception
+            assert isinstance(refused, UsageError)
+            assert "sealed" in str(refused)
+    assert sorted(copied.rglob("*")) == before

@@ -1,0 +1,232 @@
+"""Two releases on one page: both maps on one scale, and the change with its margin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.io.write.drawing.fonts import find_families, measure
+from geodp.io.write.drawing.lines import shorten
+from geodp.io.write.drawing.sheet import Box, Cells, Colour, Sheet, Words, mix
+from geodp.io.write.map.look import PALE, Look, Theme
+from geodp.io.write.map.page import (
+    EDGE,
+    GAP,
+    LEAST_WIDTH,
+    SEGMENT,
+    SMALL,
+    Page,
+    draw_box,
+    draw_legend,
+    draw_panel,
+    find_room,
+    name_counts,
+    shorten_amount,
+    write_foot,
+    write_head,
+)
+from geodp.io.write.map.panel import Panel
+from geodp.io.write.scale import NEAR
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+
+BEGINS = (10, 100, 1_000)
+"""Where classes of changes after the first begin, in counts per square kilometre or per cell."""
+
+MORE = ((0xF4, 0xA5, 0x82), (0xD6, 0x60, 0x4D), (0xB2, 0x18, 0x2B), (0x67, 0x00, 0x1F))
+FEWER = ((0x92, 0xC5, 0xDE), (0x43, 0x93, 0xC3), (0x21, 0x66, 0xAC), (0x05, 0x30, 0x61))
+"""Red and blue of ColorBrewer (Harrower and Brewer 2003), which the colour-blind tell apart."""
+
+HATCH = 5
+"""Pixels from one line of the hatching to the next."""
+
+OUTSIDE, SAME, FIRST = 0, 1, 2
+"""Numbers of colours: the classes of more, then those of fewer, then all of these in pale."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A release that is compared.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+    card : Card
+    """
+
+    table: ReleasedTable
+    card: Card
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What lies between two maps.
+
+    Attributes
+    ----------
+    panel : Panel
+        Later less earlier; ``believed``: whether that is beyond its margin.
+    """
+
+    panel: Panel
+
+    @classmethod
+    def of(cls, earlier: Panel, later: Panel) -> Change:
+        """Return the change, whose noise is that of both."""
+        value, margin, believed = later.value - earlier.value, None, None
+        if earlier.margin is not None and later.margin is not None:
+            margin = math.hypot(earlier.margin, later.margin)
+            counts = np.abs(np.nan_to_num(value)) * later.frame.areas()
+            believed = counts >= margin * (1 - NEAR)
+        return cls(replace(later, value=value, margin=margin, believed=believed))
+
+    def number_colours(self, *, fade: bool) -> NDArray[np.uint8]:
+        """Return the number of every block's colour: uint8[rows, cols]."""
+        value = np.nan_to_num(self.panel.value)
+        limits = np.array(BEGINS) * (1 - NEAR)
+        number = np.searchsorted(limits, np.abs(value), side="right") + FIRST
+        number[value < 0] += len(MORE)
+        if fade and self.panel.believed is not None:
+            number[~self.panel.believed] += len(MORE) + len(FEWER)
+        number[value == 0] = SAME
+        number[np.isnan(self.panel.value)] = OUTSIDE
+        return number.astype(np.uint8)
+
+
+def list_colours(theme: Theme) -> tuple[Colour, ...]:
+    """Return colours by number; on dark paper the lighter ones are the larger changes."""
+    more, fewer = (each if theme.classes[0] > theme.classes[-1] else each[::-1]
+                   for each in (MORE, FEWER))  # fmt: skip
+    pale = (mix(each, theme.paper, PALE) for each in (*more, *fewer))
+    return theme.outside, theme.paper, *more, *fewer, *pale
+
+
+def compose_change(earlier: Shown, later: Shown, look: Look) -> Sheet:
+    """Lay out the page of two releases of one grid: the earlier, the later, the change.
+
+    Raises UsageError for other grids, for origins and destinations, and as
+    :func:`geodp.io.write.map.page.compose`.
+    """
+    look.require_fonts()
+    both = (earlier, later)
+    if earlier.table.grid != later.table.grid:
+        raise UsageError("--compare takes two releases on the same grid and domain.")
+    if len(later.table.grid.places) != 1:
+        raise UsageError("--compare is for releases of one map, not of origins and destinations.")
+    side = max(1, look.size // 3)
+    panels = [Panel.of(each.table, 0, each.card, look.bounds, side) for each in both]
+    change = Change.of(*panels)
+    room, (wide, high) = find_room(look), panels[0].frame.size
+    step = room + max(wide, LEAST_WIDTH // 3) + GAP
+    page = Page(look, 3 * step - GAP + 2 * EDGE)
+    write_head(page, later.table, later.card, [panels[1]])
+    page.y += 26
+    _write_names(page, both, step, room)
+    page.y += 10 + 18 * bool(room)
+    for number, panel in enumerate(panels):
+        draw_panel(page, panel, EDGE + step * number + room)
+    draw_change(page, change, EDGE + 2 * step + room)
+    page.y += high
+    signed = next((each for each in both if not each.card.mechanism.nonnegative), later)
+    draw_legend(page, later.table, signed.card, panels)
+    _draw_changes(page, change, name_counts(later.table, later.card, look))
+    open_card = next((each.card for each in both if not each.card.private), later.card)
+    lines = []
+    if change.panel.margin is not None:
+        lines.append(look.words.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
+    write_foot(page, open_card, panels, lines)
+    software = f"{later.card.software.name} {later.card.software.version}"
+    size = math.ceil(page.width), math.ceil(page.y + 24)
+    title = look.title or later.card.name
+    return Sheet(*size, look.theme.paper, title, later.table.event.words, software, (*page.items,))
+
+
+def draw_change(page: Page, change: Change, left: float) -> None:
+    """Draw the map of changes; what is believed is hatched."""
+    panel = change.panel
+    wide, high = panel.frame.size
+    rows, cols = panel.frame.blocks
+    times = max(1, wide // cols), max(1, high // rows)
+    number = change.number_colours(fade=page.look.fade)
+    hatched = np.zeros(number.shape, np.bool_)
+    if panel.believed is not None:
+        hatched = panel.believed & (number >= FIRST)
+    if panel.frame.place.northwards:
+        number, hatched = number[::-1], hatched[::-1]
+    number, hatched = _enlarge(number, times), _enlarge(hatched, times)
+    number = _hatch(number, hatched)
+    place, block = panel.frame.place, panel.frame.block
+    shown = place.rows / block * times[1], place.cols / block * times[0]
+    colours, up = list_colours(page.look.theme), place.northwards
+    page.items.append(Cells(left, page.y, wide, high, number, colours, shown, cut_above=up))
+    draw_box(page, panel, left)
+
+
+def _enlarge(values: NDArray[Any], times: tuple[int, int]) -> NDArray[Any]:
+    """Return every value so many times across and down."""
+    return np.repeat(np.repeat(values, times[1], axis=0), times[0], axis=1)
+
+
+def _hatch(number: NDArray[np.uint8], hatched: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return colours with lines of paper from the lower left to the upper right."""
+    step = np.add.outer(*map(np.arange, number.shape))
+    return np.where(hatched & (step % HATCH == 0), np.uint8(SAME), number)
+
+
+def _write_names(page: Page, both: tuple[Shown, Shown], step: float, room: float) -> None:
+    """Write what each map is above it, and in red what is no private release."""
+    words, theme = page.look.words, page.look.theme
+    texts = []
+    for form, one in zip((words.earlier, words.later), both, strict=True):
+        said = one.card.metadata
+        day = None if said is None else said.reference_date
+        own = form.format(name=day or one.card.release_id[:12])
+        event = one.table.event
+        amounts = {"ε": event.epsilon, "ρ": event.rho}
+        own += "".join(f", {s} = {shorten_amount(n)}" for s, n in amounts.items() if n is not None)
+        texts.append((own, theme.ink if one.card.private else theme.alarm))
+    texts.append((words.change, theme.ink))
+    for number, (text, colour) in enumerate(texts):
+        line = shorten(text, step - GAP - room, SMALL)
+        page.items.append(Words(EDGE + step * number + room, page.y, line, SMALL, colour))
+
+
+def _draw_changes(page: Page, change: Change, what: str) -> None:
+    """Draw the classes of changes, then what is pale and what is hatched."""
+    look = page.look
+    theme, words = look.theme, look.words
+    unit = words.per_cell if change.panel.frame.kilometres is None else words.per_area
+    text = words.changed.format(unit=unit.format(what=what))
+    if find_families(text) is None:
+        text = words.changed.format(unit=unit.format(what=words.counts))
+    page.y += 30
+    page.write(text, SMALL + 0.5, theme.ink)
+    colours, top, count = list_colours(theme), page.y + 9, len(MORE)
+    order = [*range(FIRST + 2 * count - 1, FIRST + count - 1, -1), *range(FIRST, FIRST + count)]
+    ends = [*(f"−{begin:,}" for begin in BEGINS[::-1]), "0", *(f"+{begin:,}" for begin in BEGINS)]
+    for place, number in enumerate(order):
+        page.items.append(Box(EDGE + SEGMENT * place, top, SEGMENT, 12, colours[number]))
+    page.y = top + 27
+    for place, end in enumerate(ends, 1):
+        middle = EDGE + SEGMENT * place
+        page.items.append(Box(middle - 0.5, top + 12, 1, 3, theme.soft))
+        page.write(end, SMALL, theme.soft, middle - measure(end, SMALL) / 2)
+    if change.panel.margin is None:
+        return
+    page.y += 25
+    margin, x = f"±{change.panel.margin:,.0f}", float(EDGE)
+    swatch = np.full((12, 20), FIRST + 2, np.uint8)
+    shown = [(_hatch(swatch, swatch > 0), words.hatched)]
+    if look.fade:
+        shown.append((swatch + np.uint8(2 * count), words.faded))
+    for raster, said in shown:
+        line = said.format(margin=margin)
+        page.items.append(Cells(x, page.y - 10, 20, 12, raster, colours, (12, 20)))
+        page.items.append(Box(x, page.y - 10, 20, 12, None, theme.line))
+        page.write(line, SMALL, theme.ink, x + 28)
+        x += 50 + measure(line, SMALL)

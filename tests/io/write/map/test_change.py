@@ -1,0 +1,104 @@
+"""Two releases on one page: what changed, and which of it may be believed."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli import geodp as command_line
+from geodp.errors import UsageError
+from geodp.io.write.drawing.sheet import Cells
+from geodp.io.write.map import change as module
+from geodp.io.write.map.change import Change, Shown, compose_change, list_colours
+from geodp.io.write.map.look import DARK, LIGHT, Look
+from geodp.io.write.map.panel import Panel
+from tests.io.write.map.test_page import words_of
+
+GRID = geodp.Grid.regular((16, 20), crs="EPSG:3035", transform=(1e3, 0, 4e6, 0, -1e3, 3e6))
+COUNTS = np.full(GRID.shape, 500)
+MOVED = COUNTS.copy()
+MOVED[4:8, 4:8] += 400
+MOVED[10:12, 10:12] = 20
+
+
+def shown(counts=COUNTS, grid=GRID, **terms):
+    release = geodp.publish(geodp.CountTable.from_dense(counts, grid), epsilon=1, **terms)
+    return Shown(release.table, replace(release.card(), name="population"))
+
+
+def panels(*both):
+    return [Panel.of(each.table, 0, each.card) for each in both]
+
+
+def test_what_is_believed_is_beyond_the_noise_of_both():
+    earlier, later = panels(shown(), shown(MOVED))
+    found = Change.of(earlier, later).panel
+    assert found.margin == pytest.approx(math.hypot(earlier.margin, later.margin))
+    assert np.array_equal(found.value, later.value - earlier.value)
+    assert np.array_equal(found.believed, np.abs(found.value) >= found.margin)
+    assert found.believed[4:8, 4:8].all()
+    assert found.believed[10:12, 10:12].all()
+    assert found.believed.mean() < 0.2
+
+
+def test_believed_changes_are_hatched_and_others_are_pale():
+    both = shown(), shown(MOVED)
+    change = Change.of(*panels(*both))
+    drawn = [i for i in compose_change(*both, Look()).items if isinstance(i, Cells)][2]
+    times = drawn.number.shape[0] // 16
+    pale, value = module.FIRST + 8, change.panel.value
+    block = drawn.number[4 * times : 8 * times, 4 * times : 8 * times]
+    assert {*np.unique(block)} == {module.SAME, module.FIRST + 2}
+    assert (block == module.SAME).mean() == pytest.approx(1 / module.HATCH, abs=0.02)
+    number = change.number_colours(fade=True)
+    assert np.array_equal(number >= pale, (value != 0) & ~change.panel.believed)
+    assert change.number_colours(fade=False).max() < pale
+    assert (number[10:12, 10:12] == module.FIRST + 4 + 2).all()
+
+
+def test_the_page_names_both_and_their_margin():
+    both = shown(), shown(MOVED)
+    words = words_of(compose_change(*both, Look(graticule=True)))
+    assert any(text.startswith("Earlier: ") for text in words)
+    assert any(text.startswith("Later: ") and text.endswith("ε = 1") for text in words)
+    assert "change of persons per km²" in words
+    margin = Change.of(*panels(*both)).panel.margin
+    assert f"hatched: beyond the 95 % margin of ±{margin:,.0f}" in words
+    japanese = words_of(compose_change(*both, Look(language="ja", dark=True)))
+    assert "変化: 後 − 前" in japanese
+
+
+def test_large_changes_are_far_from_the_paper():
+    for theme in (LIGHT, DARK):
+        colours = list_colours(theme)
+        for first in (module.FIRST, module.FIRST + 4):
+            away = [abs(sum(colour) - sum(theme.paper)) for colour in colours[first : first + 4]]
+            assert away == sorted(away)
+
+
+def test_other_grids_are_refused():
+    other = shown(COUNTS[:8], geodp.Grid.regular((8, 20)))
+    with pytest.raises(UsageError, match="same grid"):
+        compose_change(shown(), other, Look())
+    grid = geodp.Grid.regular((3, 4)).pairs()
+    pairs = shown(np.full(grid.shape, 9), grid, contribution=1)
+    with pytest.raises(UsageError, match="origins and destinations"):
+        compose_change(pairs, pairs, Look())
+
+
+def test_the_command_draws_the_first_named_as_the_earlier(tmp_path):
+    for name, counts, day in (("a", COUNTS, "2020-10-01"), ("b", MOVED, "2025-10-01")):
+        table = geodp.CountTable.from_dense(counts, GRID)
+        release = geodp.publish(table, epsilon=1, metadata={"reference_date": day})
+        release.write(tmp_path / name, name="population")
+    given = ["map", "--compare", str(tmp_path / "a"), str(tmp_path / "b")]
+    for ending in ("svg", "png", "pdf"):
+        out = tmp_path / f"change.{ending}"
+        done = CliRunner().invoke(command_line, [*given, "--output", str(out)])
+        assert done.exception is None
+        assert out.stat().st_size > 2000
+    drawn = (tmp_path / "change.svg").read_text(encoding="utf-8")
+    assert drawn.index(">Earlier: 2020-10-01") < drawn.index(">Later: 2025-10-01")
