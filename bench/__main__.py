@@ -23,6 +23,7 @@ BENCHMARKS = {
     "statistics": "biases of statistics of released maps, as estimated and as measured",
     "auto": "plans for the pyramid's default on public statistics, and its table in the code",
     "speed": "speed and memory in one run, beside NumPy and others, and how they grow",
+    "against": "speed of another commit beside this one, in alternating rounds",
     "local": "reports of devices beside other libraries, in time, memory and error",
     "large": "what one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records",
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",

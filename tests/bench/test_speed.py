@@ -26,7 +26,7 @@ pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.inputs import synthetic
 from bench.measure import instructions, machine, node_counts, refinement
 from bench.measure.refinement import Refinement
-from bench.suites import large, speed, speed_growth, speed_parts
+from bench.suites import against, large, speed, speed_growth, speed_parts
 from geodp.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -243,6 +243,28 @@ def test_a_process_that_fails_gives_its_reason():
 def test_parts_that_do_not_exist_are_refused():
     with pytest.raises(UsageError, match="parts are of"):
         speed.measure(parts=["clock"])
+
+
+def test_two_trees_take_turns_and_the_least_of_each_is_kept():
+    seconds = iter([3.0, 2.0, 2.5, 1.0])
+    seen = []
+
+    def run(tree, task):
+        seen.append(tree)
+        return {"seconds": next(seconds), "visited": 10, "output": 2, "peak_bytes": 96}
+
+    one = {"table": "clustered", "bits": 18, "occupied": 2, "method": "pyramid", "threads": 1}
+    with mock.patch.object(against, "run", run):
+        least = against.alternate({"before": Path("a"), "now": Path("b")}, one, 2)
+    assert seen == [Path("a"), Path("b")] * 2
+    assert [least[name]["seconds"] for name in ("before", "now")] == [2.5, 1.0]
+    rows = [{**one, **least, "method": m, "ratio": 2.5} for m in refinement.METHODS]
+    assert "pyramid: geometric mean 2.50, worst 2.50" in against.show({"rows": rows})
+
+
+def test_a_commit_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no such commit"):
+        against.unpack("nothing-of-the-kind", tmp_path / "tree")
 
 
 @pytest.mark.law
