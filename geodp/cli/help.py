@@ -10,7 +10,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "See what there is": ("inspect", "methods", "mesh", "sql"),
     "Prepare": ("plan", "key", "budget"),
     "Publish": ("publish", "publish-series", "select", "local", "join", "export"),
-    "Use a release": ("report", "map", "estimate", "statistics", "compare", "verify"),
+    "Use a release": ("report", "map", "estimate", "statistics", "compare", "diff", "verify"),
     "Judge": ("evaluate", "explain", "audit"),
     "This machine": ("doctor", "warmup"),
 }
