@@ -96,6 +96,10 @@ class AccessWarning(UserWarning):
     """A confidential place of which nobody has looked at who else may read it."""
 
 
+class WithdrawnWarning(UserWarning):
+    """A release that its office has withdrawn."""
+
+
 class PluginWarning(UserWarning):
     """What a package of somebody else offers and geodp does without, and why."""
 

@@ -23,7 +23,14 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.help import Steps
-from geodp.errors import AccessWarning, GeodpError, LettersWarning, PluginWarning, printable
+from geodp.errors import (
+    AccessWarning,
+    GeodpError,
+    LettersWarning,
+    PluginWarning,
+    WithdrawnWarning,
+    printable,
+)
 from geodp.io.folder.stopping import ask, begin
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -52,6 +59,9 @@ for _command in _find_commands():
     _command.context_settings = {**HELP, **_command.context_settings}
     geodp.add_command(_command)
 
+
+SAID = (AccessWarning, LettersWarning, PluginWarning, WithdrawnWarning)
+"""Warnings that are meant for people."""
 
 INTERRUPTED, TERMINATED = 130, 143
 """The exit codes after Ctrl-C and after SIGTERM."""
@@ -101,7 +111,7 @@ def _as_sentences() -> None:
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, (AccessWarning, LettersWarning, PluginWarning)):
+        if issubclass(category, SAID):
             click.echo(f"Note: {printable(str(message))}", err=True)
         else:
             shown(message, category, *where, **more)

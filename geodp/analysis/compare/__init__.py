@@ -1,6 +1,7 @@
 """Tests of what came back, as ``geodp.compare``: post-processing, which costs no budget."""
 
 from geodp.analysis.compare.cells import CellDifferences, compare_cells
+from geodp.analysis.compare.changes import CellChanges, estimate_cell_changes
 from geodp.analysis.compare.difference import Difference
 from geodp.analysis.compare.logit import Logit, logit
 from geodp.analysis.compare.many import adjust
@@ -10,6 +11,7 @@ from geodp.analysis.compare.regions import compare_regions
 from geodp.mechanisms.local.mean import report_bits
 
 __all__ = [
+    "CellChanges",
     "CellDifferences",
     "Difference",
     "Logit",
@@ -17,6 +19,7 @@ __all__ = [
     "adjust",
     "compare_cells",
     "compare_regions",
+    "estimate_cell_changes",
     "estimate_mean",
     "estimate_ratio",
     "logit",

@@ -90,7 +90,7 @@ def compare_cells(
         above, below = (_tails(noises[0], noises[1], sign * difference) for sign in (1, -1))
     else:
         basis = "long-tailed"
-        one, two = (_variances_at(release, key) for release in (first, second))
+        one, two = (variances_at(release, key) for release in (first, second))
         variance = one + two
         excess = (one**2 + two**2) / variance**2
         z = difference / np.sqrt(variance)
@@ -107,7 +107,8 @@ def _counts_at(release: Release, key: NDArray[np.uint64]) -> NDArray[Any]:
     return counts
 
 
-def _variances_at(release: Release, key: NDArray[np.uint64]) -> Floats:
+def variances_at(release: Release, key: NDArray[np.uint64]) -> Floats:
+    """Return the variances of cells: float64[n]; UsageError where there is no closed form."""
     found = release.method.variances_of(release.grid, release.event, 1, key)
     if found is None:
         raise UsageError(f"{release.event.mechanism} has no closed form of the error of a cell.")

@@ -52,9 +52,9 @@ def estimate(**options: Any) -> None:
     """
     if options["regions"] is None and not options["area"]:
         raise UsageError("Say what to estimate: --regions or --area.")
-    _require_named(options)
+    require_named(options)
     release = _read(options["release"])
-    shapes = _shapes(options, release)
+    shapes = read_shapes(options, release)
     with progress.show(sys.stderr):
         found = release.estimate_all(shapes.values(), method=options["method"])
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
@@ -190,10 +190,10 @@ def _require_fitting(context: click.Context) -> None:
         raise UsageError("Say what to compare: --regions or --area, or of two releases --cells.")
     if options["cells"] and (count != 2 or options["conservative"]):
         raise UsageError("--cells compares two releases, and --conservative is for regions.")
-    _require_named(options)
+    require_named(options)
 
 
-def _require_named(options: dict[str, Any]) -> None:
+def require_named(options: dict[str, Any]) -> None:
     """Raise UsageError for a name of polygons where there are none."""
     if options["polygon_name"] is not None and options["regions"] is None:
         raise UsageError("--polygon-name goes with --regions only.")
@@ -264,7 +264,7 @@ def _read(path: Path) -> Release:
     return Release(table, totals=read_own_totals(path, table.grid))
 
 
-def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
+def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
     """Return the regions that are asked for, by name, in a release's grid."""
     found: dict[str, Any] = {code: code for code in options["area"]}
     if options["regions"] is not None:
@@ -278,7 +278,7 @@ def _shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
 def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
     """Return what is compared, with its name: pairs of regions of one release, or each of two."""
     releases = [_read(path) for path in options["releases"]]
-    shapes = [_shapes(options, release) for release in releases]
+    shapes = [read_shapes(options, release) for release in releases]
     if len(releases) == 2:
         for name, shape in shapes[0].items():
             yield name, (releases[0], shape), (releases[1], shapes[1][name])

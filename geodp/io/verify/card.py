@@ -8,6 +8,7 @@ from pathlib import Path
 from geodp.errors import VerificationError, printable
 from geodp.io.folder.staging import CARD
 from geodp.io.opening import read_json, strange_entry
+from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 from geodp.table.selected import SELECTION_SCHEMA, SelectionCard
 
@@ -26,13 +27,14 @@ def public_folder(path: str | Path) -> Path:
 def read_card(folder: Path) -> Card | SelectionCard:
     """Return the card in a public folder, of a table or of a selection.
 
-    Raises VerificationError for one of another version.
+    Warns of a release that was withdrawn. Raises VerificationError for one of another version.
     """
     strange = strange_entry(folder)
     if strange is not None:
         raise VerificationError(
             f"{printable(strange)} is a link or a device; a release has plain files only."
         )
+    warn_if_withdrawn(folder)
     try:
         plain = read_json(folder / CARD)
     except (OSError, ValueError) as error:

@@ -1,0 +1,89 @@
+"""The notice that a release was withdrawn: beside its sealed public folder, whose digests hold."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from geodp.errors import UsageError, VerificationError, WithdrawnWarning, printable
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.staging import CARD
+from geodp.io.opening import read_json
+from geodp.table.plain import read_plain
+
+NOTICE = "WITHDRAWN.json"
+SCHEMA = "geodp-withdrawal/1"
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What a notice says.
+
+    Attributes
+    ----------
+    schema : str
+    release_id, card_sha256 : str
+        Of the release that is withdrawn, and of its card's bytes.
+    date : str
+        YYYY-MM-DD, as the operator gives it.
+    reason : str
+    use : str or None
+        The release id of what is to be used instead.
+    """
+
+    schema: str
+    release_id: str
+    card_sha256: str
+    date: str
+    reason: str
+    use: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.schema != SCHEMA:
+            raise VerificationError(f"A notice's schema is {SCHEMA!r}.")
+        try:
+            date.fromisoformat(self.date)
+        except ValueError:
+            raise UsageError("The date of a withdrawal is written YYYY-MM-DD.") from None
+        if not self.reason.strip() or not self.reason.isprintable():
+            raise UsageError("The reason of a withdrawal must be a text in words, on one line.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def notice_of(folder: Path) -> Path | None:
+    """Return where the notice of a public folder stands; None of a folder with another name."""
+    return folder.absolute().parent / NOTICE if folder.name == "public" else None
+
+
+def warn_if_withdrawn(folder: Path) -> None:
+    """Warn of a release whose public folder has a notice beside it, be it damaged.
+
+    The notice is in no digest: whoever can write beside the release can add or remove it.
+    """
+    path = notice_of(folder)
+    if path is None or (not path.is_symlink() and not path.exists()):
+        return
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise VerificationError("a link or a device")
+        found = read_plain(Withdrawal, read_json(path), NOTICE)
+        if found.card_sha256 != sha256(folder / CARD):
+            raise VerificationError("of another release")
+    except (OSError, ValueError, VerificationError):
+        _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")
+        return
+    use = "" if found.use is None else f" Use the release {printable(found.use)} instead."
+    _warn(
+        f"THIS RELEASE WAS WITHDRAWN on {found.date} ({printable(found.release_id)}): "
+        f"{printable(found.reason)}{use}"
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, WithdrawnWarning, stacklevel=4)

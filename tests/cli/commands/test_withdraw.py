@@ -1,0 +1,125 @@
+"""``geodp withdraw``: a notice beside a sealed release, which all that read it are told."""
+
+import json
+import shutil
+
+import pytest
+
+import geodp
+from geodp.errors import UsageError, WithdrawnWarning
+from tests.analysis.compare.releases import released
+from tests.command import geodp as run
+
+SAID = "THIS RELEASE WAS WITHDRAWN on 2026-01-31"
+ASKED = ("--reason", "One district was counted twice.", "--date", "2026-01-31")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("releases")
+    for seed, name in enumerate(("old", "new")):
+        released("hay", seed, 50).write(folder / name)
+    return folder
+
+
+@pytest.fixture
+def folders(written, tmp_path):
+    return shutil.copytree(written, tmp_path / "releases")
+
+
+def files_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_notice_stands_beside_the_release_and_changes_no_file(folders):
+    old, before = folders / "old", files_of(folders)
+    assert run("verify", old).stderr == ""
+    done = run("withdraw", old, *ASKED, "--use", folders / "new")
+    assert done.returncode == 0, done.stderr
+    notice = old / "WITHDRAWN.json"
+    assert done.stdout == f"{notice}\n"
+    after = files_of(folders)
+    assert json.loads(after.pop(notice))["use"] == geodp.open(folders / "new").card().release_id
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "OLD"),
+        ("report", "OLD"),
+        ("report", "OLD", "--format", "html"),
+        ("explain", "OLD"),
+        ("estimate", "OLD", "--regions", "GEOJSON"),
+        ("export", "OLD", "--to", "parquet", "--output", "OUT"),
+        ("diff", "OLD", "NEW", "--cells"),
+    ],
+    ids=lambda words: "-".join(words),
+)
+def test_every_reader_says_it_once_and_works(folders, words):
+    run("withdraw", folders / "old", *ASKED, "--use", folders / "new")
+    square = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
+    feature = {
+        "type": "Feature",
+        "properties": {"name": "a"},
+        "geometry": {"type": "Polygon", "coordinates": [square]},
+    }
+    shapes = folders / "shapes.geojson"
+    shapes.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+    places = {"OLD": folders / "old", "NEW": folders / "new", "OUT": folders / "out"}
+    done = run(*(({"GEOJSON": shapes} | places).get(word, word) for word in words))
+    assert done.stderr.count(SAID) == 1
+    assert "One district was counted twice. Use the release" in done.stderr
+
+
+def test_python_is_told_by_a_class_of_its_own(folders):
+    run("withdraw", folders / "old", *ASKED)
+    with pytest.warns(WithdrawnWarning, match=SAID):
+        geodp.open(folders / "old")
+    with pytest.warns(WithdrawnWarning, match=SAID):
+        geodp.open(folders / "old" / "public")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "other"])
+def test_a_notice_that_is_damaged_or_of_another_release_is_said_too(folders, text):
+    run("withdraw", folders / "old", *ASKED)
+    path = folders / "new" / "WITHDRAWN.json"
+    shutil.copy(folders / "old" / "WITHDRAWN.json", path)
+    if text != "other":
+        path.write_text(text)
+    done = run("verify", folders / "new")
+    assert done.returncode == 0
+    assert "cannot be read, or is of another one" in done.stderr
+    assert SAID not in done.stderr
+
+
+def test_what_is_no_withdrawal_is_refused_and_nothing_is_written(folders):
+    old = folders / "old"
+    for more, said in (
+        (("--reason", " "), "in words"),
+        (("--reason", "a\nb"), "in words"),
+        (("--reason", "a", "--date", "31.1.2026"), "YYYY-MM-DD"),
+        (("--reason", "a", "--use", old), "that is withdrawn"),
+        (("--reason", "a", "--use", folders), "no release"),
+    ):
+        done = run("withdraw", old, *more)
+        assert done.returncode
+        assert said in done.stderr
+    assert not (old / "WITHDRAWN.json").exists()
+    shutil.copytree(old / "public", folders / "alone")
+    assert "holds its public folder" in run("withdraw", folders / "alone", *ASKED).stderr
+
+
+def test_a_withdrawn_release_is_not_overwritten(folders):
+    run("withdraw", folders / "old", *ASKED)
+    with pytest.raises(UsageError, match=r"WITHDRAWN\.json"):
+        released("hay", 3, 50).write(folders / "old", overwrite=True)
+    assert (folders / "old" / "WITHDRAWN.json").exists()
+
+
+def test_a_second_notice_replaces_the_first_only_when_asked(folders):
+    run("withdraw", folders / "old", *ASKED)
+    again = ("withdraw", folders / "old", "--reason", "Two districts.", "--date", "2026-02-01")
+    assert "already" in run(*again).stderr
+    assert run(*again, "--overwrite").returncode == 0
+    assert "Two districts." in run("verify", folders / "old").stderr
