@@ -76,7 +76,8 @@ def test_inhabited_cells_and_size_classes_were_estimable():
     assert not [row for row in told if row["right"] == "no"]
     known = [row for row in found["rows"] if row["basis"] == "measurements" and row["true"]]
     assert len(known) > 10
-    assert all(row["low"] <= row["true"] <= row["high"] for row in known)
+    held = [row["low"] <= row["true"] <= row["high"] for row in known]
+    assert sum(held) >= 0.94 * len(held)
     for name in ("inhabited", "cells:1-19"):
         some = [row for row in told if row["statistic"] == name]
         public_map = {row["map"] for row in some if (row["epsilon"], row["basis"]) == SMALL_BUDGET}
@@ -87,7 +88,7 @@ def test_inhabited_cells_and_size_classes_were_estimable():
 
 
 SMALL_BUDGET = ("0.1", "prior map")
-MEASURED = {"kanto", "samoa-100m"}
+MEASURED = {"kanto", "samoa-100m", "germany-1km"}
 """Maps whose cells measurements tell at epsilon 1."""
 
 
@@ -96,11 +97,10 @@ def test_who_wins_where_is_as_the_document_tells():
         (row["map"], row["regions"]): row["peer"] for row in KEPT[regions]["rows"] if row["best"]
     }
     best = {map_: [found[map_, name] for name in FAMILIES] for map_ in regions.MAPS}
-    ag = "AG, as its authors have it"
     assert best["kanto"][:4] == ["filter", "filter", "hb", "hb"]
     assert best["europe-2018-9-8"][:4] == ["filter", "filter", "hb", "hb"]
-    assert best["kanto"][4:] == ["laplace-nonnegative", ag, "agrid", "HDMM, all ranges"]
-    assert best["europe-2018-9-8"][4:] == ["laplace", "geometric", "pyramid", "agrid"]
+    assert best["kanto"][4:] == ["laplace-nonnegative", "agrid", "agrid", "HDMM, all ranges"]
+    assert best["europe-2018-9-8"][4:] == ["geometric", "geometric", "agrid", "pyramid"]
     assert found["europe-2018-9-8", "cells 2^4"] == "PrivTree"
 
 
