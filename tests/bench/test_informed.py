@@ -37,6 +37,7 @@ def test_the_committed_figures_show_what_is_claimed():
     assert min(min(row["held"]) for row in FOUND["coverage"]) > 0.93
 
 
+@pytest.mark.law
 def test_pairs_of_releases_are_compared_on_any_table():
     grid = geodp.Grid.regular((32, 32))
     town = np.exp(np.random.default_rng(1).normal(3, 1, grid.shape))

@@ -26,6 +26,7 @@ def commands_of(page):
     return [shlex.split(line[2:]) for line in blocks.splitlines() if line.startswith("$ ")]
 
 
+@pytest.mark.law
 def test_the_first_guide_runs_command_by_command(tmp_path):
     (tmp_path / "data").symlink_to(ROOT / "data")
     text = (GUIDES / "first-release.md").read_text(encoding="utf-8")

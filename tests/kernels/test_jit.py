@@ -70,6 +70,7 @@ def test_what_is_kept_lies_where_only_this_user_writes(copy):
     assert not list((copy / "geodp").rglob("*.nb[ci]"))
 
 
+@pytest.mark.law
 def test_a_folder_of_the_environment_is_used_and_given_back(copy):
     code = CALL + "; import numba; print(numba.config.CACHE_DIR)"
     place = copy / "elsewhere"

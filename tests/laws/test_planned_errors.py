@@ -53,9 +53,8 @@ def measured_over_planned(spec, budget, trials=TRIALS):
     return ratio, spread / (2 * ratio)
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(n, marks=[pytest.mark.law] * (n > 0)) for n in range(10)]
-)
+@pytest.mark.law
+@pytest.mark.parametrize("seed", range(10))
 def test_random_plans_keep_what_they_promise(seed):
     ratio, error = measured_over_planned(random_spec(seed), {"epsilon": "0.1"})
     sure = error < SURE

@@ -179,13 +179,8 @@ def kill_at_random(script, path, kills, chance):
     return acknowledged, inside
 
 
-@pytest.mark.parametrize(
-    ("cap", "kills"),
-    [
-        pytest.param(F(10**6), 60, id="wide", marks=pytest.mark.law),
-        pytest.param(F(6), 40, id="narrow"),
-    ],
-)
+@pytest.mark.law
+@pytest.mark.parametrize(("cap", "kills"), [(F(10**6), 60), (F(6), 40)], ids=["wide", "narrow"])
 def test_kill_at_random_moments_loses_no_acknowledged_charge(tmp_path, cap, kills):
     chance = random.Random(20)
     ledger = Ledger.create(tmp_path / "office.ledger")

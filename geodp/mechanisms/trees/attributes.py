@@ -259,7 +259,7 @@ def _bias(window: Window, run: Sharing | Halving, others: float) -> tuple[float,
     count[label < 0] = 0
     key = np.flatnonzero(count)
     cells, counts = run(
-        CountTable.from_keys(grid, key.astype(np.uint64), count[key]),
+        CountTable.of_cells(grid, key.astype(np.uint64), count[key]),
         window.trees,
         NoiseKey(bytes(32)),
     )

@@ -29,10 +29,8 @@ def truth(region):
     return COUNTS[tuple(GRID.decode(region.key))].sum()
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["laplace", *(pytest.param(name, marks=pytest.mark.law) for name in ("pyramid", "privelet"))],
-)
+@pytest.mark.law
+@pytest.mark.parametrize("method", ["laplace", "pyramid", "privelet"])
 def test_intervals_of_shares_rates_and_means_hold(method):
     part, whole = square(6, {"age": "65-"}), square(6)
     apart = square(5, at=8)

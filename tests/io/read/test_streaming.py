@@ -219,6 +219,7 @@ def test_a_bad_row_after_much_was_spilled_leaves_nothing(tmp_path):
     assert os.listdir(scratch) == []
 
 
+@pytest.mark.law
 def test_the_command_keeps_to_the_limit(tmp_path):
     path, scratch, key = tmp_path / "p.parquet", tmp_path / "scratch", tmp_path / "key"
     scratch.mkdir()

@@ -136,6 +136,7 @@ def released(options=(), **settings):
     return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.law
 def test_interpreted_code_releases_the_same():
     told = released(NUMBA_DISABLE_JIT="1")
     assert len(told.split()) == 4

@@ -35,6 +35,7 @@ def digests(folder):
     }
 
 
+@pytest.mark.law
 def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     files, out = split(town(), tmp_path / "files", 7), tmp_path / "out"
     card = write(cluster(2), files, out, **ONCE, key=kept(), parts=5, people=500_000)

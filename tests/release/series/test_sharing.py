@@ -69,6 +69,7 @@ def test_a_person_is_counted_as_often_as_the_sensitivity_says():
     assert count_levels(GRID, METHODS["laplace"], terms) == 1
 
 
+@pytest.mark.law
 def test_both_closed_forms_are_told():
     found = share(36)
     own = found.method.block_errors(GRID, found.method.event(GRID, found.each))

@@ -66,6 +66,7 @@ def test_the_table_has_every_prefecture_and_land_once_and_in_order():
         assert -90 <= south < north <= 90
 
 
+@pytest.mark.law
 def test_all_that_is_proposed_is_known():
     for name in ("jis:half", "inspire:10km", "cbs:500m", "statpop:100m"):
         system = code_system(name)

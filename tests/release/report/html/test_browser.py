@@ -63,6 +63,7 @@ def look(page, path, given, cells):
     return json.loads(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
 
+@pytest.mark.law
 def test_the_map_shows_the_released_counts(tmp_path):
     release, card = publish(tmp_path / "release")
     row, col = release.grid.decode(release.table.key)
