@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from geodp.privacy.terms import Terms
     from geodp.release.series.sharing import Sharing
 
+    Param = click.ParamType[Any]
+else:
+    Param = click.ParamType  # the oldest Click does not say of what
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 NEIGHBOURS = ("add-remove-one", "replace-one")
@@ -29,7 +33,7 @@ EDGES = 4
 """Numbers of bounds: west, south, east, north."""
 
 
-class Bounds(click.ParamType[Any]):
+class Bounds(Param):
     """Four numbers, as a tuple of floats, or the name of a public area."""
 
     name = "W S E N|NAME"
