@@ -92,12 +92,9 @@ def off(errors, variance):
     return [float(x.mean() / (x.std(ddof=1) / np.sqrt(x.size))) for x in (ratio, bias)]
 
 
-SIMULATED = [m for m in METHODS if m != "matrix"]
-SIMULATED.append(pytest.param("matrix", marks=pytest.mark.law))  # a dense system each time
-
-
+@pytest.mark.law
 @pytest.mark.parametrize("name", GRIDS)
-@pytest.mark.parametrize("spec", SIMULATED)
+@pytest.mark.parametrize("spec", METHODS)
 def test_stated_errors_of_blocks_are_the_measured_ones(spec, name):
     method, grid = mechanism(spec), grids()[name]
     if method.unsupported(grid):

@@ -15,7 +15,6 @@ EVERY = len(METHODS) * len(FORMS)
 """Draws in which every method meets every form once."""
 
 PARTS = 9
-QUICK = (0,)
 
 
 def seeds_of(part):
@@ -27,9 +26,8 @@ def seeds_of(part):
     ]
 
 
-@pytest.mark.parametrize(
-    "part", [pytest.param(n, marks=[pytest.mark.law] * (n not in QUICK)) for n in range(PARTS)]
-)
+@pytest.mark.law
+@pytest.mark.parametrize("part", range(PARTS))
 def test_every_method_on_every_form_of_grid(part):
     """No combination fails, and what is refused is refused before the charge."""
     drawn = [draw(seed) for seed in seeds_of(part)]

@@ -56,6 +56,7 @@ def test_it_has_at_most_90_lines_of_100_characters():
     assert [line for line in lines if len(line) > 100] == []
 
 
+@pytest.mark.law
 def test_its_commands_run(tmp_path):
     plan, _, _ = run_console("README.md", tmp_path)
     assert "31.1" in plan

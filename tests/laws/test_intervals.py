@@ -17,6 +17,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.release import Release
 
+pytestmark = pytest.mark.law
+
 SIDE = 64
 GRID = geodp.Grid.regular((SIDE, SIDE))
 METHODS = ["pyramid:setting=R", "pyramid:setting=fine", "pyramid:setting=flat", "topdown"]

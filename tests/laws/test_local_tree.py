@@ -13,6 +13,8 @@ from geodp.mechanisms import protocol
 from geodp.privacy.noise.coins import Coins, FixedCoins
 from geodp.release.release import Release
 
+pytestmark = pytest.mark.law
+
 SPECS = ["haar", "haar:weights=1-2-3-4", "counts:chain=2-2", "counts:chain=4", "counts:chain=1-3"]
 
 

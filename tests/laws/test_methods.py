@@ -17,6 +17,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
 
+pytestmark = pytest.mark.law
+
 METHODS = sorted(geodp.METHODS)
 GRIDS = {"square": geodp.Grid.regular((8, 8)), "line": geodp.Grid.regular((64,))}
 TRIALS = 1600

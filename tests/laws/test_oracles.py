@@ -9,6 +9,8 @@ import pytest
 from geodp.mechanisms.local import ORACLES
 from tests.mechanisms.local.cases import EPSILONS, SMALL, oracle
 
+pytestmark = pytest.mark.law
+
 LIMIT = -NormalDist().inv_cdf(1e-6 / 2)
 """Standard errors beyond which a true law is seen with probability 1e-6."""
 

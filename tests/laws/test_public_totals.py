@@ -15,6 +15,8 @@ from geodp.table.released import ReleasedTable
 from tests.laws.audit import audited, caught
 from tests.laws.side_by_side import GRIDS, Case, neighbours_of, of_pyramid
 
+pytestmark = pytest.mark.law
+
 REGIONS = Hierarchy.of_cells(
     [[0, 0, 1, 1], [0, 1, 0, 1]], {"city": ["a", "a", "b", "b"]}, "made up"
 )

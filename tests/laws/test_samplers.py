@@ -25,6 +25,8 @@ from tests.privacy.noise.laws import law_of
 from tests.reference import noise as reference
 from tests.reference import samplers
 
+pytestmark = pytest.mark.law
+
 SIGNIFICANCE = 1e-6
 LEVEL = 20
 MILLION = 1 << LEVEL

@@ -15,6 +15,8 @@ from tests.laws import side_by_side
 from tests.laws.audit import counts_of
 from tests.laws.side_by_side import CONTROLS, GRIDS, SETTINGS, SIDE_BY_SIDE, TOGETHER, Case
 
+pytestmark = pytest.mark.law
+
 FORMS = ("square", "masked", "regions")
 TRIALS = 20_000
 SPECS = ("pyramid", "topdown", "laplace", "laplace-nonnegative", "geometric", "filter:theta=1")

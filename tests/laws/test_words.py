@@ -16,6 +16,8 @@ from geodp.privacy.key import NoiseKey, blocks, expose
 from tests.laws.test_samplers import SIGNIFICANCE, cuts, tail_of
 from tests.privacy.noise.laws import law_of
 
+pytestmark = pytest.mark.law
+
 SCALES = [Fraction(3, 10), *map(Fraction, (1, 3, 10, 19, 38, 100, 400, 4000, 20_000))]
 GROUPS = 1 << 16
 KEY = NoiseKey(b"the laws of the 32-bit words....")

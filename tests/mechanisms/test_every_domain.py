@@ -144,6 +144,7 @@ def quick(case):
     return case
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(("spec", "grid"), [quick(case) for case in asked()])
 def test_the_total_is_unbiased_at_a_small_epsilon(spec, grid):
     """Where cells are populous enough that nothing is clamped, if the method clamps."""

@@ -93,6 +93,7 @@ def _publish(path, queue):
         queue.put("published")
 
 
+@pytest.mark.law
 def test_eight_publishers_at_once_against_a_cap_for_five(ledger):
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])  # all of them import it once

@@ -170,7 +170,8 @@ def test_clamped_regions_need_to_be_asked_for():
     assert less.p_value > 0.5
 
 
-@pytest.mark.parametrize("spec", [pytest.param("topdown", marks=pytest.mark.law), "pyramid"])
+@pytest.mark.law
+@pytest.mark.parametrize("spec", ["topdown", "pyramid"])
 def test_conservative_finds_nothing_too_often(spec):
     random = np.random.default_rng(7)
     trials, wrong = 150, 0

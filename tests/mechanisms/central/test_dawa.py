@@ -264,6 +264,7 @@ def of_authors(people, epsilon, trial):
     return geodp.ReleasedTable(grid, keys, values, spent(1)).to_dense()
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("people", [towns(64), towns(64, 6) // 8], ids=["many", "few"])
 def test_as_exact_as_the_authors_design_and_unbiased(people):
     cells, rectangles, totals = errors(released(people, Fraction(1, 10)), people, 100)

@@ -296,6 +296,7 @@ def errors(one, trials, n, held, seed):
     return np.array([one.estimate(one.aggregate(part), [0])[0] - held for part in reports])
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("name", sorted(ORACLES.keys() - SMALL.keys()))
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
 @pytest.mark.parametrize("held", [0, 40])
@@ -309,6 +310,7 @@ def test_estimates_are_unbiased_and_have_the_variance_that_is_stated(name, epsil
     assert one.variance(2 * n, held) > stated
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("name", "own"),
     [
@@ -319,7 +321,7 @@ def test_estimates_are_unbiased_and_have_the_variance_that_is_stated(name, epsil
     ],
 )
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-@pytest.mark.parametrize("held", [pytest.param(0, marks=pytest.mark.law), 1])
+@pytest.mark.parametrize("held", [0, 1])
 def test_sketches_have_their_variance_over_hash_functions(name, own, epsilon, held):
     """All devices have different values, so that nothing is left out of the closed form."""
     found, n, trials = [], 30, 1200

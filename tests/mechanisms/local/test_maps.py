@@ -44,6 +44,7 @@ def errors_of(spec, depth, n, epsilon, runs=RUNS):
     return found.mean(axis=0)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("spec", "depth", "stated"),
     [

@@ -88,6 +88,7 @@ def test_a_real_scheduler_on_all_interfaces_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.law
 def test_a_second_client_is_refused_until_it_is_gone(cluster, tmp_path):
     files, client = split(town(100), tmp_path, 2), cluster(2)
     with (
