@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from geodp import progress
+from geodp.cli.options import add_options
 from geodp.cli.readers import make_reader
 from geodp.errors import UsageError
 
@@ -57,9 +58,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def cluster_options(command: Command) -> Command:
     """Give a command the options of a cluster."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return add_options(command, _OPTIONS)
 
 
 def ask_cluster(options: Mapping[str, Any]) -> bool:

@@ -21,18 +21,8 @@ INPUT = (
     *("public_totals", "public_totals_source"),
 )
 PRIVACY = (
-    *(
-        "epsilon",
-        "rho",
-        "delta",
-        "method",
-        "marginals",
-        "neighbours",
-        "contribution",
-        "unit",
-        "people",
-    ),
-    *("plan", "key_file", "ledger", "dataset"),
+    *("epsilon", "rho", "delta", "method", "marginals", "neighbours", "contribution", "unit"),
+    *("people", "plan", "key_file", "ledger", "dataset"),
 )
 OUTPUT = (
     *("output", "name", "overwrite", "stop_at", "measurements", "measurements_complete_to"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from geodp.cli.options import Bounds
+from geodp.cli.options import Bounds, add_options
 from geodp.cli.output import quote
 from geodp.errors import UsageError
 
@@ -44,9 +44,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def layout_options(command: Command) -> Command:
     """Give a command the options of presets and recipes."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return add_options(command, _OPTIONS)
 
 
 def complete(context: click.Context, options: dict[str, Any]) -> bool:

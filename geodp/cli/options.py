@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -89,6 +89,13 @@ class GridCommand(click.Command):
         return super().parse_args(ctx, join_bounds(args))
 
 
+def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
+    """Give a command options, which its help shows in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 _GRID: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--bounds",
@@ -170,9 +177,7 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
         "regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
     )
-    for option in reversed((spec, *_GRID)):
-        command = option(command)
-    return command
+    return add_options(command, (spec, *_GRID))
 
 
 def grid_option_names() -> list[str]:
@@ -204,9 +209,7 @@ _PRIOR: tuple[Callable[[Any], Any], ...] = (
 
 def prior_options(command: Command) -> Command:
     """Give a command the options of a prior, which :mod:`geodp.cli.readers` reads."""
-    for option in reversed(_PRIOR):
-        command = option(command)
-    return command
+    return add_options(command, _PRIOR)
 
 
 def find_inputs(
@@ -245,9 +248,7 @@ _METHOD: tuple[Callable[[Any], Any], ...] = (
 
 def method_options(command: Command) -> Command:
     """Give a command the options of the method, which :func:`choose_method` reads."""
-    for option in reversed(_METHOD):
-        command = option(command)
-    return command
+    return add_options(command, _METHOD)
 
 
 def choose_method(options: dict[str, Any], grid: Grid) -> Mechanism:
@@ -306,9 +307,7 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
 
 def run_options(command: Command) -> Command:
     """Give a command what every run that publishes is asked: key, ledger, time, and where to."""
-    for option in reversed(_RUN):
-        command = option(command)
-    return command
+    return add_options(command, _RUN)
 
 
 contribution = click.option(

@@ -13,6 +13,7 @@ import click
 from geodp import progress
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
+    add_options,
     contribution,
     epsilon,
     grid_options,
@@ -64,9 +65,7 @@ _TERMS: tuple[Callable[[Any], Any], ...] = (
 
 def _reading(command: Command) -> Command:
     """Give a command the inputs, the grid, the budget and the place of the answer."""
-    for option in reversed(_TERMS):
-        command = option(command)
-    return inputs(grid_options(command))
+    return inputs(grid_options(add_options(command, _TERMS)))
 
 
 @click.group()
