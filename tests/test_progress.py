@@ -19,6 +19,8 @@ from geodp import progress
 from geodp.io.read.table import read_table
 from geodp.progress import Bar
 
+pytestmark = pytest.mark.law
+
 ROWS = 40_000
 
 

@@ -13,6 +13,8 @@ from bench.measure import squares
 from bench.suites import series
 from geodp.errors import UsageError
 
+pytestmark = pytest.mark.law
+
 FOUND = json.loads(series.SAVED.read_text(encoding="utf-8"))
 
 

@@ -29,6 +29,8 @@ from bench.measure.refinement import Refinement
 from bench.suites import against, large, speed, speed_growth, speed_parts
 from geodp.errors import UsageError
 
+pytestmark = pytest.mark.law
+
 ROOT = Path(__file__).parents[2]
 
 TINY = dataclasses.replace(
@@ -188,7 +190,6 @@ def tiny():
         return speed.measure(quick=True)
 
 
-@pytest.mark.law
 def test_every_part_is_measured(tiny):
     for part, columns in ROWS.items():
         assert tiny[part], part
@@ -267,7 +268,6 @@ def test_a_commit_that_is_not_there_is_refused(tmp_path):
         against.unpack("nothing-of-the-kind", tmp_path / "tree")
 
 
-@pytest.mark.law
 def test_records_are_written_read_and_counted(tmp_path):
     (row,) = large.stream(20_000, 1000, "1MiB", tmp_path)
     assert row["file_bytes"] > large.RECORD * 20_000
@@ -317,7 +317,6 @@ def test_yardsticks_are_ratios_of_the_measured_figures(tiny):
     assert all(f"`{method}`" in words for method in refinement.METHODS)
 
 
-@pytest.mark.law
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a setting of one processor")
 def test_the_vector_instructions_are_those_of_the_machine_code():
     """Numba's settings switch wide ones off, whatever the processor has."""
@@ -329,7 +328,6 @@ def test_the_vector_instructions_are_those_of_the_machine_code():
     assert told.stdout.decode().strip() == "SSE2"
 
 
-@pytest.mark.law
 def test_instructions_of_a_node_are_those_that_were_kept():
     """No load on the machine moves them."""
     kept, here = saved("speed"), machine.machine()

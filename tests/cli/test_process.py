@@ -11,6 +11,8 @@ import pytest
 
 from tests import signalled
 
+pytestmark = pytest.mark.law
+
 DATA = Path(__file__).parents[2] / "data" / "kanto"
 SMALL = [
     *["publish", str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
@@ -58,7 +60,6 @@ def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     assert not [name for name in modules if name.startswith("shapely.")]
 
 
-@pytest.mark.law
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("moment", signalled.MOMENTS)
 def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, moment):

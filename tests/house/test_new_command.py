@@ -6,6 +6,8 @@ import pytest
 
 from tests.house.recipes import copy_with, example, run, run_any, run_module
 
+pytestmark = pytest.mark.law
+
 LINES = 20
 """A complete command is not longer than this, blank lines apart."""
 
@@ -45,7 +47,6 @@ def test_it_counts_the_cells_of_a_release(project):
     assert done.stderr.startswith("Error: ")
 
 
-@pytest.mark.law
 def test_the_house_takes_it_and_the_help_stays_quick(project):
     words = ("tests/house/test_house.py", "tests/cli/test_process.py", "-q")
     run_module(

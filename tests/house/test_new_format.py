@@ -6,6 +6,8 @@ import pytest
 
 from tests.house.recipes import copy_with, example, run, run_any
 
+pytestmark = pytest.mark.law
+
 LINES = 40
 """A complete format is not longer than this, blank lines apart."""
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.house.recipes import copy_with, example, run, run_module
 
+pytestmark = pytest.mark.law
+
 LINES = 68
 """A complete method is not longer than this, blank lines apart."""
 
@@ -56,7 +58,6 @@ def asked(project):
     return found
 
 
-@pytest.mark.law
 @pytest.mark.parametrize("name", ASKED)
 def test_it_passes_what_every_method_is_asked(asked, name):
     assert asked[name] >= ASKED[name]
@@ -79,7 +80,6 @@ def test_it_is_evaluated_beside_the_others(project, people):
     assert '"toy"' in found
 
 
-@pytest.mark.law
 def test_it_is_measured_beside_the_others(project):
     if not (project / "bench").exists():
         pytest.skip("the benchmarks are no part of what is tested here")

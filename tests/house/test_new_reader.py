@@ -6,6 +6,8 @@ import pytest
 
 from tests.house.recipes import copy_with, example, run, run_any, run_module
 
+pytestmark = pytest.mark.law
+
 LINES = 64
 """A complete reader is not longer than this, blank lines apart."""
 
@@ -38,7 +40,6 @@ def test_the_example_is_short():
     assert sum(1 for line in example("Add a reader").splitlines() if line.strip()) <= LINES
 
 
-@pytest.mark.law
 def test_the_house_and_the_readers_tests_take_it(project):
     files = ("house/test_house", "io/read/test_table_of_readers", "cli/test_process")
     asked = "built_by_its_plan or frozen_value or spell or fields or imports_little"

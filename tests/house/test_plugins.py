@@ -15,6 +15,8 @@ from geodp.mechanisms import METHODS
 from geodp.mechanisms.base import Mechanism
 from tests.house.recipes import example
 
+pytestmark = pytest.mark.law
+
 LOUD = "import sys\nprint('IMPORTED', file=sys.stderr)\n"
 """Says when a module is imported."""
 
@@ -275,7 +277,6 @@ def test_a_shared_option_keeps_geodps_default(tmp_path):
     assert "[default: sum]" not in done.stdout
 
 
-@pytest.mark.law
 @pytest.mark.parametrize(
     "claim", ["raise ValueError", "return Claim.ASKED", "return 9", "return None"]
 )

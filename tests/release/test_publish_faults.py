@@ -21,10 +21,13 @@ NUMBERS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 KEEPING = 12
 """Changes that put a charged table on the disk; a kill in them loses the charge."""
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("cc") is None,
-    reason="faults are injected with a C compiler and the loader of Linux",
-)
+pytestmark = [
+    pytest.mark.law,
+    pytest.mark.skipif(
+        sys.platform != "linux" or shutil.which("cc") is None,
+        reason="faults are injected with a C compiler and the loader of Linux",
+    ),
+]
 
 
 class Office:
@@ -182,7 +185,6 @@ def test_a_run_that_is_killed_at_any_change_goes_on(office, step):
     assert lost <= -(-KEEPING // step)
 
 
-@pytest.mark.law
 def test_an_interrupted_replacement_goes_on(office):
     office.run()
     _, changes, _ = office.run("--overwrite", first=MANY, last=MANY)

@@ -15,6 +15,8 @@ from geodp.cli.commands.doctor import CHECKS, Finding
 from geodp.kernels import jit
 from geodp.privacy.key import NOISE_FORMAT
 
+pytestmark = pytest.mark.law
+
 
 def doctor(*words, **environment):
     return subprocess.run(
@@ -43,7 +45,6 @@ def test_it_tells_versions_the_cache_and_the_noise_format():
     assert not any(row["wrong"] for row in found.values())
 
 
-@pytest.mark.law
 def test_it_says_whether_kernels_are_compiled(tmp_path):
     place = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert findings(doctor("--json", **place))["kernels compiled"]["value"].startswith("0 ")

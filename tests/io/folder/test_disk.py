@@ -13,9 +13,12 @@ from geodp.privacy.ledger import Ledger
 from tests import windows
 from tests.command import geodp
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="reads memory through /proc, to know what is open"
-)
+pytestmark = [
+    pytest.mark.law,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="reads memory through /proc, to know what is open"
+    ),
+]
 MONTHS = ("2024-01", "2024-02")
 GRID = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
 BUDGET = ["--ledger", "office.ledger", "--dataset", "census"]

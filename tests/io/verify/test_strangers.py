@@ -34,6 +34,8 @@ from tests.io.listener import Listener, listening
 from tests.io.verify.test_verify import failures, write_checksums
 from tests.io.write.test_writers import KANTO
 
+pytestmark = pytest.mark.law
+
 PLACE = "<SRS>EPSG:3035</SRS><GeoTransform>4000000,1000,0,3004000,0,-1000</GeoTransform>"
 
 

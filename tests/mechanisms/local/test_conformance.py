@@ -15,6 +15,8 @@ from geodp.privacy.noise.coins import Coins, FixedCoins
 from tests.mechanisms.local.cases import EPSILONS, SMALL, fixed, oracle
 from tests.reference.coins import walks
 
+pytestmark = pytest.mark.law
+
 any_oracle = pytest.mark.parametrize("name", sorted(ORACLES))
 
 
@@ -296,7 +298,6 @@ def errors(one, trials, n, held, seed):
     return np.array([one.estimate(one.aggregate(part), [0])[0] - held for part in reports])
 
 
-@pytest.mark.law
 @pytest.mark.parametrize("name", sorted(ORACLES.keys() - SMALL.keys()))
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
 @pytest.mark.parametrize("held", [0, 40])
@@ -310,7 +311,6 @@ def test_estimates_are_unbiased_and_have_the_variance_that_is_stated(name, epsil
     assert one.variance(2 * n, held) > stated
 
 
-@pytest.mark.law
 @pytest.mark.parametrize(
     ("name", "own"),
     [

@@ -24,7 +24,8 @@ from geodp.release.cluster import join, publish, write
 from geodp.table.card import drop_written
 from tests.release.cluster.tables import GRID, ONCE, kept, split, town
 
-pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
+# It takes that long on no machine; some are busy.
+pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 
 
 def digests(folder):
@@ -35,7 +36,6 @@ def digests(folder):
     }
 
 
-@pytest.mark.law
 def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     files, out = split(town(), tmp_path / "files", 7), tmp_path / "out"
     card = write(cluster(2), files, out, **ONCE, key=kept(), parts=5, people=500_000)
@@ -134,7 +134,6 @@ def test_without_a_raster_a_masked_release_is_joined_on_a_grid_that_is_given(clu
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
 
 
-@pytest.mark.law
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_tiles_are_the_release(cluster, tmp_path, monkeypatch, limited):
     monkeypatch.setattr("geodp.io.write.tiles.SIDE", 512)

@@ -21,7 +21,8 @@ from geodp.table.reading import MET
 from tests.keys import keep
 from tests.release.cluster.tables import GRID, ONCE, kept, sha256, split, town
 
-pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
+# It takes that long on no machine; some are busy.
+pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 METHODS = ("pyramid", "topdown")
 
 

@@ -29,7 +29,8 @@ from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
 from tests.release.cluster.tables import KEY, ONCE, kept, split, town
 
-pytestmark = pytest.mark.timeout(900)  # it takes that long on no machine; some are busy
+# It takes that long on no machine; some are busy.
+pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -211,7 +212,6 @@ def files_under(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 
 
-@pytest.mark.law
 @pytest.mark.skipif(not Path("/proc/self/pagemap").exists(), reason="reads memory through /proc")
 def test_the_key_is_nowhere_but_in_its_file(tmp_path):
     # Made here: the processes import this module, and what it holds.

@@ -16,7 +16,7 @@ from geodp.release.cluster.trust import require_trusted
 from geodp.table.counts import Cells
 from tests.release.cluster.tables import GRID, KEY, ONCE, kept, split, town
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 
 
 def stand_in(scheduler="tcp://127.0.0.1:1", worker="tcp://127.0.0.1:2", encrypted=True, others=()):
@@ -88,7 +88,6 @@ def test_a_real_scheduler_on_all_interfaces_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.law
 def test_a_second_client_is_refused_until_it_is_gone(cluster, tmp_path):
     files, client = split(town(100), tmp_path, 2), cluster(2)
     with (

@@ -24,6 +24,8 @@ from geodp.release.local.round import Round
 from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 
+pytestmark = pytest.mark.law
+
 
 @pytest.fixture
 def opened(planned, ledger, tmp_path):
@@ -403,7 +405,6 @@ geodp(sys.argv[1:], standalone_mode=True)
 """
 
 
-@pytest.mark.law
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_run_is_run_again(opened, index, tmp_path):
     path, output = tmp_path / "a.parquet", tmp_path / "a.sums"

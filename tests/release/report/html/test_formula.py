@@ -15,6 +15,8 @@ from geodp.io.read.public.polygons import read_polygons
 from geodp.release.report.html.formula import why_no_cells, why_no_formula
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
+pytestmark = pytest.mark.law
+
 DRIVER = """
 return given.map((ring) => {
   const found = surface.estimate(api.cellsInside(surface.place, [ring]));
