@@ -51,7 +51,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
 
         system = _system(options)
         if not options["primary"]:
-            grid = Grid.mesh(system, bounds=_bounds(options["bounds"], system))
+            grid = Grid.mesh(system, bounds=choose_bounds(options["bounds"], system))
         elif options["bounds"]:
             raise UsageError("Give --bounds or --primary, not both.")
         else:
@@ -132,7 +132,7 @@ def _system(options: Mapping[str, Any]) -> Any:
     return JISMesh(system.level, options["crs"])
 
 
-def _bounds(given: Any, system: Any) -> Any:
+def choose_bounds(given: Any, system: Any) -> Any:
     """Return the numbers that were given, or those of the public area that was named."""
     if not isinstance(given, str):
         return given

@@ -17,11 +17,25 @@ def test_the_query_comes_with_the_command_that_publishes_it():
     assert "`x`" in unbounded.stdout
 
 
+def test_the_domain_is_a_public_area_by_name():
+    named = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", " New\nZealand")
+    assert "Nothing of" in named.stderr
+    assert named.returncode == 2
+    first = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", "\nGermany ")
+    assert first.returncode == 0
+    command, *query = first.stdout.splitlines()[1:]
+    assert "--grid inspire:1km --bounds Germany --code code" in command
+    assert query[0] == "WITH located AS ("
+    whole = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb").stdout.splitlines()
+    assert query != whole[2:]
+
+
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
         (("--grid", "jis:street"), "code systems are"),
         (("--grid", "jis:half", "--bounds", 1, 2, 3, 4), "bounds"),
+        (("--grid", "jis:half", "--bounds", "nowhere"), "no public area of this name"),
         (("--grid", "jis:half", "--table", "a\nb"), "on one line"),
         (("--grid", "jis:half", "--person", 'a"b'), "neither quotes"),
         (("--grid", "jis:half", "--by", "t"), "column of persons"),

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
 
+from geodp.cli.options import Bounds, GridCommand
 from geodp.errors import UsageError
 
 ENGINES = ("duckdb", "spark", "bigquery", "postgres")
 """Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
 
 
-@click.command()
+@click.command(cls=GridCommand)
 @click.option("--grid", "spec", required=True, help="Code system: jis:quarter, inspire:1km ...")
 @click.option("--engine", required=True, type=click.Choice(ENGINES), help="Whose SQL it is.")
 @click.option(
     "--bounds",
-    nargs=4,
-    type=float,
-    help="West south east north of the public domain, along cell edges; records outside are left "
-    "out.  [default: the code system's extent]",
+    type=Bounds(),
+    help="West south east north of the public domain, along cell edges, or a public area by name "
+    "(germany, 東京都); records outside are left out.  [default: the code system's extent]",
 )
 @click.option(
     "--points",
@@ -46,7 +47,7 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres")
 def sql(
     spec: str,
     engine: str,
-    bounds: tuple[float, float, float, float] | None,
+    bounds: tuple[float, float, float, float] | str | None,
     points: tuple[str, str],
     table: str,
     person: str | None,
@@ -57,13 +58,15 @@ def sql(
     Cells are those of ``geodp publish --points``, edge points among them. Its result has the
     columns code and geodp_records: a confidential table, to be published as a comment says.
     """
+    from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
     from geodp.grid.codes.sql import RECORDS, Query
     from geodp.grid.lattice import Lattice
 
     if not table.strip() or not table.isprintable():
         raise UsageError("--table names the records in the engine, on one line.")
-    place = Lattice.of_system(code_system(spec), bounds)
+    system = code_system(spec)
+    place = Lattice.of_system(system, choose_bounds(bounds, system))
     assert place.system is not None
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
@@ -72,7 +75,11 @@ def sql(
     most, why = "N", "; N: the most records that one person has, for which you vouch"
     if person is not None:
         most, why = str(query.cells * query.per_cell), ""
-    where = "" if bounds is None else " --bounds " + " ".join(f"{edge:.17g}" for edge in bounds)
+    if isinstance(bounds, str):
+        edges = shlex.quote(" ".join(bounds.split()))  # the comment has one line
+    else:
+        edges = " ".join(f"{edge:.17g}" for edge in bounds or ())
+    where = f" --bounds {edges}" if edges else ""
     click.echo(
         f"-- {x} and {y} are coordinates in {place.crs}; records outside the domain are left out.\n"
         f"-- Then: geodp publish counts.parquet --grid {spec}{where} --code code --value {RECORDS} "
