@@ -69,6 +69,10 @@ class Engine:
         """Return a whole number in digits."""
         return f"CAST({number} AS {self.text})"
 
+    def trim(self, column: str) -> str:
+        """Return a column as text without blanks around it."""
+        return f"trim({self.write(column)})"
+
     def join(self, parts: Sequence[str]) -> str:
         """Return texts one after another; words of ours in quotes."""
         return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
@@ -97,7 +101,8 @@ class Query:
     x, y : str
         Columns of coordinates, numbers in the CRS of the system.
     person : str, optional
-        Column that tells persons apart.
+        Column that tells persons apart, blanks around a name aside; records without one are left
+        out.
     cells, per_cell : int
         Most cells of a person that are kept, and most records in each.
     by : str, optional
@@ -130,6 +135,12 @@ class Query:
         row, col, side = _units(self.system, at, x, y)
         beside = {"who": self.person, "came": self.by}
         given = {name: at.name(one) for name, one in beside.items() if one is not None}
+        unnamed = ""
+        if self.person is not None:
+            given["who"] = at.trim(given["who"])
+            # Many people's records without a name, bounded as one person's, would be of no bound:
+            # one more of them could take a count from a cell and add one elsewhere.
+            unnamed = " AND who <> ''"
         names = "".join(f", {column} AS {name}" for name, column in given.items())
         more = "".join(f", {name}" for name in given)
         below, left, rows, cols = (side * number for number in self.extent)
@@ -139,7 +150,7 @@ class Query:
             f"  FROM {self.table}\n), placed AS (\n"
             f"  SELECT {down} AS cell_row, {across} AS cell_col{more}\n  FROM located\n"
             f"  WHERE unit_row BETWEEN {below} AND {below + rows - 1}"
-            f" AND unit_col BETWEEN {left} AND {left + cols - 1}\n"
+            f" AND unit_col BETWEEN {left} AND {left + cols - 1}{unnamed}\n"
             f"){self._bound(at)}\n"
             f"SELECT {_code(self.system, at)} AS code, CAST(sum(n) AS {at.whole}) AS {RECORDS}\n"
             f"FROM kept\nGROUP BY cell_row, cell_col"

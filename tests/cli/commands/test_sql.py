@@ -10,6 +10,7 @@ def test_the_query_comes_with_the_command_that_publishes_it():
     first, second, *query = done.stdout.splitlines()
     assert done.returncode == 0
     assert "EPSG:6668" in first
+    assert "records outside the domain or without a person are left out" in first
     assert "--grid jis:half --code code --value geodp_records --contribution 2 ..." in second
     assert query[0] == "WITH located AS ("
     unbounded = geodp("sql", "--grid", "inspire:1km", "--engine", "spark", "--points", "x", "y")

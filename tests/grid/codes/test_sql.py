@@ -100,6 +100,20 @@ def test_persons_are_bounded_by_their_first_cells(cells, per_cell):
     assert max(n for _, n in sample) <= 400 * per_cell
 
 
+@pytest.mark.parametrize("by", [None, "when"])
+def test_records_without_a_person_are_left_out_and_blanks_make_no_second_person(by):
+    """As one person they would be many: one record more of theirs could move two counts."""
+    bounds = SYSTEMS["jis:2km"]
+    x, y = edges(Grid.mesh("jis:2km", bounds=bounds), 400)
+    who = np.array([None, "", "  ", "a", " a ", "a  ", *map(str, range(394))], object)
+    rows = pa.table({"x": x, "y": y, "id": pa.array(who), "when": np.arange(x.size)})
+    query = query_of("jis:2km", bounds, person="id", by=by).write("duckdb")
+    named = count(rows.slice(6), query)
+    assert count(rows.slice(0, 3), query) == []
+    assert sum(n for _, n in count(rows.slice(3, 3), query)) == 1
+    assert sum(n for _, n in count(rows, query)) == sum(n for _, n in named) + 1
+
+
 def test_the_counted_table_asks_for_a_contribution(tmp_path):
     x, y = edges(Grid.mesh("jis:2km", bounds=SYSTEMS["jis:2km"]), 500)
     query = query_of("jis:2km", SYSTEMS["jis:2km"]).write("duckdb")

@@ -72,16 +72,18 @@ def sql(
     x, y = points
     query = Query(system=place.system, extent=extent, table=table, x=x, y=y, person=person, **bound)
     written = query.write(engine)
+    lost = "outside the domain"
     most, why = "N", "; N: the most records that one person has, for which you vouch"
     if person is not None:
         most, why = str(query.cells * query.per_cell), ""
+        lost += " or without a person"
     if isinstance(bounds, str):
         edges = shlex.quote(" ".join(bounds.split()))  # the comment has one line
     else:
         edges = " ".join(f"{edge:.17g}" for edge in bounds or ())
     where = f" --bounds {edges}" if edges else ""
     click.echo(
-        f"-- {x} and {y} are coordinates in {place.crs}; records outside the domain are left out.\n"
+        f"-- {x} and {y} are coordinates in {place.crs}; records {lost} are left out.\n"
         f"-- Then: geodp publish counts.parquet --grid {spec}{where} --code code --value {RECORDS} "
         f"--contribution {most} ...{why}\n{written}"
     )

@@ -34,13 +34,17 @@ DEEPEST = 4
 WEIGHTS = 1 << 10
 """Random weights of the bytes of a name; of longer names they repeat."""
 
+MOST_OF_NAMES = (1 << 31) - 1
+"""Bytes of names that one array of texts can have; more of them do not wait, whatever the limit."""
+
 TOO_MANY_OF_ONE = (
-    "The records of a single person go beyond the limit of memory; raise it (--memory, memory=), "
-    "or bound persons before and vouch for it (--contribution)."
+    "The records of a single person go beyond the limit of memory or 2 GiB of names; raise it "
+    "(--memory, memory=), or bound persons before and vouch for it (--contribution)."
 )
 TOO_MANY_TO_SAMPLE = (
-    "A sample that a kept key draws needs all records in memory, and they go beyond the limit; "
-    "raise it (--memory, memory=), or keep the first cells of a person (--truncation first)."
+    "A sample that a kept key draws needs all records in memory, and they go beyond the limit or "
+    "2 GiB of names; raise it (--memory, memory=), or keep the first cells of a person "
+    "(--truncation first)."
 )
 
 
@@ -139,7 +143,7 @@ class _Records:
         self._step = max(1, most // HELD // 4)
         self._names: list[pa.Array] = []
         self._keys: list[NDArray[np.uint64]] = []
-        self._held = 0
+        self._held = self._named = 0
         self._file: Spill | None = None
         self._blocks: list[list[int]] = [[] for _ in range(PARTS)]
         self._weights = np.empty(0, np.uint64)
@@ -154,11 +158,12 @@ class _Records:
         for start in range(0, key.size, self._step):
             some, keys = names.slice(start, self._step), key[start : start + self._step]
             more = some.nbytes + HELD * keys.size
-            if self._held + more > self._most:
+            if self._held + more > self._most or self._named + some.nbytes > MOST_OF_NAMES:
                 self._spill()
             self._names.append(some)
             self._keys.append(keys)
             self._held += more
+            self._named += some.nbytes
 
     def parts(self) -> Iterator[tuple[list[pa.Array], list[NDArray[np.uint64]]]]:
         """Names and keys of whole persons; what was yielded is let go."""
@@ -185,7 +190,8 @@ class _Records:
             # Fresh, so that nobody can choose names that all fall into one part.
             self._weights = np.frombuffer(secrets.token_bytes(8 * WEIGHTS), np.uint64)
         names, key = pa.concat_arrays(self._names), np.concatenate(self._keys)
-        self._names, self._keys, self._held = [], [], 0
+        self._names, self._keys = [], []
+        self._held = self._named = 0
         number = (_hash(names, self._weights) >> np.uint64(64 - BITS)).astype(np.uint8)
         order = np.argsort(number, kind="stable")
         names, key = names.take(pa.array(order)), key[order]

@@ -81,6 +81,22 @@ def test_what_waits_is_on_disk_and_nobody_else_reads_it(tmp_path):
     assert sorted(np.concatenate([key for _, key in parts]).tolist()) == list(range(20_000))
 
 
+def test_names_beyond_what_one_text_array_holds_go_to_disk_whatever_the_limit(monkeypatch):
+    rows = trips(5_000, 400)
+    whole = read_points(rows, **OPTIONS)
+    assert module.MOST_OF_NAMES < 1 << 31  # the offsets of Arrow's texts
+    monkeypatch.setattr(module, "MOST_OF_NAMES", 50_000)
+    persons = Persons("id", 64 * MIB)
+    for start in range(0, 5_000, 500):
+        names = rows["id"].slice(start, 500).to_pylist()
+        add(persons, names, range(500))
+    held = persons._records
+    assert persons.spilled > 0
+    assert sum(one.nbytes for one in held._names) <= 50_000
+    found = read_points(rows, memory=64 * MIB, **OPTIONS)
+    assert (found.key.tolist(), found.count.tolist()) == (whole.key.tolist(), whole.count.tolist())
+
+
 def test_one_person_who_alone_goes_beyond_the_limit_is_refused():
     rows = pa.table({"x": [0.5] * 20_000, "y": [0.5] * 20_000, "id": ["secret"] * 20_000})
     assert read_points(rows, **OPTIONS).count.tolist() == [1]
