@@ -2,7 +2,8 @@
 
 ``python windows.py`` reads a JSON list a line: arguments of ``geodp``, a file that another program
 has open (or null), and the name of a file at whose writing the process ends as if killed (or null).
-It answers with exit code, standard output and error.
+It answers with exit code, standard output and error. ``python -P windows.py tests/privacy -q`` runs
+tests in such a process instead: the arguments are pytest's.
 
 What only POSIX has is gone before geodp, or a library that it uses, is imported. What Windows
 refuses is refused: to open or flush a folder, to flush what is open for reading, to rename or
@@ -31,6 +32,9 @@ NAMES = """
 """
 LIBRARIES = ("filelock", "numba", "numpy", "platformdirs")
 """They go by the system's name, which stays."""
+
+TESTERS = ("asyncio", "distributed", "hypothesis", "pandas", "pytest", "xdist")
+"""So do those that tests need."""
 
 SIGNALS = ("SIGALRM", "SIGHUP", "SIGKILL", "SIGUSR1", "pthread_sigmask", "setitimer", "sigwait")
 
@@ -111,19 +115,20 @@ def change_handles():
     os.open, os.fsync, io.open, builtins.open = opened, flushed, text, text
 
 
-def forget():
+def forget(libraries=LIBRARIES):
     """Take away what only POSIX has."""
     change_names()
     change_handles()
     for names in (os.supports_dir_fd, os.supports_fd):
         names.clear()
-    take(os, [name for name in NAMES.split() if name.startswith("O_")])
+    # What libraries look for once, when they are imported.
+    take(os, [name for name in NAMES.split() if name.startswith(("O_", "sendfile"))])
     import tempfile
 
-    for name in LIBRARIES:
+    tempfile.TemporaryFile = tempfile.NamedTemporaryFile  # none has no name
+    for name in libraries:
         import_module(name)
     change_locks()
-    tempfile.TemporaryFile = tempfile.NamedTemporaryFile  # none has no name
     take(os, NAMES.split())
     take(signal, SIGNALS)
     for name in MODULES:
@@ -150,9 +155,22 @@ def take(module, names):
             delattr(module, name)
 
 
+def run_tests(arguments):
+    """Run pytest, with a folder of its own for what tests write: another would need an owner."""
+    forget(LIBRARIES + TESTERS)
+    import tempfile
+
+    import pytest
+
+    with tempfile.TemporaryDirectory() as scratch:
+        return pytest.main([f"--basetemp={scratch}/tests", *arguments])
+
+
 def main():
     global elsewhere, last
     assert "shutil" not in sys.modules, "it takes the handles of folders when it is imported"
+    if len(sys.argv) > 1:
+        sys.exit(run_tests(sys.argv[1:]))
     forget()
     from geodp import cli
 

@@ -60,7 +60,7 @@ def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     assert not [name for name in modules if name.startswith("shapely.")]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 @pytest.mark.parametrize("moment", signalled.MOMENTS)
 def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, moment):
     run = signalled.run(signal.SIGINT, moment, *SMALL, "--output", tmp_path / "out")
@@ -77,7 +77,7 @@ def test_an_interrupted_run_leaves_one_sentence_and_no_file(tmp_path, moment):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_library_that_turns_the_end_into_an_error_does_not_hide_it(number, code):
     script = (

@@ -2,7 +2,6 @@
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -23,7 +22,7 @@ from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 from tests.ledgers import charge, fingerprint, small_ledger
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
+resource = pytest.importorskip("resource", reason="signals and limits of POSIX")
 
 START = """
 import sys, secrets

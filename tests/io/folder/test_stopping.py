@@ -19,7 +19,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130}
 by_each_signal = pytest.mark.parametrize(
