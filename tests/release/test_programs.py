@@ -47,10 +47,10 @@ def test_methods_side_by_side_on_queries_of_ones_own(frame, towns):
     table = geodp.CountTable.from_pandas(frame, GRID, code="mesh", value="residents")
     queries = {"west": (139, 35, 139.25, 35.5), **towns.set_index("name").geometry}
     found = geodp.evaluate(
-        table, methods=["pyramid", "geometric"], contribution=1, trials=2, queries=queries
+        table, methods=["pyramid", "geometric"], contribution=1, trials=20, queries=queries
     )
     errors = found.to_pandas().pivot(index=["query", "trial"], columns="method", values="error")
-    assert errors.shape == (2 * 26, 2)
+    assert errors.shape == (20 * 26, 2)
     assert errors.loc["west"].abs().mean().pyramid < errors.loc["west"].abs().mean().geometric
 
 
