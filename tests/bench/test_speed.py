@@ -328,6 +328,7 @@ def test_the_vector_instructions_are_those_of_the_machine_code():
     assert told.stdout.decode().strip() == "SSE2"
 
 
+@pytest.mark.timeout(1800)  # valgrind takes five minutes on a busy machine
 def test_instructions_of_a_node_are_those_that_were_kept():
     """No load on the machine moves them."""
     kept, here = saved("speed"), machine.machine()
