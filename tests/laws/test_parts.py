@@ -8,7 +8,6 @@ import pytest
 
 import geodp
 from geodp.mechanisms.central.parts import Parts
-from geodp.mechanisms.parts.levels import Schedule
 from geodp.privacy.neighbours import NEIGHBOURS
 from tests.laws.audit import audited, caught
 
@@ -66,25 +65,11 @@ def test_marginals_keep_their_claim():
     assert audited(SEX.release, SEX, BOTH, REPLACE, trials=TRIALS) <= EPSILON
 
 
-def test_a_marginal_that_has_all_of_the_budget_is_caught(monkeypatch):
-    """The vectors' shares are 24 times what they are to be: the control of the audit above."""
-    honest = Schedule.shares
-    monkeypatch.setattr(Schedule, "shares", lambda own, n: tuple(24 * s for s in honest(own, n)))
-    assert caught(SEX.release, SEX, BOTH, REPLACE, EPSILON, trials=1200)
-
-
 def overspent(table, spent, key):
     return Parts().release(table, replace(spent, epsilon=spent.epsilon * 8), key)
 
 
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 def test_parts_that_spend_too_much_are_caught(neighbours):
+    """Releases show eight times; ``test_exact_loss`` has what parts cost exactly."""
     assert caught(overspent, Parts(), PAIRS[neighbours][1], neighbours, EPSILON, trials=1200)
-
-
-def test_a_level_that_spends_all_of_the_budget_is_caught(monkeypatch):
-    """Each level of parts with 16 times its share: between replaced people only parts show."""
-    honest = Schedule.shares
-    monkeypatch.setattr(Schedule, "shares", lambda own, n: tuple(16 * s for s in honest(own, n)))
-    pair = PAIRS[REPLACE][1]
-    assert caught(Parts().release, Parts(), pair, REPLACE, EPSILON, trials=1200)
