@@ -230,6 +230,7 @@ def test_unknown_data_and_odd_sizes_are_refused():
         named.load("kanto-example", 1024)
 
 
+@pytest.mark.law
 def test_a_contender_that_fails_alone_gives_its_reason():
     found = cost.alone("topdown", "nowhere", 16, Fraction(1), 10)
     assert "data must be one of" in found["problem"]

@@ -103,6 +103,7 @@ def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
     assert {"municipalities", "rectangles", "polygons at edges"} <= set(found)
 
 
+@pytest.mark.law
 def test_coverage_and_width_are_measured(towns, monkeypatch):
     monkeypatch.setattr(simulation, "RELEASES", 60)
     random = np.random.default_rng(1)

@@ -37,6 +37,7 @@ def test_regions_of_every_kind_are_measured_and_one_is_the_best():
     assert "PrivTree" in regions.show(found)
 
 
+@pytest.mark.law
 @pytest.mark.usefixtures("small_maps")
 def test_a_plan_is_measured_beside_what_it_dominates():
     found = dominate.measure(

@@ -164,6 +164,7 @@ def test_wrong_calls_get_one_sentence(tmp_path, arguments, code, words):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.law
 def test_a_process_says_what_the_command_says_in_this_one(tmp_path):
     """The other tests are about what commands do, and start none."""
     for call in (["mesh", "decode", "--json", "533946113"], ["verify", "absent"], ["publish"]):

@@ -51,6 +51,7 @@ def test_a_changed_default_without_a_new_version_is_refused(change, monkeypatch,
     assert faults(old, made([name])) == []
 
 
+@pytest.mark.law
 def test_the_command_writes_new_versions_and_refuses_the_old_ones(monkeypatch, tmp_path, capsys):
     file = tmp_path / "releases.json"
     monkeypatch.setattr("tests.golden.releases.FILE", file)

@@ -61,6 +61,7 @@ def test_a_changed_part_in_another_file_is_compiled_anew(copy):
     assert run(copy).split() == ["20", "0", "1"], "and the first code is there still"
 
 
+@pytest.mark.law
 def test_what_is_kept_lies_where_only_this_user_writes(copy):
     run(copy)
     (folder,) = (copy / "cache" / "geodp").iterdir()

@@ -317,6 +317,7 @@ def spend(path):
     charge(Ledger.open(path), number=2)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("mode", [0o555, 0o777])
 def test_who_may_only_read_can_look_but_not_charge(anyones_folder, mode):
     ledger = small_ledger(anyones_folder)

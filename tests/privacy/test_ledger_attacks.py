@@ -244,6 +244,7 @@ def test_the_longest_loss_and_the_longest_sum(ledger):
 # -- flipped bits
 
 
+@pytest.mark.law
 def test_no_flipped_bit_takes_the_ledger_over_its_cap(tmp_path):
     """A sample; GEODP_BITS=1000000 tries all of them in some minutes."""
     ledger = small_ledger(tmp_path)

@@ -68,6 +68,7 @@ def test_one_pass_shared_out_by_these_very_values():
             assert (np.abs(own - np.maximum(value - tau, 0)) <= 1).all()
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("method", METHODS[::2])
 def test_complete_levels_are_unbiased_and_visited_nodes_are_not(method):
     """Over 400 releases; the control is 0 for nodes that are not there."""

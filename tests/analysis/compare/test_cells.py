@@ -45,6 +45,7 @@ def test_the_cell_that_changed_is_found():
     assert (less.adjusted > 0.01).all()
 
 
+@pytest.mark.law
 def test_very_many_differences_of_unlike_noises_have_p_values_that_are_never_too_small():
     grid = geodp.Grid.regular((48, 48))
     one, two = released("laplace", 1, 50, 1, grid), released("laplace", 2, 50, 2, grid)

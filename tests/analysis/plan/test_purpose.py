@@ -170,6 +170,7 @@ def test_every_neighbour_is_a_pyramid_that_can_be_published(seed):
     assert plan(Grid.regular((8, 8)), one.spec, epsilon=1).name == one.spec
 
 
+@pytest.mark.law
 def test_a_plan_for_a_purpose_is_better_at_it_than_the_default(tmp_path):
     """On a public map with other noise than the search had seen."""
     prior = Proxy.make_up(SMALL, 20_000.0).table

@@ -87,6 +87,7 @@ def test_wishes():
     assert "Largest planned ratio to what is to be dominated" in done.output
 
 
+@pytest.mark.law
 def test_a_plan_for_families_of_regions_is_simulated_on_a_public_release(tmp_path):
     folder, file = tmp_path / "old", tmp_path / "plan.toml"
     grid = geodp.Grid.regular((32, 32))

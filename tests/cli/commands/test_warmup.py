@@ -92,6 +92,7 @@ def test_a_second_warmup_finds_everything_and_says_where():
     assert list(Path(said["folder"]).rglob("*.nbc"))
 
 
+@pytest.mark.law
 def test_without_a_place_for_compiled_code_it_says_what_to_do():
     code = "import sys; sys.argv = ['geodp', 'warmup']; from geodp.cli import main; main()"
     done = run(code, NUMBA_CACHE_DIR="/dev/null/nowhere")

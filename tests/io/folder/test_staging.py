@@ -213,6 +213,7 @@ def test_the_old_release_comes_back_if_the_new_one_cannot_take_its_place(tmp_pat
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, overwrite):

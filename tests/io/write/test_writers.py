@@ -177,6 +177,7 @@ def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, writer, error,
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.law
 def test_a_file_size_limit_leaves_nothing(tmp_path):
     program = (
         "import resource, sys, geodp, numpy as np\n"

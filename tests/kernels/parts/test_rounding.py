@@ -10,9 +10,10 @@ def table_of(rng, shape, digits):
     """Whole people, some of which are cut into fractions that stay in their rows and columns."""
     unit = 1 << digits
     table = rng.integers(0, 3, shape) * unit
-    for _ in range(6 * table.size):
-        (a, b), (c, d) = (rng.choice(size, 2, replace=False) for size in shape)
-        move = int(rng.integers(0, unit))
+    first = rng.integers(0, shape, (6 * table.size, 2))
+    other = (first + rng.integers(1, shape, first.shape)) % shape
+    moves = rng.integers(0, unit, len(first)).tolist()
+    for (a, c), (b, d), move in zip(first.tolist(), other.tolist(), moves, strict=True):
         if min(table[a, c], table[b, d]) >= move:
             table[a, c] -= move
             table[b, d] -= move

@@ -187,6 +187,7 @@ def test_the_mean_of_a_hundred_totals_is_the_truth(people):
     assert abs(standard_errors(totals)) < 4
 
 
+@pytest.mark.law
 def test_the_authors_design_is_biased_and_not_more_exact():
     """Beside the authors' own design, which has the number of people for nothing."""
     rng, people, even = np.random.default_rng(3), towns(128), np.ones((100, 100), int)

@@ -9,7 +9,7 @@ from geodp.io.local.reports import write_reports
 from geodp.privacy.noise.coins import FixedCoins
 from geodp.release.cluster import aggregate
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 
 GRID = geodp.Grid.regular((64, 64))
 

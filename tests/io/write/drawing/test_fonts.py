@@ -209,6 +209,7 @@ def test_the_card_says_that_the_name_is_not_on_the_map(tmp_path):
     assert "without words for which no font was there" in card
 
 
+@pytest.mark.law
 def test_the_command_line_says_it_once_and_plainly(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,y,n\n0,0,3\n1,0,5\n")
