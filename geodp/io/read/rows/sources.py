@@ -149,14 +149,26 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
 def list_paths(paths: Given) -> list[FilePath]:
     """List the files of one path or several, those of folders and patterns among them.
 
-    Raises UsageError for none, and for a table in memory; InputError as :func:`find_files` does.
+    Raises UsageError for none, and for a table in memory; InputError for a file that is there
+    twice, whose people would be counted twice, and as :func:`find_files` does.
     """
     if isinstance(paths, ArrowStream):
         raise UsageError("Give files here; a table in memory is read by read_table or read_points.")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise UsageError("Give at least one file to read.")
-    return [file for path in given for file in find_files(path)]
+    files = [file for path in given for file in find_files(path)]
+    seen: set[tuple[int, int]] = set()
+    for file in files:
+        if not os.path.isfile(file):
+            continue
+        status = os.stat(file)
+        one = status.st_dev, status.st_ino
+        if one in seen:
+            rule = "The file is given twice, and its rows would be counted twice; give it once."
+            raise InputError(rule, file=os.fspath(file))
+        seen.add(one)
+    return files
 
 
 def kind_of(path: FilePath) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -39,7 +40,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     ------
     InputError
         A URL, a folder or pattern without a table, a folder with tables of several forms, and a
-        link that leads out of the folder.
+        link that leads out of the folder, or out of that in which a pattern begins.
     """
     text = os.fspath(path)
     if os.path.isdir(path):
@@ -52,21 +53,21 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
         found = [one for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one)]
         if not found:
             raise InputError("No file has a name like this.", file=text)
+        _refuse_links(found, _folder_of(text), text)
         return [*found]
     return [path]
 
 
 def _tables(folder: Path, name: str) -> list[Path]:
     """Return the tables in a folder; all are of one form."""
-    root, found = folder.resolve(), []
+    found = []
     for path in sorted(folder.rglob("*")):
         if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
             continue
         if _form(path) is None or not path.is_file():
             continue
-        if not path.resolve().is_relative_to(root):
-            raise InputError("The folder holds a link that leads out of it.", file=name)
         found.append(path)
+    _refuse_links(found, folder, name)
     forms = sorted({str(_form(path)) for path in found})
     if not found:
         rule = f"The folder holds no table; tables end in {', '.join(FORMS)}."
@@ -75,6 +76,20 @@ def _tables(folder: Path, name: str) -> list[Path]:
         rule = f"The folder holds tables of several forms ({', '.join(forms)}); give one by a "
         raise InputError(f"{rule}pattern, such as 'folder/*{forms[0]}'.", file=name)
     return found
+
+
+def _folder_of(pattern: str) -> Path:
+    """Return the folder in which all files of a pattern lie: what comes before its first sign."""
+    parts = Path(pattern).parts
+    first = next(i for i, part in enumerate(parts) if _PATTERN.search(part))
+    return Path(*parts[:first])
+
+
+def _refuse_links(files: Iterable[str | Path], folder: Path, name: str) -> None:
+    """Raise InputError where a file lies elsewhere than in the folder."""
+    root = folder.resolve()
+    if not all(Path(file).resolve().is_relative_to(root) for file in files):
+        raise InputError("The folder holds a link that leads out of it.", file=name)
 
 
 def _form(path: Path) -> str | None:

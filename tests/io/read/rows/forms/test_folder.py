@@ -11,6 +11,7 @@ from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.rows.forms.folder import NOTHING, find_files, partition_values
+from geodp.io.read.rows.sources import list_paths
 from geodp.io.read.table import read_table
 from tests.command import geodp
 
@@ -103,8 +104,25 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     os.symlink(tmp_path / "secret.csv", folder / "a.csv")
-    with pytest.raises(InputError, match="leads out of it"):
-        find_files(folder)
+    for given in (folder, folder / "*.csv", folder / "[ab].csv", f"{tmp_path}/folder/**"):
+        with pytest.raises(InputError, match="leads out of it"):
+            find_files(given)
+    assert len(find_files(tmp_path / "*" / "*.csv")) == 1, "it lies where the pattern begins"
+    assert find_files(folder / "a.csv") == [folder / "a.csv"], "named by itself"
+
+
+def test_no_file_is_read_twice(tmp_path):
+    one, two = tmp_path / "a.csv", tmp_path / "b.csv"
+    one.write_text("code,people\n")
+    os.link(one, two)
+    os.symlink(one, tmp_path / "c.csv")
+    around = tmp_path / ".." / tmp_path.name / "a.csv"
+    for given in ([one, one], [one, around], [tmp_path, one], tmp_path):
+        with pytest.raises(InputError, match=r"given twice.*; give it once"):
+            list_paths(given)
+    with pytest.raises(InputError, match="given twice"):
+        list_paths([one, tmp_path / "c.csv"])
+    assert list_paths([one]) == [one]
 
 
 def test_files_come_in_the_order_of_their_names(tmp_path):
