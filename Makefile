@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test fast laws docs site bench release check clean
+.PHONY: demo test fast windows laws docs site bench release check clean
 
 demo: $(INSTALLED)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic) ..."
@@ -21,6 +21,10 @@ fast: $(INSTALLED)
 	@echo "Running the tests but for laws, real data and clusters ..."
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law and not real" \
 	    --ignore tests/release/cluster
+
+windows: $(INSTALLED)
+	@echo "Running all tests but the long ones in a process without anything of POSIX ..."
+	PYTHONPATH=. $(BIN)/python -P tests/windows.py -q -W ignore -m "not law" tests
 
 laws: $(INSTALLED)
 	@echo "Running the laws of the noise, the errors that are stated, and the audits ..."

@@ -2,7 +2,6 @@
 
 import io
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -188,12 +187,13 @@ main()
         ("read.rows.tally", "place"),
     ],
 )
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="signals of POSIX")
 def test_ctrl_c_at_the_bar_leaves_one_sentence_and_no_file(module, function, tmp_path):
     data = Path(__file__).parents[1] / "data" / "kanto" / "tblT999999H5339.zip"
     call = [str(data), "--grid", "jis:half", "--primary", "5339"]
     call += ["--value", "人口（総数）", "--epsilon", "1"]
     code = SLOW.format(module=module, function=function)
-    ours, theirs = pty.openpty()
+    ours, theirs = os.openpty()
     run = subprocess.Popen(
         [sys.executable, "-c", code, "publish", *call, "--output", str(tmp_path / "out")],
         stdin=theirs,

@@ -1,4 +1,4 @@
-"""What one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records. Minutes to an hour."""
+"""What one machine can do: 1e8 cells, 2^62 cells, 1e9 raw records, 8 GB. Minutes to an hour."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from typing import Any
 import numpy as np
 
 import geodp
-from bench.inputs import synthetic
-from bench.measure import cost
+from bench.inputs import named, synthetic
+from bench.inputs.public import KANTO, TOTAL
+from bench.measure import cost, publishing
 from bench.measure import refinement as refining
 from bench.measure.refinement import METHODS
 from bench.suites.speed_parts import Rows
 from bench.tables import fill, markdown, table
 
 TITLE = """\
-Refinements each alone in a process, on all processors; then raw records from Parquet to cells.
+Refinements each alone in a process, on all processors; then raw records from Parquet to cells;
+then `geodp publish` as a whole in a process that may hold 8 GB.
   GB                      peak memory of the whole process, 10^9 bytes
   bytes                   peak memory above the process's own for each cell of table and output"""
 
 SAVED = Path(__file__).parents[1] / "results" / "large.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "speed.md"
+EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "kanto"
 
 CASES = ((37, 10_000_000), (37, 100_000_000), (62, 10_000_000))
 """Bits of n, and occupied cells."""
@@ -51,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--parts",
         type=lambda words: words.split(","),
         metavar="A,B",
-        help="of refinement, records; default: both. The other is kept as it was measured",
+        help="of refinement, records, publishing; default: all. Others are kept as measured",
     )
     parser.add_argument("--records", type=float, default=RECORDS, metavar="N")
     parser.add_argument("--memory", default="4GiB", help="the reader's limit; default: 4GiB")
@@ -67,22 +70,24 @@ def measure(
     memory: str = "4GiB",
     scratch: Path | None = None,
 ) -> dict[str, Any]:
-    """Rows of both parts; what is not asked for is what was kept."""
+    """Rows of all parts; what is not asked for is what was kept."""
     kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
-    chosen = parts or ["refinement", "records"]
+    chosen = parts or [*LINES]
     result: dict[str, Any] = {"settings": {"scale": scale, "memory": memory}}
-    for part in ("refinement", "records"):
+    for part in LINES:
         result[part] = kept.get(part, [])
     refining.warm()
     if "refinement" in chosen:
         result["refinement"] = refinement(scale, scratch)
     if "records" in chosen:
         result["records"] = stream(int(records * scale), int(CELLS * scale), memory, scratch)
+    if "publishing" in chosen:
+        result["publishing"] = published(int(CELLS * scale), scratch)
     return result
 
 
 def show(result: dict[str, Any]) -> str:
-    """Both tables."""
+    """All tables."""
     return "\n\n".join(f"{part}\n{table(LINES[part](result[part]))}" for part in LINES)
 
 
@@ -114,6 +119,36 @@ def stream(records: int, cells: int, memory: str, scratch: Path | None) -> Rows:
         task = {"path": str(path), "memory": memory, "scratch": folder}
         found = refining.child("bench.suites.large", task)
         return [{**made, "file_bytes": path.stat().st_size, "memory": memory, **found}]
+
+
+def published(cells: int, scratch: Path | None, limit: int = publishing.LIMIT) -> Rows:
+    """From a file to a release: the embedded example, and a made-up table as Parquet."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
+        example = [*map(str, sorted(EXAMPLE.glob("*.zip"))), "--grid", "jis:half"]
+        people = named.load("kanto-example", 512)
+        example += ["--value", TOTAL, "--bounds", *map(str, KANTO)]
+        path = Path(folder, "cells.parquet")
+        source = synthetic.clustered(BITS, cells)
+        write_cells(path, source)
+        made = [str(path), "--grid", "regular:{}x{}".format(*source.grid.shape), "--value", "n"]
+        made += ["--x", "x", "--y", "y", "--anchor", "index", "--contribution", "1"]
+        occupied = int(source.key.size)
+        del source
+        for bits, m, words in ((18, int(people.key.size), example), (BITS, occupied, made)):
+            output = Path(folder, f"release-{bits}")
+            found = publishing.alone([*words, "--epsilon", "1"], output, limit)
+            rows.append({"bits": bits, "occupied": m, **found})
+    return rows
+
+
+def write_cells(path: Path, table: geodp.CountTable) -> None:
+    """Keep a table's cells as Parquet: column and row of each, and its people."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    row, column = table.grid.decode(table.key)
+    pq.write_table(pa.table({"x": column, "y": row, "n": table.count}), path)
 
 
 def grid() -> geodp.Grid:
@@ -184,7 +219,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's two tables from the kept figures, and return those."""
+    """Write the document's tables from the kept figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     for part, words in sections(result).items():
         fill(DOCUMENT, marks(part), words)
@@ -243,11 +278,27 @@ def _records(rows: Rows) -> Rows:
     ]
 
 
+def _publishing(rows: Rows) -> Rows:
+    return [
+        {
+            "n": f"2^{row['bits']}",
+            "m": row["occupied"],
+            "m+": row.get("output"),
+            "limit, GB": row["limit"] / 1e9,
+            "GB": _gb(row, "resident_bytes"),
+            "files, GB": _gb(row, "files_bytes"),
+            "CPU, s": row.get("cpu_seconds"),
+            "": row.get("problem", ""),
+        }
+        for row in rows
+    ]
+
+
 def _gb(row: dict[str, Any], name: str) -> float | None:
     return row[name] / 1e9 if name in row else None
 
 
-LINES = {"refinement": _refinement, "records": _records}
+LINES = {"refinement": _refinement, "records": _records, "publishing": _publishing}
 """The lines of each table."""
 
 if __name__ == "__main__":

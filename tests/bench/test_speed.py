@@ -24,7 +24,7 @@ from geodp.privacy.noise import node
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.inputs import synthetic
-from bench.measure import instructions, machine, node_counts, refinement
+from bench.measure import instructions, machine, node_counts, publishing, refinement
 from bench.measure.refinement import Refinement
 from bench.suites import against, large, speed, speed_growth, speed_parts
 from geodp.errors import UsageError
@@ -279,6 +279,20 @@ def test_records_are_written_read_and_counted(tmp_path):
     table = geodp.read_points(path, grid=large.grid(), x="x", y="y")
     assert table.count.sum() == 5000
     assert np.isin(table.key, synthetic.clustered(large.BITS, 100).key).all()
+
+
+def test_a_publication_keeps_to_its_memory_and_fails_alone(tmp_path):
+    made = large.published(20_000, tmp_path, 2_000_000_000)
+    assert [row["bits"] for row in made] == [18, 37]
+    assert made[1]["occupied"] == 20_000
+    for row in made:
+        assert "problem" not in row
+        assert row["resident_bytes"] < row["limit"] // 2
+        assert row["files_bytes"] > 8 * row["output"]
+    assert list(tmp_path.iterdir()) == []
+    row = publishing.alone(["missing.csv", "--epsilon", "1"], tmp_path / "out")
+    assert "missing.csv" in row["problem"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_towns_and_lonely_cells_are_as_asked_for():

@@ -1,7 +1,6 @@
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import signalled
+from tests.bits import has_bits
 from tests.command import geodp
 
 DATA = Path(__file__).parents[2] / "data" / "kanto"
@@ -72,7 +72,7 @@ def test_publish_json_verify_and_map(tmp_path):
     wanted = {"population.tif", "population.csv", "population.parquet", "population.png"}
     assert wanted | {"release.json", "SHA256SUMS"} <= names
     assert names == set(publics(out))
-    assert stat.S_IMODE((out / "restricted").stat().st_mode) == 0o700
+    assert has_bits(out / "restricted", 0o700)
     run = json.loads((out / "restricted" / "run.json").read_text())
     secret = [str(run["people"]), str(run["occupied_cells"])]
     shown = done.stdout + done.stderr + (out / "public" / "release.json").read_text()
@@ -219,7 +219,7 @@ def test_a_key_is_private_and_never_overwritten(tmp_path):
     file = tmp_path / "key"
     done = geodp("key", file)
     assert done.returncode == 0
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert has_bits(file, 0o600)
     secret = file.read_text()
     assert secret.strip() not in done.stdout + done.stderr
     assert geodp("key", file).returncode == 2

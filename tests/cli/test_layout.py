@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 from geodp.io.folder import publication
+from tests.bits import has_bits
 from tests.command import geodp
 
 TEXT = "mesh;n\n53394611;5\n53394526;-1\n"
@@ -41,7 +42,7 @@ def test_the_command_that_is_shown_gives_the_same(path, tmp_path):
 def test_the_recipe_gives_the_same_and_what_is_given_goes_first(path, tmp_path):
     assert geodp("publish", path, *GIVEN, "--output", tmp_path / "a").returncode == 0
     recipe = tmp_path / "a" / "restricted" / "recipe.toml"
-    assert recipe.stat().st_mode & 0o077 == 0
+    assert has_bits(recipe, 0o600)
     assert tomllib.loads(recipe.read_text())["options"] == {
         "grid": "jis:basic", "primary": ["5339"], "value": ["n"], "missing": ["-1"],
         "code": "mesh", "contribution": 1,

@@ -60,7 +60,7 @@ ELSEWHERE = {
     "tests/release/select/test_select.py": (
         "io/folder/selection io/verify/selection release/select/question"
     ),
-    "tests/io/verify/test_verify.py": "io/folder/digest io/verify/readback table/plain",
+    "tests/io/verify/test_verify.py": "io/folder/digest table/plain",
     "tests/io/verify/test_strangers.py": "io/opening",
     "tests/io/verify/test_golden_releases.py": "io/crs io/write/geometry",
     "tests/io/read/public/test_hierarchy.py": "io/write/hierarchy",

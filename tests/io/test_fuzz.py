@@ -2,6 +2,7 @@
 
 import sqlite3
 import traceback
+from contextlib import closing
 from fractions import Fraction
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_a_damaged_ledger(tmp_path, data):
         path.unlink()
     ledger = Ledger.create(path)
     ledger.add_dataset("census", PureDP(Fraction(1)))
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     raw = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 6))):

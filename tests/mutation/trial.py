@@ -4,7 +4,6 @@ import ast
 import importlib.machinery
 import importlib.util
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -159,6 +158,8 @@ def _start(target: Target, mutant: Mutant | None, output: Path) -> int:
         return process
     code = 70
     try:
+        import resource  # POSIX only, as forks are
+
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         handle = os.open(output, os.O_WRONLY | os.O_CREAT)

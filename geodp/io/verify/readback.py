@@ -199,8 +199,13 @@ def counts_of(rows: Any, card: Card) -> Counts:
 
 
 def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
-    """Cell indices int64[d, n] of the rows of an Arrow table."""
-    return np.stack(list(_axes(rows, grid)))
+    """Cell indices int64[d, n] of the rows of an Arrow table.
+
+    Codes are texts for a moment, of hundreds of bytes each, so they are read group by group.
+    """
+    groups = range(0, max(rows.num_rows, 1), tables.ROW_GROUP)
+    parts = (rows.slice(start, tables.ROW_GROUP) for start in groups)
+    return np.concatenate([np.stack(list(_axes(part, grid))) for part in parts], axis=1)
 
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:

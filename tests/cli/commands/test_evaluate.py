@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from geodp.cli.commands.evaluate import evaluate, split_specs
 from geodp.errors import InputError, UsageError
+from tests.bits import has_bits
 from tests.keys import keep
 
 DATA = Path(__file__).parents[3] / "data" / "kanto"
@@ -57,7 +58,7 @@ def test_json_output_and_plot(tmp_path, key_file, areas):
     assert json.loads((tmp_path / "a.json").read_text()) == document
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     for file in files[1::2]:
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert has_bits(file, 0o600)
     assert document["confidential"] is True
     assert document["notice"].startswith("CONFIDENTIAL: ")
     assert document["epsilon"] == "1/2"

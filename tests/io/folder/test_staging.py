@@ -2,7 +2,6 @@ import errno
 import json
 import os
 import signal
-import stat
 
 import pytest
 
@@ -12,6 +11,7 @@ from geodp.io.folder.staging import is_release, stage
 from geodp.privacy.access import has_owners
 from geodp.table.card import SCHEMA
 from tests.apart import exit_code
+from tests.bits import has_bits
 
 
 def fill(folder, text):
@@ -66,7 +66,7 @@ def test_the_umask_decides_who_may_read(tmp_path):
         put(tmp_path / "out", "new")
     finally:
         os.umask(before)
-    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+    assert has_bits(tmp_path / "out", 0o750)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError])

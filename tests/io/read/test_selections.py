@@ -2,7 +2,6 @@
 
 import json
 import re
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from geodp.release.report.markdown import markdown
 from geodp.table.card import Card
 from geodp.table.contribution import SUMS
 from geodp.table.reading import MET
+from tests.bits import has_bits
 
 ROWS = "code,month,n\n533946113,01,30\n533946114,01,5\n533946113,02,7\n"
 BOUNDS = ["--bounds", "139", "35.3333333333", "140", "36"]
@@ -145,8 +145,8 @@ def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
         assert sorted(path.name for path in (office / "out").iterdir()) == ["restricted"]
         file = office / "out" / "restricted" / "check.json"
         assert str(file) in done.output
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        assert has_bits(file, 0o600)
+        assert has_bits(file.parent, 0o700)
         return json.loads(file.read_text())
 
     found = check()

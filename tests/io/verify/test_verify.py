@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,11 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.folder.digest import release_id
 from geodp.io.folder.manifest import sha256
+from geodp.io.verify.readback import index_of
 from geodp.io.verify.verify import Check, read_release_table, verify
 from geodp.io.write import picture
 from geodp.io.write.geometry import has_geometry
+from geodp.privacy.access import has_owners
 from geodp.release.simulated_cells import errors_of
 from geodp.table.stated.domain import StatedDomain
 from tests.io.write.test_writers import GRIDS, KANTO, released
@@ -308,6 +311,20 @@ def test_a_guarantee_that_contradicts_itself_is_found(public):
 def test_an_open_restricted_folder_is_found(public):
     hidden = public.parent / "restricted"
     (hidden / "run.json").chmod(0o644)
-    assert failures(public.parent) == ["restricted"]
+    assert failures(public.parent) == ["restricted"] * has_owners()
     shutil.rmtree(hidden)
     assert failures(public.parent) == []
+
+
+def test_codes_are_read_group_by_group_and_take_no_memory_for_all_at_once():
+    grid = geodp.Grid.regular((1000, 1000))
+    index = np.stack(np.divmod(np.arange(300_000), 1000))
+    texts = pa.array(grid.places[0].format(*index))
+    rows = pa.table([texts], names=["code"])
+    tracemalloc.start()
+    found = index_of(rows, grid)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.array_equal(found, index)
+    assert np.array_equal(index_of(rows.slice(0, 0), grid), index[:, :0])
+    assert peak < 3 * index.nbytes + 65_536 * 1000

@@ -225,8 +225,9 @@ def test_a_link_is_not_opened(public, tmp_path, name):
     assert (done.returncode, "my secret" in done.stdout) == (3, False)
     assert failed(public) == ["card"]
     (public / name).unlink()
-    os.mkfifo(public / name)
-    assert failed(public) == ["card"]
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(public / name)
+        assert failed(public) == ["card"]
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "/etc/passwd", "population.parquet/a"])

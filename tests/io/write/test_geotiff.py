@@ -8,6 +8,7 @@ import rasterio
 from rio_cogeo import cog_validate
 
 import geodp
+from geodp.errors import AccessWarning
 from geodp.io.write import geotiff, pixels, qgis_style, scale, tables
 from geodp.io.write.frame import Frame, cell_size
 from geodp.io.write.uncertainty import BESIDE
@@ -27,6 +28,7 @@ def test_raster_is_the_table(tmp_path, name):
     grid = GRIDS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", AccessWarning)
         release, folder = written(tmp_path / "out", grid)
     with geotiff.quiet():
         valid, errors, notes = cog_validate(folder / "population.tif", strict=True)

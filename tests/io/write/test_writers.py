@@ -2,7 +2,6 @@ import csv
 import errno
 import json
 import os
-import stat
 import subprocess
 import sys
 import tracemalloc
@@ -27,6 +26,7 @@ from geodp.release.release import Release
 from geodp.table.card import drop_written
 from geodp.table.counts import Cells, CountTable
 from geodp.table.released import ReleasedTable
+from tests.bits import has_bits
 
 KANTO = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))
 LAEA = (1000.0, 0.0, 4_000_000.0, 0.0, -1000.0, 3_000_000.0)
@@ -85,8 +85,8 @@ def test_the_folder_lists_itself(tmp_path, name):
     assert listed.isdisjoint(entry["name"] for entry in card["left_out"])
     assert ("population.tif" in listed) == (name not in ("pairs", "axes"))
     assert ("population.png" in listed) == (name != "axes")
-    assert stat.S_IMODE(hidden.stat().st_mode) == 0o700
-    assert stat.S_IMODE((hidden / "run.json").stat().st_mode) == 0o600
+    assert has_bits(hidden, 0o700)
+    assert has_bits(hidden / "run.json", 0o600)
     assert json.loads((hidden / "run.json").read_text()) == {"rows": 7, "path": "x"}
     assert "CONFIDENTIAL" in (hidden / "README.txt").read_text()
 

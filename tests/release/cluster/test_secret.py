@@ -1,6 +1,7 @@
 """The key of a release is in no graph, log, spill file or memory but where noise is drawn."""
 
 import contextlib
+import mmap
 import os
 import pickle
 import re
@@ -27,12 +28,13 @@ from geodp.mechanisms.trees.walk import Records
 from geodp.release.cluster import publish
 from geodp.release.cluster.secret import KeyFile, key_file
 from geodp.release.identity import release_digest
+from tests.bits import has_bits
 from tests.release.cluster.tables import KEY, ONCE, kept, split, town
 
 # It takes that long on no machine; some are busy.
 pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
+PAGE = mmap.PAGESIZE
 
 TINY = {  # a store spills from its first bytes on, and everything is logged
     "DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "1e-6",
@@ -272,8 +274,8 @@ def test_what_tasks_pass_on_shows_nothing_of_itself(cluster, tmp_path):
 def test_the_key_file_is_its_owners_alone(tmp_path):
     with key_file(geodp.NoiseKey(KEY), tmp_path) as secret:
         path = Path(secret.path)
-        assert path.stat().st_mode & 0o777 == 0o600
-        assert path.parent.stat().st_mode & 0o777 == 0o700
+        assert has_bits(path, 0o600)
+        assert has_bits(path.parent, 0o700)
         again = path.with_name("again")
         os.link(path, again)
         with secret.open() as key:

@@ -1,6 +1,7 @@
 """A round from its plan to its release: one charge, exact sums, and nothing half-written."""
 
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -405,7 +406,7 @@ geodp(sys.argv[1:], standalone_mode=True)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 def test_a_killed_run_is_run_again(opened, index, tmp_path):
     path, output = tmp_path / "a.parquet", tmp_path / "a.sums"
     write_reports(path, opened.digest, randomize(opened, index))

@@ -1,0 +1,53 @@
+"""A whole ``geodp publish`` alone in a process that may hold so much memory and no more."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.measure import cost
+from bench.measure.refinement import answer, child
+
+LIMIT = 8_000_000_000
+"""Bytes of a small machine."""
+
+
+def alone(arguments: list[str], output: Path, limit: int = LIMIT) -> dict[str, Any]:
+    """Publish into a new folder.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Of ``geodp publish``, but for the folder.
+    limit : int
+        Bytes of data that the process may hold, touched or not.
+
+    Returns
+    -------
+    dict
+        ``cpu_seconds`` of all processors; ``resident_bytes``, the peak of the whole process;
+        ``output``, the cells of the release; ``files_bytes``. Or ``problem``, a sentence.
+    """
+    task = {"arguments": [*arguments, "--output", str(output)], "output": str(output)}
+    return {"limit": limit, **child("bench.measure.publishing", task, limit)}
+
+
+def _child(task: dict[str, Any]) -> dict[str, Any]:
+    from geodp.cli import geodp
+
+    geodp.main(["publish", *task["arguments"]], "geodp", standalone_mode=False)
+    found = {"cpu_seconds": time.process_time(), "resident_bytes": cost.peak()}
+    import pyarrow.parquet as pq
+
+    public = Path(task["output"], "public")
+    (table,) = public.glob("*.parquet")
+    return {
+        **found,
+        "output": pq.read_metadata(table).num_rows,
+        "files_bytes": sum(path.stat().st_size for path in public.iterdir()),
+    }
+
+
+if __name__ == "__main__":
+    answer(_child)
