@@ -59,6 +59,7 @@ def _all(grid):
     return index[:, grid.contains(index)]
 
 
+@pytest.mark.law
 def test_every_level_adds_up(grid):
     release = released(grid)
     found = list(release.areas())
@@ -127,6 +128,7 @@ def test_no_levels_in_morton_order():
     assert list(areas_of(released(grid).table, None)) == []
 
 
+@pytest.mark.law
 def test_a_written_release_has_a_table_for_every_level(grid, tmp_path):
     release = released(grid)
     release.write(tmp_path / "out")

@@ -41,6 +41,7 @@ CASES = [  # all pairs: the number of the form turns what it meets
 ]
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(("form", "method", "budget", "mean"), CASES)
 def test_every_cell_has_the_interval_of_its_region(form, method, budget, mean):
     grid = (TINY | ODD)[form]

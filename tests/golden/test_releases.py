@@ -87,6 +87,7 @@ def test_a_changed_default_of_a_setting_without_a_new_version_is_refused():
             assert faults(old, new) == []
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("name", ["barak", "laplace", "matrix", "topdown"])
 def test_any_changed_release_is_seen(name):
     """One digit of a hash, one value of a list, one refusal."""

@@ -141,6 +141,7 @@ def test_numbers_of_huge_domains():
     assert (large.ranks_of_keys(large.keys_of_ranks(rank)) == rank).all()
 
 
+@pytest.mark.law
 @every_form
 def test_no_index_beyond_its_digits_has_the_key_of_another(grid):
     """Whatever the order can write down has a key of its own, and the rest is refused."""

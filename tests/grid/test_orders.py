@@ -89,6 +89,7 @@ def grids():
         yield OFFICIAL.with_official_order(place)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("number", range(6))
 def test_releases_equal_their_definition_and_marginals_add_up(number):
     grid = list(grids())[number]

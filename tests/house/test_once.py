@@ -64,6 +64,7 @@ def followed(tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.law
 def test_a_small_publish_moves_seldom_from_file_to_file(followed):
     assert followed["moves"] <= MOVES
 

@@ -81,6 +81,7 @@ settings_of_files = settings(
 )
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("encoding", ["cp932", "utf-8", "utf-8-sig"])
 @settings_of_files
 @given(data=st.data())

@@ -52,10 +52,11 @@ UNPARTED = [
 
 
 def asked():
-    """Every method on every form that it takes; with settings, where it is not waited for."""
+    """Every method on every form that it takes; other settings and mixed forms are laws."""
     for spec in SPECS:
-        long = [pytest.mark.law] * (":" in spec and not spec.startswith(("filter", "matrix")))
+        other = ":" in spec and not spec.startswith(("filter", "matrix"))
         for name, grid in FORMS.items():
+            long = [pytest.mark.law] * (other or "," in name)
             if spec == "parts" and name in UNPARTED:
                 continue
             if mechanism(spec).unsupported(grid) is None:

@@ -83,6 +83,7 @@ def test_it_holds_for_shuffled_randomised_response(local, n, delta, kinds):
         assert delta_of(histograms((0, *others)), histograms((1, *others)), found) <= delta
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("local", "n", "delta"), [(0.5, 2000, 1e-5), (2.0, 3000, 1e-6), (1.0, 5000, 1e-3)]
 )

@@ -318,6 +318,7 @@ def steps(ledger, monkeypatch, use):
     return counted
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     "use",
     [

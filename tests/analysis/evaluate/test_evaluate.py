@@ -428,6 +428,7 @@ def test_calls_that_are_refused(options, words):
         geodp.evaluate(table, **options)
 
 
+@pytest.mark.law
 def test_a_picture_is_drawn(tmp_path):
     from geodp.analysis.evaluate.figure import plot_errors
 

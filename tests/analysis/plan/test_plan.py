@@ -237,6 +237,7 @@ def shares_of(found):
     return steps_of(chain), weights_of(shares)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("wish", "given"),
     [
@@ -253,6 +254,7 @@ def test_no_level_is_too_wide_and_no_share_tiny(wish, given):
     assert sum(shares) == 10_000
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("method", "most"),
     [("topdown", 0.81), ("privelet", 0.81), ("laplace", 1.0205), ("hay", 0.84), ("quadtree", 1.2)],

@@ -231,6 +231,7 @@ def test_a_run_killed_between_the_renames_loses_no_release(tmp_path, overwrite):
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.law
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 def test_what_killed_runs_left_is_removed(tmp_path):
     target = tmp_path / "a[b]*"  # characters of a pattern

@@ -159,6 +159,7 @@ def test_before_the_charge_nothing_is_charged_and_nothing_stays(call, tmp_path, 
     assert os.listdir(tmp_path / "place") == []
 
 
+@pytest.mark.law
 @by_each_signal
 @pytest.mark.parametrize("point", KEPT)
 def test_from_the_charge_on_nothing_is_published_and_nothing_lost(call, tmp_path, point, number):
@@ -173,6 +174,7 @@ def test_from_the_charge_on_nothing_is_published_and_nothing_lost(call, tmp_path
     assert os.listdir(tmp_path / "place") == ["out"]
 
 
+@pytest.mark.law
 @by_each_signal
 @pytest.mark.parametrize("point", DONE)
 def test_with_the_rename_the_run_is_complete_and_says_so(call, tmp_path, point, number):

@@ -90,6 +90,7 @@ def test_the_first_repetition_is_found_whatever_the_runs(rows, pending):
     assert found.again == again
 
 
+@pytest.mark.law
 def test_a_million_keys_in_eight_mebibytes():
     rng = np.random.default_rng(5)
     keys = rng.integers(0, 2**40, 1_000_000, dtype=np.uint64)
@@ -243,6 +244,7 @@ def test_the_command_keeps_to_the_limit(tmp_path):
     assert isinstance(wrong.exception, UsageError) or wrong.exit_code == 2
 
 
+@pytest.mark.law
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
 def test_a_killed_process_leaves_no_file(tmp_path):
     code = f"""

@@ -99,6 +99,7 @@ def rows_of(folder):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("method", "name"),
     [("laplace", name) for name in GRIDS]

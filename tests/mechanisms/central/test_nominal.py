@@ -150,6 +150,7 @@ def losses_of(grid, event, monkeypatch):
         )
 
 
+@pytest.mark.law
 @every_form
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 def test_the_losses_of_all_measurements_add_up_to_epsilon(grid, neighbours, monkeypatch):
@@ -167,6 +168,7 @@ def test_a_weight_that_is_forgotten_is_caught(monkeypatch):
     assert max(losses_of(grid, spent(grid), monkeypatch)) > Fraction(1, 2)
 
 
+@pytest.mark.law
 @every_form
 def test_variances_by_propagating_unit_noise(grid):
     event, n = spent(grid), prod(grid.order.radices)

@@ -303,6 +303,7 @@ def test_the_card_names_the_shares_of_the_noise_that_was_used():
     assert method.sensitivity_words(grid, laplace) != method.sensitivity_words(grid, gaussian)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("settings", ["", "passes=1", "setting=flat"])
 @pytest.mark.parametrize("name", ["mask", "attribute", "edges"])
 def test_variances_bound_every_block_of_a_domain_with_edges(name, settings):

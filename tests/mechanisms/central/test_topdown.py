@@ -228,6 +228,7 @@ def test_visited_nodes_of_cells_that_meet_at_any_height(bits):
     assert TopDown().visited(nobody) == 0
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("shift", [0, 2, 4, 6])
 def test_block_variance_is_the_closed_form_where_nothing_is_clamped(shift):
     grid = Grid.regular((8, 8))

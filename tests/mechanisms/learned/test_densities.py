@@ -37,6 +37,7 @@ def integrals(value, width, laplace):
     return density, both(1) / density
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("laplace", [True, False])
 @pytest.mark.parametrize("part", [1, 5, 8])
 def test_densities_and_means_are_the_integrals(laplace, part):

@@ -76,6 +76,7 @@ def test_the_prime_is_near_the_best_and_every_cell_has_a_point(epsilon, cells):
     assert one.points <= min(o.points for o in others if o.variance(1) <= least)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("name", "own"),
     [

@@ -52,6 +52,7 @@ def test_many_devices_are_one_after_the_other(twin):
     )
 
 
+@pytest.mark.law
 @any_twin
 @any_epsilon
 @pytest.mark.parametrize("cells", [2, 9])
@@ -114,6 +115,7 @@ TIGHT = {"grr", "hadamard", "sue", "oue", "pgr", "rappor"}
 """Oracles whose reports show all of epsilon; hashes of few values may agree."""
 
 
+@pytest.mark.law
 @any_twin
 @any_epsilon
 def test_no_report_is_more_likely_than_the_claim_says(twin, epsilon):

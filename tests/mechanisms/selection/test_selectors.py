@@ -105,6 +105,7 @@ def test_twice_the_rate_is_caught(tables):
     assert largest_ratio(permute_and_flip, tables, True, False, epsilon=2) > 1.5
 
 
+@pytest.mark.law
 @any_selector
 @pytest.mark.parametrize("listed", [9, 4])
 def test_draws_follow_the_law_with_and_without_unlisted_candidates(selector, listed):

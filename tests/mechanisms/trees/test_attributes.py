@@ -65,6 +65,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("method", ["pyramid", "pyramid:passes=1,setting=flat", "topdown"])
 @pytest.mark.parametrize("name", CLOSED)
 def test_the_stated_error_is_that_of_the_region_of_the_label(name, method):
@@ -89,6 +90,7 @@ def made_up(grid, others):
     return geodp.CountTable.from_index(grid, index, count)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("rho", [None, Fraction(1, 200)], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("order", ["below", "interleaved"])
 @pytest.mark.parametrize("method", ["pyramid", "pyramid:passes=1,prune=1", "topdown"])
@@ -157,6 +159,7 @@ def test_methods_that_clamp_nothing_and_maps_without_labels_have_no_such_bias():
     assert [row["attribute"] for row in rows_of(labelled((8, 8), 1, 2))] == ["a1"]
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_of_grid_is_looked_at(name):
     grid = FORMS[name]

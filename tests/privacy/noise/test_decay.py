@@ -142,6 +142,7 @@ def test_coins_before_the_first_follow_their_law():
     assert ((found - 4000 * law) ** 2 / (4000 * law)).sum() < 28  # 4 degrees: once in 100,000
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("digit", [0, 1, 2**63, 2**64 - 1])
 def test_coins_before_the_first_are_those_of_the_inverse_distribution(digit, monkeypatch):
     monkeypatch.setattr(decay, "_further", lambda key, stream, item: iter([digit] * 60))

@@ -131,6 +131,7 @@ def test_exponentials_lie_in_their_intervals(x, bits):
     assert 0 <= low < high <= low + 3
 
 
+@pytest.mark.law
 @any_law
 def test_tails_lie_in_their_intervals_at_any_precision(name, scale):
     law, tail = law_of(name, scale), tail_of(name, scale)

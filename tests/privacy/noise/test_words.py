@@ -93,6 +93,7 @@ def test_the_table_of_upper_bits_is_the_search_in_all_thresholds(name, scale):
     assert (law.table.value[1 << 12 :] == np.where(ties, kernels.MARK, -above[0])).all()
 
 
+@pytest.mark.law
 @any_law
 def test_a_tie_of_91_digits_and_a_word_beyond_the_table_are_left_for_the_exact_way(name, scale):
     law = law_of(name, scale)

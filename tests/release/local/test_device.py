@@ -126,6 +126,7 @@ def test_a_file_as_the_page_says_is_added_up(tmp_path):
     assert geodp.local.aggregate(round_, tmp_path / "a.jsonl").reports == 100
 
 
+@pytest.mark.law
 @NODE
 @pytest.mark.parametrize(
     ("change", "epsilon", "refused"),

@@ -13,6 +13,7 @@ from geodp.io.read.public import areas
 from geodp.io.read.public.areas import find_bounds, list_areas
 
 
+@pytest.mark.law
 @pytest.mark.parametrize(
     ("name", "system", "cities"),
     [

@@ -165,6 +165,7 @@ def geodp_run(*call):
     return command(*call)
 
 
+@pytest.mark.law
 @real
 @there
 @pytest.mark.parametrize("tile", sorted(DATA.glob("geostat-1km/*/*/*.parquet")), ids=str)

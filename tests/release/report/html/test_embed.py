@@ -31,6 +31,7 @@ def page(tmp_path_factory):
     return page_of(*publish(tmp_path_factory.mktemp("embed") / "release"))
 
 
+@pytest.mark.law
 @NODE
 def test_the_script_unpacks_what_was_packed(page):
     random = np.random.default_rng(3)

@@ -72,6 +72,7 @@ def told(counts, areas, margins, times):
     return density, side_of
 
 
+@pytest.mark.law
 @NODE
 @pytest.mark.parametrize("times", [0, 1, 2.5])
 def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path):
