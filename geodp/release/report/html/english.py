@@ -69,7 +69,6 @@ PAGE: Mapping[str, str] = {
     "no_regions": "its cells are in the order of an office's regions, whose closed form goes by "
     "the whole table of regions. Use geodp estimate.",
     "no_room": "the release is too large for it. Use geodp estimate.",
-    "no_totals": "some areas have exact public totals. Use geodp estimate, which knows them.",
     "no_closed_form": "the method has no closed form of the error of an area.",
     "heading_read": "How to read it, and how not to",
     "read_1": "Read larger areas first: their errors are small beside their counts.",

@@ -43,8 +43,6 @@ def why_no_formula(release: Release, card: Card) -> str | None:
     reason = why_no_cells(release, card)
     if reason is not None:
         return reason
-    if release.totals is not None:
-        return "no_totals"
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
         return "no_closed_form"

@@ -73,8 +73,6 @@ PAGE: Mapping[str, str] = {
     "no_regions": "セルが公表者の地域表の順に並んでいて、誤差の式に表の全体が要るためです。"
     "geodp estimate を使ってください。",
     "no_room": "公開物が大きすぎるためです。geodp estimate を使ってください。",
-    "no_totals": "一部の地域に正確な公開合計があるためです。それを使う geodp estimate を使ってくだ"
-    "さい。",
     "no_closed_form": "この手法には地域の誤差の閉じた式がないためです。",
     "heading_read": "読み方と、してはいけない読み方",
     "read_1": "まず大きな地域を読んでください。数に比べて誤差が小さいからです。",

@@ -72,6 +72,9 @@ def state_surface(release: Release, card: Card) -> dict[str, Any]:
         found["layers"] = _sum_layers(release, base)
     if no_formula is None:
         found["formula"] = state_formula(release)
+        if release.totals is not None:
+            known = release.totals
+            found["totals"] = {"place": pack_sorted(known.place), "area": pack_whole(known.area)}
     if place.crs is not None and place.transform is not None:
         lines = trace_coast(place, FINENESS)
         found["coast"] = {"steps": FINENESS, "lines": pack_whole(lines)}

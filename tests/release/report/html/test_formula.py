@@ -1,6 +1,7 @@
 """Sums of areas worked out by the page's own script, beside Release.estimate."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,7 @@ from geodp.grid.mask import mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
 from geodp.release.report.html.formula import why_no_cells, why_no_formula
+from geodp.table.public_totals import PublicTotals
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
 pytestmark = pytest.mark.law
@@ -134,6 +136,45 @@ def test_single_cells_and_chosen_labels(tmp_path):
             ring = shapely.box(*np.concatenate(at)).exterior.coords
             wanted = expected(release, ring, labels)
             np.testing.assert_allclose(ends, wanted, rtol=1e-9, atol=1e-7)
+
+
+@NODE
+@pytest.mark.parametrize("name", ["official", "attributes"])
+def test_areas_with_public_totals_are_exact_on_the_page_too(name, tmp_path):
+    """Polygons around whole areas, parts of them, and both at once."""
+    grid = OFFICIAL
+    if name == "attributes":
+        grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, 35 + 1 / 3))
+        grid = grid.with_attribute("sex", ["male", "female"])
+    counts = towns(*OFFICIAL.shape)
+    if name == "attributes":
+        counts = np.stack([counts // 3, counts - counts // 3], axis=2)
+    table = geodp.CountTable.from_dense(counts, grid)
+    codes = ("523940", "523951", "523972")
+    nobody = PublicTotals.of(grid, dict.fromkeys(codes, 0), "a public list")
+    people = nobody.sums(table)
+    totals = replace(nobody, total=people)
+    method = {} if name == "official" else {"method": "pyramid"}
+    terms = {"totals": totals, "contribution": 1} | method
+    release, card = publish(tmp_path / "release", grid, counts, **terms)
+    assert release.totals is not None
+    rings = polygons(grid.places[0].bounds, 200, seed=5)
+    for code in codes:
+        row, col = grid.decode(Region.of(grid, code).key)[:2]
+        edges = grid.places[0].edges_at(np.sort(row)[[0, -1]], np.sort(col)[[0, -1]])
+        (west, _), (south, _), (_, east), (_, north) = edges
+        for more in (*np.random.default_rng(3).uniform(0, 0.1, 9), 0):
+            box = shapely.box(west - more, south - more / 2, east + more / 3, north + more)
+            rings.append(box.exterior.coords[:-1])
+    wanted = [expected(release, ring) for ring in rings]
+    assert [one[:2] for one in wanted[-21::10]] == [[each, 0.0] for each in people.tolist()]
+    found = run(page_of(release, card), DRIVER, [[list(at) for at in ring] for ring in rings])
+    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if a or b]
+    assert len(pairs) > 150
+    plain = geodp.Release(release.table, margins=release.margins)
+    moved = [expected(plain, ring) != one for ring, one in zip(rings, wanted, strict=True)]
+    assert 20 < sum(moved) < 200, "polygons with and without a whole area"
+    np.testing.assert_allclose(*map(np.array, zip(*pairs, strict=True)), rtol=1e-9, atol=1e-7)
 
 
 def test_what_has_no_closed_form_says_why(tmp_path):

@@ -18,6 +18,10 @@ class Surface {
       this.index = this.locate();
     }
     this.form = data.formula ? new ClosedForm(data.formula, this.order, this.sums) : null;
+    if (data.totals) {
+      const labels = data.attributes.reduce((product, one) => product * one.labels.length, 1);
+      this.totals = new Totals(data.totals, this.order, data.place.cols, labels);
+    }
     this.levels.forEach((level, number) => Object.assign(level, { number }));
     this.select();
   }
@@ -181,6 +185,13 @@ class Surface {
   estimate(cells) {
     if (!this.form) return null;
     const key = this.keysAt(cells);
-    return key.length ? this.form.estimate(key) : null;
+    if (!key.length) return null;
+    if (!this.totals) return this.form.estimate(key);
+    const [exact, rest] = this.totals.split(key);
+    const known = exact.reduce((sum, one) => sum + this.sums.of(one, 1), 0);
+    const nobody = { count: 0, error: 0, low: 0, high: 0 };
+    const found = rest.length ? this.form.estimate(rest) : nobody;
+    const [count, low, high] = [found.count, found.low, found.high].map((each) => each + known);
+    return { cells: key.length, count, error: found.error, low, high };
   }
 }
