@@ -108,11 +108,13 @@ class _Signals:
 
 def _as_sentences() -> None:
     """Tell what is meant for people as a sentence, without the line of code that it comes from."""
-    shown = warnings.showwarning
+    shown, said = warnings.showwarning, set[str]()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, SAID):
-            click.echo(f"Note: {printable(str(message))}", err=True)
+            if str(message) not in said:  # once, however many steps look at the same release
+                click.echo(f"Note: {printable(str(message))}", err=True)
+            said.add(str(message))
         else:
             shown(message, category, *where, **more)
 

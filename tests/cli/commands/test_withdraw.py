@@ -2,10 +2,12 @@
 
 import json
 import shutil
+import warnings
 
 import pytest
 
 import geodp
+from geodp import cli
 from geodp.errors import UsageError, WithdrawnWarning
 from tests.analysis.compare.releases import released
 from tests.command import geodp as run
@@ -70,6 +72,15 @@ def test_every_reader_says_it_once_and_works(folders, words):
     done = run(*(({"GEOJSON": shapes} | places).get(word, word) for word in words))
     assert done.stderr.count(SAID) == 1
     assert "One district was counted twice. Use the release" in done.stderr
+
+
+def test_what_several_steps_warn_of_is_said_once(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        cli._as_sentences()
+        for text in ("gone", "gone", "gone too"):
+            warnings.warn(text, WithdrawnWarning, stacklevel=1)
+    assert capsys.readouterr().err == "Note: gone\nNote: gone too\n"
 
 
 def test_python_is_told_by_a_class_of_its_own(folders):

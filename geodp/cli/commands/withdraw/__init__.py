@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import date
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def withdraw(
     said = (own, sha256(folder / CARD), day or date.today().isoformat(), reason, instead)
     text = json.dumps(Withdrawal(SCHEMA, *said).to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
-    click.echo(str(path))
+    click.echo(str(path if release.is_absolute() else os.path.relpath(path)))
 
 
 COMMANDS = (withdraw,)
