@@ -11,6 +11,7 @@ import geodp
 from geodp.io.write import qgis_style, scale
 from geodp.io.write.drawing.sheet import parse_colour
 from geodp.io.write.map import look
+from tests.io.write.sight import SIGHTS, apart
 from tests.io.write.test_writers import KANTO
 
 AREAS = [None, Fraction(1, 100), Fraction(1, 4), Fraction(1), Fraction(100), Fraction(1, 30_000)]
@@ -21,6 +22,13 @@ def brightness(colour):
     parts = np.array(colour) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("theme", [look.LIGHT, look.DARK])
+def test_classes_are_told_apart_by_everybody(theme, sight):
+    """A difference of 2 is just noticed by trained eyes."""
+    assert np.diagonal(apart(theme.classes, sight), 1).min() >= 6
 
 
 def contrast(one, other):

@@ -16,6 +16,7 @@ from geodp.io.write.map.change import Change, Shown, compose_change, list_colour
 from geodp.io.write.map.look import DARK, LIGHT, Look
 from geodp.io.write.map.panel import Panel
 from tests.io.write.map.test_page import words_of
+from tests.io.write.sight import SIGHTS, apart
 
 GRID = geodp.Grid.regular((16, 20), crs="EPSG:3035", transform=(1e3, 0, 4e6, 0, -1e3, 3e6))
 COUNTS = np.full(GRID.shape, 500)
@@ -102,3 +103,18 @@ def test_the_command_draws_the_first_named_as_the_earlier(tmp_path):
         assert out.stat().st_size > 2000
     drawn = (tmp_path / "change.svg").read_text(encoding="utf-8")
     assert drawn.index(">Earlier: 2020-10-01") < drawn.index(">Later: 2025-10-01")
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_classes_are_told_apart_by_everybody(sight, theme):
+    """A difference of 2 is just noticed by trained eyes; neighbours touch on the map."""
+    _, paper, *colours = list_colours(theme)
+    four = len(module.MORE)
+    full, pale = colours[: 2 * four], colours[2 * four :]
+    for both, neighbours, signs in ((full, 15, 25), (pale, 5, 7)):
+        for side in (both[:four], both[four:]):
+            assert np.diagonal(apart(side, sight), 1).min() >= neighbours
+        assert apart(both, sight)[:four, four:].min() >= signs
+    from_paper = apart([paper, *full], sight)[0, 1:]
+    assert from_paper.min() >= 13, "what changed is seen; pale, it may not have changed"

@@ -1,83 +1,123 @@
-"""The page in a browser without a screen: its text, a cell's pixel, the level that is drawn."""
+"""The page in browsers without a screen, at three widths, in both languages: what it shows."""
 
-import json
 import re
-import shutil
-import subprocess
+from importlib.resources import files
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from geodp.io.write.scale import DARK_IS_MANY, classify
+from geodp.release.report.html.page import LANGUAGES
+from tests.release.report.html.browsers import BROWSERS, ask, browser_of
 from tests.release.report.html.pages import page_of, publish
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [pytest.mark.law, pytest.mark.timeout(600)]
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="the page is drawn by Chromium without a screen"
-)
+WIDTHS = (360, 1024, 1920)
 
-DRIVER = """
-const wait = setInterval(() => {
-  if (document.documentElement.dataset.ready !== "yes") return;
-  clearInterval(wait);
-  const { view, surface } = globalThis.geodpReport;
+LOOK = """
+async function look(window, one) {
+  const { document } = window;
+  const { view, surface } = window.geodpReport;
   const slider = document.getElementById("belief");
   slider.value = "0";
-  slider.dispatchEvent(new Event("input"));
-  const cells = JSON.parse(document.getElementById("asked").textContent);
-  const pixels = cells.map(([row, col]) => {
+  slider.dispatchEvent(new window.Event("input"));
+  const pixels = one.cells.map(([row, col]) => {
     const [x, y] = view.toPixels([col + 0.5, row + 0.5]).map(Math.floor);
     return [...view.canvas.getContext("2d").getImageData(x, y, 1, 1).data].slice(0, 3);
   });
   view.canvas.focus();
-  view.canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
-  document.getElementById("points").value = given.points;
+  view.canvas.dispatchEvent(new window.KeyboardEvent("keydown", { key: "ArrowLeft" }));
+  document.getElementById("points").value = one.points;
   document.getElementById("type").requestSubmit();
-  const found = {
+  const faults = window.axe ? (await window.axe.run()).violations : [];
+  return {
     pixels,
+    heading: document.querySelector("h1").textContent,
     status: document.getElementById("status").textContent,
     row: [...document.querySelectorAll("#estimates tbody td")].map((cell) => cell.textContent),
     drawn: document.getElementById("drawn-level").textContent,
     levels: document.getElementById("level").options.length,
+    wide: document.documentElement.scrollWidth,
+    checked: Boolean(window.axe),
+    faults: faults.map(({ id, impact, nodes }) => [id, impact, nodes.map((node) => node.html)]),
   };
-  const said = document.createElement("p");
-  said.id = "found";
-  said.textContent = JSON.stringify(found);
-  document.body.append(said);
-}, 20);
+}
 """
 
 
-def look(page, path, given, cells):
-    """What a driver finds in the page, once its policy lets the driver run."""
+def open_to(script, page):
+    """The page without its policy, so that the test's own script runs in it."""
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
-    asked = f'<script type="application/json" id="asked">{json.dumps(cells)}</script>'
-    driver = f"<script>const given = {json.dumps(given)};{DRIVER}</script>"
-    path.write_text(page.replace("</body>", f"{asked}{driver}</body>"), encoding="utf-8")
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--dump-dom")
-    profile = f"--user-data-dir={path.parent / 'profile'}"
-    command = [CHROMIUM, *options, profile, "--virtual-time-budget=8000", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    (text,) = re.findall(r'<p id="found">(.*?)</p>', done.stdout)
-    return json.loads(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return page.replace("</body>", f"<script>{script}</script></body>")
 
 
-@pytest.mark.law
-def test_the_map_shows_the_released_counts(tmp_path):
-    release, card = publish(tmp_path / "release")
+def shown(name, release, card, folder, script=""):
+    """What a browser shows of a release, with three of its cells, by language and width."""
     row, col = release.grid.decode(release.table.key)
     chosen = np.argsort(release.table.count)[[0, len(row) // 2, -1]]
-    cells = np.stack([row, col], axis=1)[chosen].tolist()
     west, south, east, north = release.grid.places[0].bounds
-    points = f"{west} {south}\n{east} {north}"
-    found = look(page_of(release, card), tmp_path / "page.html", {"points": points}, cells)
+    given = {
+        "cells": np.stack([row, col], axis=1)[chosen].tolist(),
+        "points": f"{west} {south}\n{east} {north}",
+    }
+    pages = {one: open_to(script, page_of(release, card, one)) for one in LANGUAGES}
+    cases = [{"page": page, "width": width} | given for page in pages for width in WIDTHS]
+    found = ask(name, pages, cases, LOOK, folder)
     number = classify(release.table.count[chosen].astype(float))
     wanted = [[int(DARK_IS_MANY[n][at : at + 2], 16) for at in (1, 3, 5)] for n in number]
-    assert found["pixels"] == wanted
-    whole = release.estimate((west, south, east, north))
-    assert found["row"][:2] == ["630", f"{whole.count:,}"]
+    return list(zip(cases, found, strict=True)), wanted
+
+
+@pytest.mark.parametrize("name", BROWSERS)
+def test_the_map_shows_the_released_counts(name, tmp_path):
+    if browser_of(name) is None:
+        pytest.skip(f"the page is looked at by {name}")
+    release, card = publish(tmp_path / "release")
+    looks, wanted = shown(name, release, card, tmp_path)
+    assert len(looks) == 6
+    for case, found in looks:
+        words = LANGUAGES[case["page"]].PAGE
+        assert found["pixels"] == wanted, case
+        assert found["heading"] == words["title"].format(name=card.name)
+        whole = release.estimate(tuple(release.grid.places[0].bounds))
+        assert found["row"][:2] == ["630", f"{whole.count:,}"]
+        assert found["levels"] == 4
+        assert found["wide"] <= case["width"], "nothing sticks out to the right"
+    found = looks[0][1]
     assert found["row"][3] == f"{whole.low:,.1f} to {whole.high:,.1f}".replace(".0", "")
     assert "released count of the cell: " in found["status"]
     assert found["drawn"] == "Drawn: Cells (about 1 km)."
-    assert found["levels"] == 4
+
+
+@pytest.mark.parametrize("name", BROWSERS)
+def test_axe_finds_nothing_serious(name, tmp_path):
+    """Rules of WCAG that a program can check, and good practice."""
+    if browser_of(name) is None:
+        pytest.skip(f"the page is looked at by {name}")
+    if find_spec("axe_playwright_python") is None:
+        pytest.skip("axe-core comes with the extra browser")
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    looks, _ = shown(name, *publish(tmp_path / "release"), tmp_path, axe)
+    for case, found in looks:
+        assert found["checked"]
+        serious = [one for one in found["faults"] if one[1] in ("serious", "critical")]
+        assert serious == [], case
+
+
+@pytest.mark.parametrize("name", BROWSERS)
+def test_axe_finds_what_is_broken(name, tmp_path):
+    """The control of the test above: a picture without words and pale letters."""
+    if browser_of(name) is None:
+        pytest.skip(f"the page is looked at by {name}")
+    if find_spec("axe_playwright_python") is None:
+        pytest.skip("axe-core comes with the extra browser")
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    spoil = """
+    document.querySelector("main").prepend(document.createElement("img"));
+    document.querySelector(".intro").style.color = "#dddddd";
+    """
+    looks, _ = shown(name, *publish(tmp_path / "release"), tmp_path, axe + spoil)
+    ids = {one[0] for _, found in looks for one in found["faults"]}
+    assert {"image-alt", "color-contrast"} <= ids
