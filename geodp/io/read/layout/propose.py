@@ -20,6 +20,9 @@ from geodp.io.read.rows.inspect import inspect
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
 
+PLACES = frozenset(("code", "x", "y", "column", "points"))
+"""Options that say where rows lie; whoever gives one needs no column of a preset for it."""
+
 NO_VALUES = (
     *("x_mp_*", "y_mp_*", "x", "y", "lon", "lat", "lng", "longitude", "latitude", "*_koord"),
     *("id", "*_id", "fid", "objectid", "name", "*_ci", "cntr_*", "country", "*code", "reli"),
@@ -123,7 +126,13 @@ def _of_preset(
     options = {name.replace("-", "_"): value for name, value in preset.options.items()}
     for name in OF_COLUMNS:
         if name in options:
-            met = match(str(options.pop(name)), names)
+            pattern = str(options.pop(name))
+            met = match(pattern, names)
+            if name != "value" and not met and PLACES.isdisjoint(given):
+                raise UsageError(
+                    f"The preset {preset.name} has its {name} in a column {pattern!r}, which the "
+                    f"file does not have; name the column (--{name}), or choose another preset."
+                )
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
     # Whoever chooses other columns, or attributes, says how often a person is in them.

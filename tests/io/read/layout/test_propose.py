@@ -103,6 +103,18 @@ def test_grids_of_a_preset_settle_what_codes_do_not(write):
     assert (found.options["grid"], found.asks) == ("jis:quarter", ())
 
 
+@pytest.mark.parametrize("option", ["code", "x", "person"])
+def test_a_preset_whose_column_is_not_there_is_refused_by_its_name(option, write):
+    """And not read by the column that looks like it."""
+    preset = Preset.of("ours", f'[options]\n{option} = "CELL*|Zelle"\ncontribution = 1\n')
+    path = write(f"mesh,n\n{CODES}")
+    words = rf"The preset ours has its {option} in a column 'CELL\*\|Zelle'.*--{option}"
+    with pytest.raises(UsageError, match=words):
+        propose(path, {}, preset)
+    assert propose(path, {"code": "mesh"}, preset).options["value"] == ["n"]
+    assert propose(write(f"CELL_1,n\n{CODES}"), {}, preset).options[option] == "CELL_1"
+
+
 def test_points_are_asked_whose_they_are(write):
     path = write("id,lon,lat\n1,139.7,35.6\n")
     asked = " ".join(propose(path, {}).asks)
