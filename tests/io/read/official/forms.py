@@ -74,6 +74,31 @@ def zensus_cp1252(folder):
     path.write_bytes(_rows(*rows, encoding="cp1252"))
 
 
+def zensus_2011(folder):
+    rows = [f"100mN{n // 100}E{e // 100};{e + 50};{n + 50};{count}" for n, e, count in LAEA]
+    lines = ["Gitter_ID_100m;x_mp_100m;y_mp_100m;Einwohner", *rows]
+    lines.append("100mN26841E43371;4337150;2684150;-1")
+    (folder / "Zensus_Bevoelkerung_100m-Gitter.csv").write_bytes(_rows(*lines))
+
+
+def _short(n, e):
+    return f"1kmN{n // 1000}E{e // 1000}"
+
+
+def geostat_2011(folder):
+    """A cell of two countries has a row for each."""
+    first, second = (_short(n, e) for n, e, _ in LAEA)
+    rows = [f"4,{first},DE", f"3,{second},DE", f"5,{second},LU"]
+    lines = ["TOT_P,GRD_ID,CNTR_CODE,METHD_CL,YEAR,DATA_SRC", *(f"{r},A,2011,NSI" for r in rows)]
+    (folder / "GEOSTAT_grid_POP_1K_2011_V2_0_1.csv").write_bytes(_rows(*lines))
+
+
+def geostat_2018(folder):
+    rows = [f"{i},{_short(n, e)},DE,{count},2018/01/01" for i, (n, e, count) in enumerate(LAEA)]
+    lines = ["OBJECTID,GRD_ID,CNTR_ID,TOT_P_2018,Date", *rows]
+    (folder / "JRC_POPULATION_2018.csv").write_bytes(_rows(*lines))
+
+
 def _census_2021():
     return {
         "GRD_ID": [f"CRS3035RES1000mN{n}E{e}" for n, e, _ in LAEA],
@@ -343,6 +368,7 @@ def taxi(folder):
 
 FORMS = (
     *(zensus_1km, zensus_ages, zensus_mean_age, zensus_excel, zensus_cp1252),
+    *(zensus_2011, geostat_2011, geostat_2018),
     *(census_csv, census_parquet, census_gpkg, cbs_csv, cbs_gpkg, statpop, lodes),
     *(ghsl, worldpop, geotiff, ascii_grid, netcdf),
     *(estat_1km, estat_250m, estat_shapefile, estat_dbf, ksj_geojson),
