@@ -158,12 +158,13 @@ def list_paths(paths: Given) -> list[FilePath]:
     if not given:
         raise UsageError("Give at least one file to read.")
     files = [file for path in given for file in find_files(path)]
-    seen: set[tuple[int, int]] = set()
+    seen: set[object] = set()
     for file in files:
         if not os.path.isfile(file):
             continue
         status = os.stat(file)
-        one = status.st_dev, status.st_ino
+        number = status.st_ino  # 0 on disks that number no files
+        one = (status.st_dev, number) if number else os.path.realpath(file)
         if one in seen:
             rule = "The file is given twice, and its rows would be counted twice; give it once."
             raise InputError(rule, file=os.fspath(file))
