@@ -14,6 +14,8 @@ from geodp.analysis.plan.search import Candidate
 from geodp.mechanisms.trees.auto import LINES, PLANS
 from geodp.table.released import ReleasedTable
 
+pytestmark = pytest.mark.law
+
 ROOT = Path(__file__).parents[2]
 TOLD = ("0.1", "municipalities")
 """What the README tells."""
@@ -33,7 +35,6 @@ def test_the_table_in_the_code_is_the_benchmark_s(bits, line):
     np.testing.assert_allclose(made.parts, parts, atol=30)
 
 
-@pytest.mark.law
 def test_lines_are_where_the_plan_is_another():
     assert [*LINES] == [*range(auto.FEW_BITS + 1, auto.FEW_OF_LINE + 1)]
     for shape, line in (((1, 2**13), True), ((2**13, 1), True), ((64, 128), False)):

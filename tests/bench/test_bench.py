@@ -36,6 +36,8 @@ from bench.suites import (
 from bench.suites.settlements_bound import name_place
 from bench.tables import markdown
 
+pytestmark = pytest.mark.law
+
 ROOT = Path(__file__).parents[2]
 NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 SCHEMA = {
@@ -77,7 +79,6 @@ def saved(name: str) -> dict:
     return json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.law
 def test_methods_from_the_command_line(tmp_path):
     file = tmp_path / "figures.json"
     words = ["methods", "--methods", "laplace,topdown", "--size", "16", "--trials", "1"]
@@ -122,7 +123,6 @@ def test_hot_spots_of_both_are_the_true_ones(monkeypatch):
     assert "OpenDP make_noisy_top_k, map" in select.show(found)
 
 
-@pytest.mark.law
 def test_peers_measure_what_is_there():
     ours = ["topdown"]
     others = ["NumPy laplace, each cell", "PyWavelets Privelet"]
@@ -230,7 +230,6 @@ def test_unknown_data_and_odd_sizes_are_refused():
         named.load("kanto-example", 1024)
 
 
-@pytest.mark.law
 def test_a_contender_that_fails_alone_gives_its_reason():
     found = cost.alone("topdown", "nowhere", 16, Fraction(1), 10)
     assert "data must be one of" in found["problem"]

@@ -205,6 +205,7 @@ def test_kill_at_random_moments_loses_no_acknowledged_charge(tmp_path, cap, kill
     assert [path.name for path in tmp_path.iterdir()] == ["office.ledger"]
 
 
+@pytest.mark.law
 def test_a_process_that_acknowledges_too_early_is_caught(tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(F(10**6)))
@@ -212,6 +213,7 @@ def test_a_process_that_acknowledges_too_early_is_caught(tmp_path):
     assert acknowledged - {c.fingerprint for c in ledger.charges("census")}
 
 
+@pytest.mark.law
 def test_a_kill_while_a_ledger_is_made_leaves_one_that_can_be_made(tmp_path):
     create = "Ledger.create(sys.argv[1]).add_dataset('census', PureDP(Fraction(1)))\n"
     chance = random.Random(22)

@@ -10,6 +10,8 @@ from geodp.release.report.markdown import markdown
 from geodp.release.settlements import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES
 from geodp.release.simulation import Simulation
 
+pytestmark = pytest.mark.law
+
 SIDE = 160
 BOX = geodp.Grid.regular((SIDE, SIDE))
 ROW, COL = np.indices(BOX.shape)

@@ -13,6 +13,8 @@ from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 from tests.ledgers import small_ledger
 
+pytestmark = pytest.mark.law
+
 GRID = geodp.Grid.regular((32, 32))
 ROW, COL = np.indices((32, 32))
 FEW = 20

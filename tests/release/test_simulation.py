@@ -15,6 +15,8 @@ from geodp.release.release import Release
 from geodp.release.simulation import Runs
 from geodp.table.released import ReleasedTable
 
+pytestmark = pytest.mark.law
+
 GRID = geodp.Grid.regular((32, 32))
 ROW, COL = np.indices((32, 32))
 LAND = COL < 14 + ROW % 5
@@ -87,7 +89,6 @@ def test_where_something_is_clamped_it_is_mostly_narrower_than_the_closed_form(c
     assert min(widths) < 0.9
 
 
-@pytest.mark.law
 def test_true_sums_are_covered_also_where_the_release_shows_nothing(coast):
     shapes = {"land": LAND, "sea": ~LAND, "island": box(20, 28, 1, 1), "around": box(16, 24, 9, 8)}
     shapes["lost"] = box(8, 25, 1, 1)

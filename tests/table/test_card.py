@@ -188,6 +188,7 @@ def test_unknown_and_missing_names_are_refused_everywhere(plain):
             assert refused(less) == ((False, False) if optional else (True, True)), (path, name)
 
 
+@pytest.mark.law
 def test_class_and_schema_agree_on_values_of_any_type(plain):
     values = [None, True, -1, 0, 1.5, "", "x", "1/2", "1e9", [], ["x"], {}, {"x": 1}]
     randomly, found = random.Random(5), set()

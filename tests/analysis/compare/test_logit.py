@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 from geodp.analysis.compare.logit import logit
 from geodp.errors import UsageError
 
+pytestmark = pytest.mark.law
+
 TRUE = np.array([-0.5, 1.0, -2.0])
 
 

@@ -9,6 +9,8 @@ from scipy.stats import false_discovery_control
 from geodp.analysis.compare.many import adjust
 from geodp.errors import UsageError
 
+pytestmark = pytest.mark.law
+
 LISTS = [[], [0.2], [0.01, 0.04, 0.03], [0.0, 1.0, 0.5, 0.5], [0.02] * 5, [0.2, 0.001, 0.9, 0.03]]
 
 

@@ -15,6 +15,8 @@ from geodp.analysis.plan.simulation import FRESH, Ratio, Simulation
 from geodp.errors import UsageError
 from geodp.table.proxy import Proxy
 
+pytestmark = pytest.mark.law
+
 GRID = Grid.regular((16, 16))
 
 

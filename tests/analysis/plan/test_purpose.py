@@ -19,6 +19,8 @@ from geodp.errors import UsageError
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
 
+pytestmark = pytest.mark.law
+
 EVERY = "municipalities=3,cells=1,polygons=1,squares=1,rectangles=1"
 SMALL = Grid.regular((24, 20))
 OFFICIAL = Grid.mesh("inspire:10km", bounds=(4e6, 3e6, 4.2e6, 3.1e6))
@@ -61,7 +63,6 @@ def test_objectives_are_values_and_their_text():
     assert found.families[1] == Objective("cells", 0.5)
 
 
-@pytest.mark.law
 @pytest.mark.parametrize(
     "grid",
     [
@@ -170,7 +171,6 @@ def test_every_neighbour_is_a_pyramid_that_can_be_published(seed):
     assert plan(Grid.regular((8, 8)), one.spec, epsilon=1).name == one.spec
 
 
-@pytest.mark.law
 def test_a_plan_for_a_purpose_is_better_at_it_than_the_default(tmp_path):
     """On a public map with other noise than the search had seen."""
     prior = Proxy.make_up(SMALL, 20_000.0).table

@@ -18,6 +18,8 @@ from geodp.analysis.statistics.figures import CLASSES, list_figures
 from geodp.errors import UsageError
 from tests.analysis.statistics.test_unmixing import GRID, villages
 
+pytestmark = pytest.mark.law
+
 FIGURES = list(list_figures(np.ones((2, 2), bool), None, CLASSES).values())
 KEY = geodp.NoiseKey(bytes(range(32)))
 

@@ -74,6 +74,7 @@ def test_polygons(tmp_path):
     assert (area["name"], area["cells"]) == ("A", 80 * 120)
 
 
+@pytest.mark.law
 def test_wishes():
     found = document_of(*KANTO, "--epsilon", 0.1, "--target", "1=100", "--target", "basic=150")
     assert found["plans"][0]["method"].startswith("pyramid:chain=")

@@ -7,6 +7,8 @@ from geodp.cli.commands.statistics import statistics
 from tests.analysis.statistics.test_unmixing import villages
 from tests.command import Runner
 
+pytestmark = pytest.mark.law
+
 RUNNER = Runner(statistics)
 run, error_of, document_of = RUNNER.run, RUNNER.error_of, RUNNER.document_of
 

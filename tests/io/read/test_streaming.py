@@ -111,6 +111,7 @@ def test_a_million_keys_in_eight_mebibytes():
     assert whole < 8 * MIB + (key.nbytes + count.nbytes) * 9 // 8
 
 
+@pytest.mark.law
 def test_every_row_is_moved_a_few_times_only(monkeypatch):
     """Bytes moved by merging grow like n log n with a large base."""
     moved = []

@@ -181,6 +181,7 @@ def released(people, epsilon):
     return release
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("people", [np.ones((100, 100), int), towns(128)], ids=["even", "towns"])
 def test_the_mean_of_a_hundred_totals_is_the_truth(people):
     *_, totals = errors(released(people, Fraction(1, 10)), people, 100)

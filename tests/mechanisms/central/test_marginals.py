@@ -114,6 +114,7 @@ def many(rng):
     return rng.poisson(size[:, :, None, None] * shares)
 
 
+@pytest.mark.law
 def test_a_marginal_is_better_than_sums_of_parts():
     """Women at aligned blocks of 2^0 to 2^8 cells, on average over releases of 12 tables."""
     grid = PLACES.with_attribute("sex", ["f", "m"]).with_attribute("age", list(map(str, range(21))))

@@ -114,6 +114,7 @@ def test_masks_areas_and_regions_hold_all_parts(where, amount):
     assert (found.count > 0).all()
 
 
+@pytest.mark.law
 def test_small_labels_are_not_biased(people):
     """Below the noise of a cell, and above that of all: today's other methods make them larger.
 

@@ -192,6 +192,7 @@ def test_the_papers_factor_two_is_the_replace_one_relation():
     assert spent(Privelet(), grid, Fraction(1), "replace-one").scale == 2 * (1 + 6)
 
 
+@pytest.mark.law
 @BOTH
 def test_block_variance_by_simulation(method):
     grid = Grid.regular((4, 8))

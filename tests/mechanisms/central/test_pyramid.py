@@ -265,6 +265,7 @@ def test_the_dense_twin_has_an_end():
         refine_dense(table, Pyramid(), spent("pyramid", grid, "1"), NoiseKey(SECRET))
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("rho", [None, Fraction(1, 2000)], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("settings", ["setting=R", "setting=fine", "setting=flat,passes=1"])
 def test_isolated_cell_is_that_of_releases(settings, rho):

@@ -151,6 +151,7 @@ def test_the_hidden_estimator_as_enumerated(values):
     assert found.hidden_variance(holders / n, n) == pytest.approx(square - mean**2)
 
 
+@pytest.mark.law
 def test_the_disclosed_estimator_is_the_maximum_and_has_its_variance():
     found = blend(["1/4", "3/4"], truths=["0.9", "0.65"], values=3)
     n, holders, trials = 4000, 1400, 4000

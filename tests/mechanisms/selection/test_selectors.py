@@ -97,10 +97,12 @@ def test_log_ratios_of_300_random_tables_keep_epsilon(selector, tables):
     assert largest_ratio(permute_and_flip, tables, True, False) > 1 - 1e-6
 
 
+@pytest.mark.law
 def test_the_monotone_rate_where_people_move_is_caught(tables):
     assert largest_ratio(permute_and_flip, tables, True, True) > 1.99
 
 
+@pytest.mark.law
 def test_twice_the_rate_is_caught(tables):
     assert largest_ratio(permute_and_flip, tables, True, False, epsilon=2) > 1.5
 

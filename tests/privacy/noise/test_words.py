@@ -61,6 +61,7 @@ def words_of(table):
     return (sign << 31 | uniform.astype(np.int64) << 4 | nibble).astype(np.uint32)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
 @any_law
 def test_draws_equal_the_definition_digit_by_digit(name, scale, dtype):
