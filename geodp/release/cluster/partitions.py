@@ -132,8 +132,6 @@ def _stamp_of(
     paths: FilePath | Sequence[FilePath],
 ) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
     names = tuple(os.path.abspath(path) for path in list_paths(paths))
-    if len(set(names)) != len(names):
-        raise UsageError("A file is given twice.")
     return names, tuple(_stamp(name) for name in names)
 
 

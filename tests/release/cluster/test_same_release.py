@@ -177,7 +177,7 @@ def test_calls_that_are_refused_before_anything_runs(tmp_path, change, message):
 
 def test_files_that_are_refused(cluster, tmp_path):
     files = split(town(100), tmp_path, 2)
-    with pytest.raises(UsageError, match="twice"):
+    with pytest.raises(InputError, match="given twice"):
         Partitions.of_keys([files.paths[0], files.paths[0]], grid=GRID)
     with pytest.raises(InputError, match="No such file"):
         Partitions.of_keys("/no/such/file", grid=GRID)
