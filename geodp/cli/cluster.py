@@ -34,8 +34,8 @@ ALONE = (
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--cluster",
-        help="Address of a Dask scheduler, such as tls://host:8786: its workers read INPUTS, which "
-        "are tables of cells, and write the release in parts; geodp join makes it one.",
+        help="Address of a Dask scheduler, such as tls://host:8786: its workers read INPUTS, "
+        "tables of cells or records (--person), and write parts, which geodp join joins.",
     ),
     click.option(
         "--workers",
@@ -119,21 +119,25 @@ def publish_on_cluster(
 
 
 def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> Partitions:
-    """Return the files as parts of one table; UsageError for what is no table of cells."""
+    """Return the files as parts of one table; UsageError for what a cluster does not read."""
     from dataclasses import fields
 
+    from geodp.io.read.points import Points
     from geodp.io.read.table import Table
     from geodp.release.cluster import Partitions
 
     reader = make_reader(options, grid, key)
-    if not isinstance(reader, Table) or reader.rounding is not None:
+    if not isinstance(reader, Points | Table) or (
+        isinstance(reader, Table) and reader.rounding is not None
+    ):
         raise UsageError(
-            "A cluster reads tables of cells and whole counts (--code, --x and --y, --column): "
-            "count points before, for instance with geodp sql."
+            "A cluster reads tables of cells and whole counts (--code, --x and --y, --column), and "
+            "records (--points, --person): make such a table of others before."
         )
     given = {one.name: getattr(reader, one.name) for one in fields(reader)}
     own = {name: given[name] for name in given if name not in ("grid", "secret")}
-    return Partitions.of_tables(options["inputs"], grid=grid, **own)
+    make = Partitions.of_points if isinstance(reader, Points) else Partitions.of_tables
+    return make(options["inputs"], grid=grid, **own)
 
 
 @contextmanager

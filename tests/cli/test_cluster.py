@@ -65,12 +65,38 @@ def test_what_a_cluster_does_not_do_is_refused_in_a_sentence(options, rule, cell
     assert not (tmp_path / "out").exists()
 
 
-def test_points_are_counted_before(tmp_path):
-    (tmp_path / "p.csv").write_text("lon,lat,id\n139.5,35.5,a\n")
-    words = "--grid jis:half --points --x lon --y lat --person id --epsilon 1 --workers 1"
-    done = geodp("publish", tmp_path / "p.csv", *words.split(), "--output", tmp_path / "out")
-    assert done.returncode == 2
-    assert "geodp sql" in done.stderr
+@pytest.fixture
+def trips(tmp_path):
+    """Files of records of the same persons, and the words that publish them."""
+    paths = [tmp_path / f"{number}.csv" for number in range(2)]
+    for number, path in enumerate(paths):
+        rows = (f"139.5{(i + number) % 10},35.5,{i % 300}\n" for i in range(900))
+        path.write_text("lon,lat,id\n" + "".join(rows))
+    words = "--grid jis:half --bounds 139 35 140 36 --points --x lon --y lat --epsilon 1"
+    return [*paths, *words.split()]
+
+
+@pytest.mark.law
+@pytest.mark.timeout(300)
+def test_workers_bound_persons_as_one_machine_does(trips, tmp_path):
+    key = tmp_path / "key"
+    assert geodp("key", key).returncode == 0
+    call = ["publish", *trips, "--person", "id", "--cells", 2, "--key-file", key]
+    done = geodp(*call, "--workers", 1, "--output", tmp_path / "parts")
+    assert done.returncode == 0, done.stderr
+    joined = geodp("join", tmp_path / "parts", "--output", tmp_path / "one")
+    assert joined.returncode == 0, joined.stderr
+    whole = geodp(*call, "--output", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+
+
+def test_a_sample_of_persons_is_refused_with_the_remedy(trips, tmp_path):
+    words = ["--person", "id", "--truncation", "sample", "--workers", 1]
+    done = geodp("publish", *trips, *words, "--output", tmp_path / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--truncation first" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_dask_the_command_says_what_to_install(cells, tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,13 +12,16 @@ from geodp.io.read.reader import Option, Reader, asks
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.columns import Rows
     from geodp.io.read.rows.columns import Table as Columns
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
     from geodp.io.read.rows.sources import FilePath, Given
+    from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Outside
     from geodp.io.read.table import Decimal
     from geodp.privacy.key import NoiseKey
@@ -64,23 +67,55 @@ class Points(Reader):
 
     def read(self, paths: Given) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
-        import numpy as np
-
-        from geodp.io.read.rows.columns import batches, find_column, open_tables
         from geodp.io.read.rows.external_sort import Runs
-        from geodp.io.read.rows.fields import decimal_points
-        from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.survey import Survey
-        from geodp.io.read.rows.tally import place
         from geodp.table.counts import CountTable
 
-        by_column = self._require_places()
-        located = self._locators(self._columns()) if by_column else []
         share = bytes_of(self.memory)
         if self.person is not None:  # one half for the records, one for their cells
             share = max(share // 2, LEAST_MEMORY)
         runs, survey, persons = Runs(share, self.scratch), Survey(), self._persons(share)
+        for within, key, names, inside in self._place(paths, survey):
+            if persons is None:
+                runs.add(key)
+            else:
+                persons.add(within, key, names, inside)
+        bound, read = None, survey.reading()
+        if persons is not None:
+            bound = self.cells * self.per_cell
+            for person, key in persons.parts():
+                runs.add(*self.truncate(person, key))
+        enforced = persons is not None
+        cells = runs.arrays()
+        return CountTable.of_cells(self.grid, *cells, bound=bound, enforced=enforced, reading=read)
+
+    def list_records(
+        self, paths: Given, survey: Survey
+    ) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
+        """Persons as texts and keys uint64[n] of the records in the domain, in their order.
+
+        Raises as :meth:`read` does, and adds what is met to the survey.
+        """
+        from geodp.io.read.rows.persons import name_persons
+
+        assert self.person is not None
+        for within, key, names, inside in self._place(paths, survey):
+            yield name_persons(within, self.person, names, inside), key
+
+    def _place(
+        self, paths: Given, survey: Survey
+    ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
+        """Rows in the domain, their keys, the last column of all rows, and which are inside."""
+        import numpy as np
+
+        from geodp.io.read.rows.columns import batches, find_column, open_tables
+        from geodp.io.read.rows.fields import decimal_points
+        from geodp.io.read.rows.locators import locate
+        from geodp.io.read.rows.tally import place
+
+        by_column = self._require_places()
+        located = self._locators(self._columns()) if by_column else []
         for table in open_tables(
             paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
         ):
@@ -95,18 +130,7 @@ class Points(Reader):
                 index = locate(self.grid, rows, locators, arrays)
                 within, key, inside = place(self.grid, rows, index, self.outside or "error")
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
-                if persons is None:
-                    runs.add(key)
-                else:
-                    persons.add(within, key, arrays[-1], inside)
-        bound, read = None, survey.reading()
-        if persons is not None:
-            bound = self.cells * self.per_cell
-            for person, key in persons.parts():
-                runs.add(*self._truncate(person, key))
-        enforced = persons is not None
-        cells = runs.arrays()
-        return CountTable.of_cells(self.grid, *cells, bound=bound, enforced=enforced, reading=read)
+                yield within, key, arrays[-1], inside
 
     def _require_places(self) -> bool:
         """Whether columns say where records are; UsageError for half of them, or no such grid."""
@@ -147,12 +171,12 @@ class Points(Reader):
 
         if self.person is None:
             return None
-        self._truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
+        self.truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
         # What a kept key draws goes by the numbers of all records.
         kept = self.truncation == "sample" and self.secret is not None
         return Persons(self.person, memory, self.scratch, whole=kept)
 
-    def _truncate(
+    def truncate(
         self, person: NDArray[np.int64], key: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Bound what persons (int64[n]) add by their records in cells (uint64[n])."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.points import Points
 from geodp.io.read.rows.columns import batches, find_column, open_tables
+from geodp.io.read.rows.persons import Records, number_persons, part_records
 from geodp.io.read.rows.sources import FilePath, list_paths
+from geodp.io.read.rows.survey import Survey
 from geodp.io.read.table import read_table
 from geodp.table.counts import UNSTATED, CountTable
 
@@ -29,9 +33,10 @@ class Partitions:
     stamps : tuple
         Size and time of change of every file, so that a task that runs again reads the same.
     reading : mapping
-        Options of :func:`geodp.read_table`; for files of keys, the names of their columns.
-    keyed : bool
-        Whether the files hold keys of the grid.
+        Options of :func:`geodp.read_table` or :func:`geodp.read_points`; for files of keys, the
+        names of their columns.
+    kind : {"tables", "keys", "points"}
+        What the files hold: tables of cells, keys of the grid, or records.
     repeated : bool
         Whether a cell may be there several times; its counts are then summed.
     """
@@ -40,7 +45,7 @@ class Partitions:
     paths: tuple[str, ...]
     stamps: tuple[tuple[int, int], ...]
     reading: Mapping[str, Any]
-    keyed: bool
+    kind: Literal["tables", "keys", "points"]
     repeated: bool
 
     @classmethod
@@ -56,7 +61,35 @@ class Partitions:
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         repeated = options.get("duplicates") == "sum"
-        return cls(public, *_stamp_of(paths), options, keyed=False, repeated=repeated)
+        return cls(public, *_stamp_of(paths), options, kind="tables", repeated=repeated)
+
+    @classmethod
+    def of_points(
+        cls, paths: FilePath | Sequence[FilePath], *, grid: str | Grid, **options: Any
+    ) -> Self:
+        """Describe records with coordinates or geometries, whose persons may be in several files.
+
+        Parameters
+        ----------
+        options
+            Of :func:`geodp.read_points`: ``x``, ``y``, ``person``, ``cells``, ``per_cell`` ...
+            The first cells of a person are kept, in the order of the paths.
+
+        Raises
+        ------
+        UsageError
+            A sample of each person's cells, or bounds that are none.
+        """
+        public = Grid.mesh(grid) if isinstance(grid, str) else grid
+        if options.get("truncation", "first") != "first":
+            raise UsageError(
+                "A cluster keeps the first cells of a person: a sample would be another where a "
+                "task runs again, and one that a kept key draws needs all records in one process. "
+                'Choose --truncation first (truncation="first").'
+            )
+        nobody = np.empty(0, np.int64), np.empty(0, np.uint64)
+        Points(grid=public, **options).truncate(*nobody)
+        return cls(public, *_stamp_of(paths), options, kind="points", repeated=True)
 
     @classmethod
     def of_keys(
@@ -73,7 +106,7 @@ class Partitions:
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         columns = {"key": key, "count": count}
-        return cls(public, *_stamp_of(paths), columns, keyed=True, repeated=True)
+        return cls(public, *_stamp_of(paths), columns, kind="keys", repeated=True)
 
     def __repr__(self) -> str:
         return f"Partitions({len(self.paths)} files)"
@@ -82,8 +115,19 @@ class Partitions:
     def empty(self) -> CountTable:
         """A table without cells, with the grid and what bounds a person's contribution."""
         bound = None if self.repeated else UNSTATED
-        nothing = np.empty(0, np.int64)
-        return CountTable.from_keys(self.grid, nothing, nothing, bound=bound)
+        if self.by_person:
+            bound = self._points.cells * self._points.per_cell
+        nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
+        return CountTable.of_cells(self.grid, *nothing, bound=bound, enforced=self.by_person)
+
+    @property
+    def by_person(self) -> bool:
+        """Whether what a person adds is bounded, whichever files the records are in."""
+        return self.kind == "points" and self._points.person is not None
+
+    @property
+    def _points(self) -> Points:
+        return Points(grid=self.grid, **self.reading)
 
     def read(self, number: int) -> CountTable:
         """Read the table of one file.
@@ -92,12 +136,28 @@ class Partitions:
         """
         path = self.paths[number]
         self._require_unchanged(number)
-        if not self.keyed:
+        if self.kind == "tables":
             table = read_table(path, grid=self.grid, **self.reading)
+        elif self.kind == "points":
+            table = self._points.read(path)
         else:
             table = self._keys(path)
         self._require_unchanged(number)
         return table
+
+    def read_persons(self, number: int, weights: NDArray[np.uint64], parts: int) -> list[Records]:
+        """Read the records of one file, parted by a hash of the person; raises as :meth:`read`."""
+        self._require_unchanged(number)
+        found = self._points.list_records(self.paths[number], Survey())
+        parted = part_records(found, weights, parts)
+        self._require_unchanged(number)
+        return parted
+
+    def bound_persons(
+        self, files: Sequence[Records]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Keep what is allowed of persons, of all of their records in order: keys and counts."""
+        return self._points.truncate(*number_persons(files))
 
     def read_all(self) -> CountTable:
         """Read the table of all files in one process; for files of tables only.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import InputError, UsageError
+from geodp.io.read.rows.persons import draw_weights
 from geodp.mechanisms.central.partitioned import Roots, TreePartition, fill_counts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
@@ -34,6 +35,9 @@ MOST_PIECES = 1 << 10
 """Pieces that groups of files are divided into, each a task of the scheduler's."""
 
 FEWEST_GROUPS = 4
+
+PERSONS = 64
+"""Parts by a hash of their persons that records are bounded in, unless there are many files."""
 
 PARTS = 64
 """Ranges of keys, and files of a written release, unless told otherwise."""
@@ -105,7 +109,10 @@ class Run:
         every = prod(self.cut.grid.order.radices) // self.cut.stride
         first = [int(nodes[nodes.size * i // self.parts]) for i in range(1, self.parts)]
         self._bounds = [0, *first, every]
-        self._all = len(self.partitions.paths) + self.parts * (3 if self.cut.two_passes else 2)
+        self._pieces = len(self.partitions.paths)
+        if self.partitions.by_person:
+            self._pieces = min(max(MOST_PIECES // self._pieces, FEWEST_GROUPS), PERSONS)
+        self._all = self._pieces + self.parts * (3 if self.cut.two_passes else 2)
 
     def release(
         self, last: Last, ready: Callable[[int], None] | None = None
@@ -183,8 +190,7 @@ class Run:
 
     def _ranges(self) -> tuple[list[Any], Cells, int]:
         """Tasks whose results are the cells of every range, totals of the cut's nodes, and rows."""
-        numbers = range(len(self.partitions.paths))
-        files = [self._submit(tasks.read, i, self._job, i) for i in numbers]
+        files = self._persons() if self.partitions.by_person else self._files()
         sums = self._results(self._each(tasks.sum_nodes, [self._job] * len(files), files))
         if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
@@ -207,6 +213,26 @@ class Run:
             ranges.append(self._submit(tasks.merge, number, self._job, *found))
         top = Cells(self.cut.grid, totals.key * stride, totals.count)
         return ranges, top, sum(piece.rows for piece in sums)
+
+    def _files(self) -> list[Any]:
+        """Return a task for every file, whose result is its cells."""
+        return [self._submit(tasks.read, i, self._job, i) for i in range(self._pieces)]
+
+    def _persons(self) -> list[Any]:
+        """Return tasks whose results are what is kept of the persons, some of them each."""
+        weights = self._submit(tasks.same, "weights", draw_weights())
+        files = [
+            self._submit(tasks.read_persons, i, self._job, i, weights, self._pieces)
+            for i in range(len(self.partitions.paths))
+        ]
+        found = []
+        for number in range(self._pieces):
+            own = [
+                self._submit(tasks.part, f"persons-{number}-{i}", records, number)
+                for i, records in enumerate(files)
+            ]
+            found.append(self._submit(tasks.bound_persons, number, self._job, *own))
+        return found
 
     def gather(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
         """Results of a task for every range."""

@@ -18,6 +18,7 @@ from geodp.errors import InputError
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.parts import write_part
 from geodp.io.opening import open_parquet
+from geodp.io.read.rows.persons import Records
 from geodp.io.verify.readback import index_of
 from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Look, Tiling, write_tile
@@ -61,8 +62,8 @@ class RepeatedCellError(InputError):
     """Several files have the same cell, where that is not allowed."""
 
 
-def same(job: Job) -> Job:
-    """Return the job, stored where tasks find it."""
+def same(job: Any) -> Any:
+    """Return the job, or what else all know, stored where tasks find it."""
     return job
 
 
@@ -70,6 +71,17 @@ def read(job: Job, number: int) -> Piece:
     """Return a file's cells: encoded, sorted, coalesced."""
     table = job.partitions.read(number)
     return Piece(table.key, table.count, table.rows)
+
+
+def read_persons(job: Job, number: int, weights: NDArray[np.uint64], parts: int) -> list[Records]:
+    """Return a file's records, parted by a hash of their persons."""
+    return job.partitions.read_persons(number, weights, parts)
+
+
+def bound_persons(job: Job, *files: Records) -> Piece:
+    """Return what is kept of some persons, from all of their records, in the order of the files."""
+    kept = job.partitions.bound_persons(files)
+    return Piece(*coalesce(*kept), sum(records.key.size for records in files))
 
 
 def sum_nodes(job: Job, piece: Piece) -> Piece:
@@ -84,8 +96,8 @@ def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
     return [Piece(key.copy(), count.copy()) for key, count in zip(keys, counts, strict=True)]
 
 
-def part(pieces: list[Piece], number: int) -> Piece:
-    """One range of those."""
+def part(pieces: list[Any], number: int) -> Any:
+    """One range of those, or some persons."""
     return pieces[number]
 
 

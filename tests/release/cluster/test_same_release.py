@@ -139,6 +139,83 @@ def test_tables_with_codes(cluster, tmp_path):
     assert found.card() == whole.card()
 
 
+SQUARE = geodp.Grid.regular((64, 64), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+TRIPS = {"grid": SQUARE, "x": "x", "y": "y"}
+BOUNDS = {"person": "id", "cells": 3, "per_cell": 2}
+
+
+def trips(folder: Path, files: int, records: int = 6_000) -> list[Path]:
+    """Records of persons who are in all files, a tenth of them of one person; one file is empty."""
+    rng = np.random.default_rng(8)
+    folder.mkdir()
+    who = rng.integers(0, 400, records) * (rng.random(records) > 0.1)
+    x, y = np.clip(rng.normal(32, 6, (2, records)), 0, 63).astype(np.int64) + 0.5
+    rows = pa.table({"x": x, "y": y, "id": [f" {'é' * (i % 5)}{i:x}" for i in who]})
+    at = np.linspace(0, records, files).astype(np.int64)
+    ends = [*at, records]  # the last one has no records
+    paths = [folder / f"{number}.parquet" for number in range(files)]
+    for path, start, end in zip(paths, ends[:-1], ends[1:], strict=True):
+        pq.write_table(rows.slice(start, end - start), path)
+    return paths
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("files", [rarely(3), 5])
+@pytest.mark.parametrize("workers", [rarely(1), 2, rarely(4)])
+def test_persons_in_several_files_are_bounded(
+    cluster, tmp_path, monkeypatch, workers, files, method
+):
+    monkeypatch.setattr("geodp.release.cluster.run.PERSONS", files + 4)
+    paths = trips(tmp_path / "trips", files)
+    terms = {"method": method, "epsilon": 1, "key": kept()}
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), **terms)
+    found = publish(
+        cluster(workers), Partitions.of_points(paths, **TRIPS, **BOUNDS), parts=5, **terms
+    )
+    assert sha256(found.table) == sha256(whole.table)
+    assert found.event.enforced
+    assert found.card() == whole.card()
+    apart = [geodp.read_points(path, **TRIPS, **BOUNDS).count.sum() for path in paths]
+    together = geodp.read_points(paths, **TRIPS, **BOUNDS).count.sum()
+    assert sum(apart) > together  # bounded file by file, a person would count several times
+
+
+@pytest.mark.parametrize(
+    ("task", "state"),
+    [rarely("read_persons", "memory"), rarely("bound_persons", "memory")],
+)
+def test_a_killed_worker_does_not_show_in_persons(cluster, tmp_path, task, state):
+    client, paths = cluster(2), trips(tmp_path / "trips", 4)
+    terms = {"epsilon": 1, "key": kept()}
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS, **BOUNDS), method="pyramid", **terms)
+    cluster.kill(2, task, state)
+    files = Partitions.of_points(paths, **TRIPS, **BOUNDS)
+    assert sha256(publish(client, files, parts=4, **terms).table) == sha256(whole.table)
+    assert cluster.killed(2)
+
+
+def test_records_without_persons_need_a_contribution(cluster, tmp_path):
+    paths = trips(tmp_path / "trips", 3)
+    files = Partitions.of_points(paths, **TRIPS)
+    with pytest.raises(UsageError, match="--person"):
+        publish(None, files, epsilon=1)
+    whole = geodp.publish(geodp.read_points(paths, **TRIPS), key=kept(), **ONCE)
+    found = publish(cluster(2), files, key=kept(), parts=5, **ONCE)
+    assert sha256(found.table) == sha256(whole.table)
+    assert found.card() == whole.card()
+
+
+def test_records_that_are_refused(cluster, tmp_path):
+    with pytest.raises(UsageError, match="keeps the first cells"):
+        Partitions.of_points("x.csv", **TRIPS, person="id", truncation="sample")
+    with pytest.raises(UsageError, match="whole number of cells"):
+        Partitions.of_points("x.csv", **TRIPS, person="id", cells=0)
+    paths = trips(tmp_path / "trips", 2)
+    pq.write_table(pa.table({"x": [1.5], "y": [1.5], "id": [""]}), paths[1])
+    with pytest.raises(InputError, match=r"1.parquet, row \d+: Column id: the person is missing"):
+        publish(cluster(2), Partitions.of_points(paths, **TRIPS, **BOUNDS), epsilon=1)
+
+
 def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(1)))

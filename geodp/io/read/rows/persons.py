@@ -8,7 +8,8 @@ again.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -91,16 +92,7 @@ class Persons:
         Raises InputError where a person is missing, and where records that must come as one part
         go beyond the limit.
         """
-        if pa.types.is_floating(names.type):
-            rule = "persons are told apart by text or whole numbers."
-            raise rows.error(0, f"Column {self._column}: {rule}")
-        with rows.named(self._column):
-            text = pc.utf8_trim_whitespace(as_text(names))
-        text = text if inside is None else text.filter(pa.array(inside))
-        missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
-        if missing.any():
-            rule = f"Column {self._column}: the person is missing."
-            raise rows.error(int(missing.argmax()), rule)
+        text = name_persons(rows, self._column, names, inside)
         try:
             self._records.add(text, key)
         except _TooManyError:
@@ -120,6 +112,76 @@ class Persons:
                 yield numbers, np.concatenate([np.empty(0, np.uint64), *keys])
         except _TooManyError:
             raise InputError(self._rule) from None
+
+
+def name_persons(
+    rows: Rows, column: str, names: pa.Array, inside: NDArray[np.bool_] | None
+) -> pa.Array:
+    """Return the persons of the rows inside the domain as texts, of all rows' persons.
+
+    Raises InputError where a person is missing.
+    """
+    if pa.types.is_floating(names.type):
+        rule = "persons are told apart by text or whole numbers."
+        raise rows.error(0, f"Column {column}: {rule}")
+    with rows.named(column):
+        text = pc.utf8_trim_whitespace(as_text(names))
+    text = text if inside is None else text.filter(pa.array(inside))
+    missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
+    if missing.any():
+        raise rows.error(int(missing.argmax()), f"Column {column}: the person is missing.")
+    return text
+
+
+def draw_weights() -> NDArray[np.uint64]:
+    """Fresh ones, so that nobody can choose names that all fall into one part."""
+    return np.frombuffer(secrets.token_bytes(8 * WEIGHTS), np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Confidential records of some persons, in the order of their file."""
+
+    name: pa.Array
+    key: NDArray[np.uint64]
+
+    def __repr__(self) -> str:
+        return "Records(confidential)"
+
+    def __sizeof__(self) -> int:
+        """Bytes: what a scheduler plans spilling and transfers by."""
+        return int(self.name.nbytes + self.key.nbytes)
+
+
+def part_records(
+    found: Iterable[tuple[pa.Array, NDArray[np.uint64]]], weights: NDArray[np.uint64], parts: int
+) -> list[Records]:
+    """Part persons and keys by a hash of the person: all records of one are in one part."""
+    names: list[list[pa.Array]] = [[] for _ in range(parts)]
+    keys: list[list[NDArray[np.uint64]]] = [[np.empty(0, np.uint64)] for _ in range(parts)]
+    for name, key in found:
+        if not key.size:
+            continue
+        part = (hash_names(name, weights) >> np.uint64(32)) % np.uint64(parts)
+        order = np.argsort(part, kind="stable")
+        edges = np.searchsorted(part[order], np.arange(parts + 1, dtype=np.uint64))
+        for i in np.flatnonzero(np.diff(edges)):
+            own = order[edges[i] : edges[i + 1]]
+            names[i].append(name.take(pa.array(own)).cast(pa.large_string()))
+            keys[i].append(key[own])
+    return [
+        Records(pa.chunked_array(some, pa.large_string()).combine_chunks(), np.concatenate(own))
+        for some, own in zip(names, keys, strict=True)
+    ]
+
+
+def number_persons(
+    files: Sequence[Records],
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Persons int64[n] as numbers in the order of their first records, and keys uint64[n]."""
+    names = pa.chunked_array([one.name for one in files], pa.large_string()).combine_chunks()
+    numbers = names.dictionary_encode().indices.to_numpy().astype(np.int64)
+    return numbers, np.concatenate([one.key for one in files])
 
 
 class _TooManyError(Exception):
@@ -187,12 +249,11 @@ class _Records:
             raise _TooManyError
         if self._file is None:
             self._file = Spill(self._scratch)
-            # Fresh, so that nobody can choose names that all fall into one part.
-            self._weights = np.frombuffer(secrets.token_bytes(8 * WEIGHTS), np.uint64)
+            self._weights = draw_weights()
         names, key = pa.concat_arrays(self._names), np.concatenate(self._keys)
         self._names, self._keys = [], []
         self._held = self._named = 0
-        number = (_hash(names, self._weights) >> np.uint64(64 - BITS)).astype(np.uint8)
+        number = (hash_names(names, self._weights) >> np.uint64(64 - BITS)).astype(np.uint8)
         order = np.argsort(number, kind="stable")
         names, key = names.take(pa.array(order)), key[order]
         edges = np.searchsorted(number[order], np.arange(PARTS + 1))
@@ -215,8 +276,11 @@ def _unpack(columns: Columns) -> tuple[pa.Array, NDArray[np.uint64]]:
     return pa.Array.from_buffers(pa.string(), key.size, buffers), key
 
 
-def _hash(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the sums of the bytes of each name, each times the weight of its place: uint64[n]."""
+def hash_names(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the sums of the bytes of each name, each times the weight of its place: uint64[n].
+
+    Names are texts of at least one byte.
+    """
     at, data = _pack(names)
     place = np.arange(data.size) - np.repeat(at[:-1], np.diff(at))
     # One more than the byte, so that a longer name is another.
