@@ -41,6 +41,9 @@ site: $(INSTALLED)
 	rm -rf build/site
 	$(BIN)/python docs/site/figures.py
 	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/site/read . build/site/html
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/site/paper -t print -b singlehtml \
+	    . build/site/html/print
+	cd build/site/html/print && mv docs/site/* . && rm -r docs  # its pictures lie here
 	$(BIN)/python docs/site/check.py build/site/html
 	@echo "Its first page: build/site/html/index.html"
 

@@ -3,6 +3,7 @@
 The root of the project is the source folder, so that documents link to one another as on a forge.
 """
 
+import re
 from typing import Any
 
 from geodp import __version__
@@ -41,6 +42,12 @@ html_show_sphinx = False
 html_copy_source = False
 html_extra_path = ["_extra"]  # the first page of the site leads to the index
 python_maximum_signature_line_length = 80
+if "print" in tags:  # noqa: F821  # of Sphinx: one document for paper
+    html_theme = "basic"
+    html_extra_path = []
+    html_static_path = ["_print"]
+    html_css_files = ["print.css"]
+    html_sidebars: dict[str, list[str]] = {"**": []}
 
 
 def escape_stars(app: object, context: object, lines: list[str]) -> None:
@@ -48,7 +55,16 @@ def escape_stars(app: object, context: object, lines: list[str]) -> None:
     lines[:] = [line.replace("*", r"\*") for line in lines]
 
 
+def lead_to_pages(
+    app: Any, page: str, template: str, context: dict[str, Any], tree: object
+) -> None:
+    """Lead links of the one document to where a page begins: several pages have the same heads."""
+    if app.builder.name == "singlehtml":
+        context["body"] = re.sub(r'("#document-[^"#]+)#[^"]*', r"\1", context["body"])
+
+
 def setup(app: Any) -> None:
-    """Have helps of commands looked at before they are read."""
+    """Have helps of commands looked at before they are read, and links of the one document led."""
+    app.connect("html-page-context", lead_to_pages)
     app.connect("sphinx-click-process-description", escape_stars)
     app.connect("sphinx-click-process-epilog", escape_stars)

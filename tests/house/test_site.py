@@ -19,43 +19,72 @@ GUIDES = ROOT / "docs" / "guides"
 SITE = ROOT / "docs" / "site"
 
 
-def commands_of(page):
-    """Words of every command of the console blocks of a guide."""
-    text = (GUIDES / page).read_text(encoding="utf-8").replace("\\\n", "")
-    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text, re.DOTALL))
+def commands_of(text):
+    """Words of every command of the console blocks of a page."""
+    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text.replace("\\\n", ""), re.DOTALL))
     return [shlex.split(line[2:]) for line in blocks.splitlines() if line.startswith("$ ")]
 
 
-def run_guide(page, folder):
-    """Run every command of a guide, in a folder where the example lies."""
+def run_words(words, folder):
+    """Run a command in a folder, with the files that a pattern finds there."""
+    found = [sorted(glob.glob(w, root_dir=folder)) if "*" in w else [w] for w in words]
+    return geodp(*(word for several in found for word in several), cwd=folder)
+
+
+def run_page(page, folder):
+    """Save the files that a page shows, and run its commands beside them; return what they said."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     (folder / "data").symlink_to(ROOT / "data")
-    for program, *words in commands_of(page):
+    for name, rows in re.findall(r"lines as `([^`]+)`.*?```text\n(.*?)```", text, re.DOTALL):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(rows, encoding="utf-8")
+    said = []
+    for program, *words in commands_of(text):
         assert program == "geodp"
-        found = [sorted(glob.glob(w, root_dir=folder)) if "*" in w else [w] for w in words]
-        done = geodp(*(word for several in found for word in several), cwd=folder)
+        done = run_words(words, folder)
         assert done.returncode == 0, (words, done.stderr)
-    assert (folder / "japan" / "public" / "population.tif").exists()
-    assert "<canvas" in (folder / "japan.html").read_text(encoding="utf-8")
+        said.append(done.stdout)
+    return text, said
 
 
 @pytest.mark.law
 def test_the_first_guide_runs_command_by_command(tmp_path):
-    text = (GUIDES / "first-release.md").read_text(encoding="utf-8")
-    name, rows = re.search(r"lines as `([^`]+)`.*?```text\n(.*?)```", text, re.DOTALL).groups()
-    (tmp_path / name).write_text(rows, encoding="utf-8")
-    run_guide("first-release.md", tmp_path)
-    assert (tmp_path / "germany" / "public" / "population.tif").exists()
+    run_page("guides/first-release.md", tmp_path)
+    for country in ("japan", "germany"):
+        assert (tmp_path / country / "public" / "population.tif").exists()
+    assert "<canvas" in (tmp_path / "japan.html").read_text(encoding="utf-8")
     assert "People around Tokyo" in (tmp_path / "japan.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.law
 def test_the_japanese_guide_runs_command_by_command(tmp_path):
-    run_guide("first-release-ja.md", tmp_path)
+    run_page("guides/first-release-ja.md", tmp_path)
     assert "関東の人口" in (tmp_path / "japan.svg").read_text(encoding="utf-8")
     assert 'lang="ja"' in (tmp_path / "japan.html").read_text(encoding="utf-8")
     lines = (tmp_path / "for-readers" / "population.estat.txt").read_bytes().splitlines()
     assert lines[0].startswith(b"KEY_CODE")
     assert len(lines) > 50_000
+
+
+@pytest.mark.law
+def test_the_ledger_is_kept_command_by_command(tmp_path):
+    text, said = run_page("budget.md", tmp_path)
+    state = re.search(r"```text\n(census-2020.*?)```", text, re.DOTALL).group(1)
+    assert any(state in words for words in said)
+    first, again = (tmp_path / name / "public" / "population.csv" for name in ("first", "again"))
+    assert first.read_bytes() == again.read_bytes()
+    more = run_words([*commands_of(text)[2][1:], "--epsilon", "2", "--output", "more"], tmp_path)
+    assert more.returncode == 4
+    refusal = re.search(r'command says "(.*?)"', text, re.DOTALL).group(1)
+    assert refusal.split() == more.stderr.split()[1:]
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("page", ["corrections.md", "distributed.md", "local.md"])
+def test_how_tos_run_command_by_command(page, tmp_path):
+    (tmp_path / "cells.csv").write_text("code\n" + "533945263\n" * 2_000, encoding="utf-8")
+    _, said = run_page(page, tmp_path)
+    assert any("ok" in words for words in said)
 
 
 def test_figures_are_those_that_the_code_draws():

@@ -274,6 +274,7 @@ def test_counts_that_sum_to_more_than_a_table_holds(tmp_path: Path) -> None:
     assert str(big) not in str(caught.value)
 
 
+@pytest.mark.law
 def test_an_error_far_down_a_large_file_names_its_line(tmp_path: Path) -> None:
     """Several blocks, blank lines, line breaks in quotes: the line is the one an editor shows."""
     body = "".join(f'{x},{y},"a\nb"\n\n' for x in range(900) for y in range(900))

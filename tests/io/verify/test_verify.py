@@ -316,6 +316,7 @@ def test_an_open_restricted_folder_is_found(public):
     assert failures(public.parent) == []
 
 
+@pytest.mark.law
 def test_codes_are_read_group_by_group_and_take_no_memory_for_all_at_once():
     grid = geodp.Grid.regular((1000, 1000))
     index = np.stack(np.divmod(np.arange(300_000), 1000))

@@ -74,6 +74,7 @@ def test_raster_has_a_band_for_every_combination(tmp_path):
     assert (bands[:6] == dense.reshape(*dense.shape[:2], 6).transpose(2, 0, 1)).all()
 
 
+@pytest.mark.law
 def test_large_rasters_keep_everybody(tmp_path):
     """More than one window, and overviews: averages over all of their cells."""
     grid = geodp.Grid.regular((1100, 700), crs="EPSG:3035", transform=LAEA)

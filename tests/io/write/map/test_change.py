@@ -60,6 +60,7 @@ def test_believed_changes_are_hatched_and_others_are_pale():
     assert (number[10:12, 10:12] == module.FIRST + 4 + 2).all()
 
 
+@pytest.mark.law
 def test_the_page_names_both_and_their_margin():
     both = shown(), shown(MOVED)
     words = words_of(compose_change(*both, Look(graticule=True)))

@@ -55,6 +55,7 @@ def test_maps_without_degrees_are_refused(crs, corner, said):
         sheet_of(grid, Look(graticule=True))
 
 
+@pytest.mark.law
 def test_every_format_draws_them():
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), LAEA)
     release = geodp.publish(table, epsilon=1)
