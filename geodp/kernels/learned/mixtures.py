@@ -41,7 +41,7 @@ def fit_weights(
     ----------
     count : float64[n]
         How often each value was seen.
-    likelihood : float64[n, k]
+    likelihood : float64[k, n]
         Of each value under each part, up to a factor of the value's own.
     more : float64[k]
         Pseudo-counts of the parts.
@@ -51,22 +51,29 @@ def fit_weights(
     -------
     float64[k]
     """
-    parts = likelihood.shape[1]
-    weight, own = np.full(parts, 1.0 / parts), np.empty(parts)
+    parts, values = likelihood.shape
+    weight, found = np.full(parts, 1.0 / parts), np.empty(parts)
+    share, step = np.empty(values), np.uint64(4)
     for _ in range(rounds):
-        found, total = more.copy(), 0.0
-        for i in range(count.size):
-            if count[i] == 0:
-                continue
-            whole = 0.0
-            for k in range(parts):
-                own[k] = likelihood[i, k] * weight[k]
-                whole += own[k]
-            if whole > 0:
-                share = count[i] / whole
-                for k in range(parts):
-                    found[k] += share * own[k]
+        share[:] = 0.0
         for k in range(parts):
+            for i in range(values):
+                share[i] += likelihood[k, i] * weight[k]
+        for i in range(values):
+            share[i] = count[i] / share[i] if share[i] > 0 else 0.0
+        total = 0.0
+        for k in range(parts):
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums side by side: none waits for another
+            i, one = np.uint64(0), np.uint64(1)
+            for _ in range(values // 4):
+                a += share[i] * likelihood[k, i]
+                b += share[i + one] * likelihood[k, i + one]
+                c += share[i + one + one] * likelihood[k, i + one + one]
+                d += share[i + one + one + one] * likelihood[k, i + one + one + one]
+                i += step
+            for j in range(values // 4 * 4, values):
+                a += share[j] * likelihood[k, j]
+            found[k] = more[k] + weight[k] * ((a + b) + (c + d))
             total += found[k]
         for k in range(parts):
             weight[k] = found[k] / total

@@ -87,10 +87,10 @@ class Reliability:
         weight = np.empty((middle.size, more.size))
         for g, count in enumerate(bins):
             seen = np.flatnonzero(count)
-            likelihood = known.likelihood[seen]
+            likelihood = np.empty((more.size, seen.size))
+            likelihood[: WIDTHS.size] = known.likelihood[seen].T
             if cells:
-                empty = known.of_empty(middle[g])[seen]
-                likelihood = np.hstack([likelihood, empty[:, None]])
+                likelihood[-1] = known.of_empty(middle[g])[seen]
             counted = count[seen].astype(np.float64)
             weight[g] = mixtures.fit_weights(counted, likelihood, more, ROUNDS)
         return cls(laplace, sd, row, weight, middle)
@@ -126,14 +126,16 @@ class Reliability:
             from scipy.special import ndtri
 
             noise = ndtri(chance)
-        kept = [
-            np.interp(change + noise, densities.knots(), keep).mean() for keep in self.tables.keep
-        ]
+        knots, shown = densities.knots(), change + noise
+        at = np.clip(np.searchsorted(knots, shown, "right") - 1, 0, knots.size - 2)
+        part = np.clip((shown - knots[at]) / (knots[at + 1] - knots[at]), 0, 1)
+        keep = self.tables.keep
+        kept = (keep[:, at] * (1 - part) + keep[:, at + 1] * part).mean(axis=1)
         # How many members changed by so much is told by the mixtures: those of the large, mostly.
         width = WIDTHS[1:]
         chances = self.weight[:, 1 : WIDTHS.size] * np.exp(-0.5 * (change / width) ** 2) / width
         many = residuals.bins.sum(axis=1) * np.cumsum(chances, axis=1)[self.row, -1]
-        return float((many * np.array(kept)[self.row]).sum() / many.sum()) / change
+        return float((many * kept[self.row]).sum() / many.sum()) / change
 
     def tabulate(self, variance: float) -> Tables:
         """Return tables for better estimates, with normal errors of some variance."""

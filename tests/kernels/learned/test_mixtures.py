@@ -57,7 +57,18 @@ def test_expectations_are_sums_over_the_parts(cells):
 
 
 def test_weights_of_parts_that_lie_apart_are_their_frequencies():
-    likelihood = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    count, more = np.array([30.0, 8.0, 5.0]), np.array([0.0, 2.0])
+    likelihood = np.array([[1.0, 0.0, 0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]])
+    count, more = np.array([10.0, 8.0, 5.0, 7.0, 6.0, 7.0]), np.array([0.0, 2.0])
     found = mixtures.fit_weights(count, likelihood, more, 3)
-    assert found.tolist() == [0.75, 0.25]
+    assert found == pytest.approx([0.75, 0.25], rel=1e-12)
+
+
+@pytest.mark.parametrize("values", [3, 4, 30])
+def test_weights_are_those_of_the_definition(values):
+    likelihood, count, more = DRAW.random((5, values)), DRAW.random(values), DRAW.random(5)
+    weight = np.full(5, 0.2)
+    for _ in range(9):
+        own = likelihood * weight[:, None]
+        weight = more + (own / own.sum(axis=0) * count).sum(axis=1)
+        weight /= weight.sum()
+    np.testing.assert_allclose(mixtures.fit_weights(count, likelihood, more, 9), weight)
