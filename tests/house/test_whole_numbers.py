@@ -30,8 +30,8 @@ from geodp.kernels import (
     topdown,
 )
 from geodp.kernels.learned import families as predicted
-from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.learned import mixtures, residuals
+from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import families, passes, records, rows, shares, spare
 from geodp.mechanisms.local import ORACLES

@@ -90,7 +90,7 @@ def expect(
     share: NDArray[np.float64],
     out: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Expected changes at residuals, and which part of their variance is left.
+    """Work out expected changes at residuals, and which part of their variance is left.
 
     Sums are taken one part after the other, in the same order on every machine.
 
