@@ -64,13 +64,13 @@ def fit_weights(
         total = 0.0
         for k in range(parts):
             a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums side by side: none waits for another
-            i, one = np.uint64(0), np.uint64(1)
+            at, one = np.uint64(0), np.uint64(1)
             for _ in range(values // 4):
-                a += share[i] * likelihood[k, i]
-                b += share[i + one] * likelihood[k, i + one]
-                c += share[i + one + one] * likelihood[k, i + one + one]
-                d += share[i + one + one + one] * likelihood[k, i + one + one + one]
-                i += step
+                a += share[at] * likelihood[k, at]
+                b += share[at + one] * likelihood[k, at + one]
+                c += share[at + one + one] * likelihood[k, at + one + one]
+                d += share[at + one + one + one] * likelihood[k, at + one + one + one]
+                at += step
             for j in range(values // 4 * 4, values):
                 a += share[j] * likelihood[k, j]
             found[k] = more[k] + weight[k] * ((a + b) + (c + d))
