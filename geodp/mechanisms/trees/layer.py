@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,9 +106,9 @@ class Layer:
         return _cut(run.start, run.stop, max(CHILDREN // self.fanout, 1))
 
     def opened(self, runs: list[slice]) -> list[slice]:
-        """Return the places of the open children of runs of nodes."""
-        ends = np.concatenate([[0], np.cumsum(self.members)])
-        return [slice(int(ends[run.start]), int(ends[run.stop])) for run in runs]
+        """Return the places of the open children of all nodes, by neighbouring runs of them."""
+        ends = accumulate((int(self.members[run].sum()) for run in runs), initial=0)
+        return [slice(*own) for own in pairwise(ends)]
 
     def prior(self, nodes: slice, children: slice) -> passes.Prior:
         """Return what the prior says of some nodes and children."""
