@@ -30,8 +30,8 @@ from geodp.kernels import (
     topdown,
 )
 from geodp.kernels.learned import families as predicted
+from geodp.kernels.learned import mixtures, residuals
 from geodp.kernels.learned import passes as both_passes
-from geodp.kernels.learned import residuals
 from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import families, passes, records, rows, shares, spare
 from geodp.mechanisms.local import ORACLES
@@ -89,13 +89,14 @@ NOISY = {
             residuals.size_class,
             residuals._locate,
             residuals.gather,
-            residuals.fit_weights,
-            residuals._below,
-            residuals._enclose,
             residuals.note,
             residuals.bring_nearer,
-            residuals.medians,
             residuals.shrink,
+            mixtures.fit_weights,
+            mixtures.expect,
+            mixtures._below,
+            mixtures._enclose,
+            mixtures.medians,
             both_passes.gather_children,
             both_passes._predict,
             both_passes.open_children,

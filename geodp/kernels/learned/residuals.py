@@ -1,13 +1,11 @@
-"""Residuals of predicted counts: gathered as whole numbers, fitted, and made smaller."""
+"""Residuals of predicted counts: gathered as whole numbers, and made smaller."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare_inline, inline, kernel
+from geodp.kernels.jit import bare_inline, kernel
 
 STEPS = 32
 """Bins of an octave of 1 + |residual|, a residual in units of the noise's standard deviation."""
@@ -27,20 +25,7 @@ FINE = 256.0
 LOW_BITS = 31
 """Binary digits of the lower part of such a sum."""
 
-SLIGHT = 1e-9
-"""Parts of a mixture that are less likely do not move a median."""
-
-NEAR = 2.0**-20
-"""How near a median is found."""
-
-POSITIONS = 12
-"""Most false positions that are tried before."""
-
-FAR = 64.0
-"""Residuals beyond are of wide changes, whose medians are as good as their means."""
-
 _LARGEST = 2.0**61
-
 
 _FRACTION = 52
 _ONE = 1023
@@ -123,151 +108,6 @@ def gather(
     for n in range(measured.size):
         i = np.uint64(n)
         note(measured[i], (predicted[i], even[i]), unit, bins, sums)
-
-
-@kernel
-def fit_weights(
-    count: NDArray[np.float64],
-    likelihood: NDArray[np.float64],
-    more: NDArray[np.float64],
-    rounds: int,
-) -> NDArray[np.float64]:
-    """Weights of a mixture by expectation and maximisation, from even ones on.
-
-    Parameters
-    ----------
-    count : float64[n]
-        How often each value was seen.
-    likelihood : float64[n, k]
-        Of each value under each part, up to a factor of the value's own.
-    more : float64[k]
-        Pseudo-counts of the parts.
-    rounds : int
-
-    Returns
-    -------
-    float64[k]
-    """
-    parts = likelihood.shape[1]
-    weight, own = np.full(parts, 1.0 / parts), np.empty(parts)
-    for _ in range(rounds):
-        found, total = more.copy(), 0.0
-        for i in range(count.size):
-            if count[i] == 0:
-                continue
-            whole = 0.0
-            for k in range(parts):
-                own[k] = likelihood[i, k] * weight[k]
-                whole += own[k]
-            if whole > 0:
-                share = count[i] / whole
-                for k in range(parts):
-                    found[k] += share * own[k]
-        for k in range(parts):
-            total += found[k]
-        for k in range(parts):
-            weight[k] = found[k] / total
-    return weight
-
-
-@inline
-def _below(
-    change: float,
-    middle: float,
-    own: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    sd: NDArray[np.float64],
-) -> float:
-    """Probability that a change is not above one; ``own`` as in :func:`medians`."""
-    widths = sd.size
-    found = own[0] if change >= 0 else 0.0
-    if change >= -middle:
-        found += own[widths]
-    for k in range(1, widths):
-        if own[k] > SLIGHT:
-            found += own[k] * 0.5 * math.erfc((mean[k] - change) / sd[k] * 0.7071067811865476)
-    return found
-
-
-@inline
-def _enclose(
-    ends: tuple[float, float],
-    middle: float,
-    own: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    sd: NDArray[np.float64],
-) -> tuple[float, float]:
-    """Return two changes between which a median lies: at a jump, or by false positions.
-
-    Below the first the probability is below one half, from the second on it is not.
-    """
-    under, over = ends
-    less, more = -0.5, 0.5
-    for k in range(2):
-        point, jump = (-middle, own[sd.size]) if k else (0.0, own[0])
-        if not under < point < over:
-            continue
-        upto = _below(point, middle, own, mean, sd) - 0.5
-        if upto < 0:
-            under, less = point, upto
-            continue
-        over, more = point, upto - jump
-        if more < SLIGHT:
-            return (point, point) if more < -SLIGHT else (under, over)
-    side = 0
-    for _ in range(POSITIONS):
-        if over - under <= NEAR:
-            break
-        change = under + (over - under) * (less / (less - more))
-        upto = _below(change, middle, own, mean, sd) - 0.5
-        if upto < 0:
-            under, less = change, upto
-            more, side = more / 2 if side < 0 else more, -1
-        else:
-            over, more = change, upto
-            less, side = less / 2 if side > 0 else less, 1
-    return under, over
-
-
-@kernel
-def medians(
-    value: NDArray[np.float64],
-    share: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    sd: NDArray[np.float64],
-    middle: float,
-    out: NDArray[np.float64],
-) -> None:
-    """Medians of changes: a mixture of none, of normal ones, and of cells that are empty now.
-
-    Parameters
-    ----------
-    value : float64[n]
-        Residuals: the medians lie between them, 0 and ``-middle``.
-    share : float64[n, k + 1]
-        Probabilities: of no change, of the widths' changes, of cells that are empty now.
-    mean : float64[n, k]
-        Of the changes by width; the first is not looked at.
-    sd : float64[k]
-    middle : float
-        What cells that are empty now have lost.
-    out : float64[n], changed
-        Means; afterwards medians within ``2**-20``, but where residuals are large.
-    """
-    for n in range(value.size):
-        if abs(value[n]) > FAR:
-            continue
-        low, high = min(value[n], -middle) - 1.0, max(value[n], 0.0) + 1.0
-        under, over = _enclose((low, high), middle, share[n], mean[n], sd)
-        while high - low > NEAR:
-            change = (low + high) / 2
-            if change < under:
-                low = change
-            elif change >= over or _below(change, middle, share[n], mean[n], sd) >= 0.5:
-                high = change
-            else:
-                low = change
-        out[n] = high
 
 
 @bare_inline

@@ -16,7 +16,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, First, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.parts.chain import Chain, Shared, Truth
+from geodp.mechanisms.parts.chain import Chain
+from geodp.mechanisms.parts.counts import Shared, Truth
 from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
 from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
 from geodp.privacy.event import PURE, Guarantee, Measurement

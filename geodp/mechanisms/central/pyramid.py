@@ -252,7 +252,7 @@ class Pyramid(Mechanism):
     def release_informed(
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
-        """Return the same measurements' counts with a prior; all nodes of a level are held."""
+        """Return the same measurements' counts with a prior; open nodes of all levels are held."""
         found = informed.refine(table, self.descent(table.grid, event), key, prior)
         cells, counts, learned = found
         released = ReleasedTable(table.grid, cells, counts, event)

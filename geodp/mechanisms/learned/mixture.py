@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.kernels.learned import mixtures
 from geodp.kernels.learned import residuals as kernels
 from geodp.mechanisms.learned import densities
 from geodp.mechanisms.learned.densities import SCALE, WIDTHS, Reals
@@ -85,13 +87,12 @@ class Reliability:
         weight = np.empty((middle.size, more.size))
         for g, count in enumerate(bins):
             seen = np.flatnonzero(count)
-            density = known[seen]
+            likelihood = np.empty((more.size, seen.size))
+            likelihood[: WIDTHS.size] = known.likelihood[seen].T
             if cells:
-                density = np.hstack(
-                    [density, _empty(densities.middles()[seen], laplace, middle[g])]
-                )
+                likelihood[-1] = known.of_empty(middle[g])[seen]
             counted = count[seen].astype(np.float64)
-            weight[g] = kernels.fit_weights(counted, _scale(density), more, ROUNDS)
+            weight[g] = mixtures.fit_weights(counted, likelihood, more, ROUNDS)
         return cls(laplace, sd, row, weight, middle)
 
     @cached_property
@@ -125,14 +126,16 @@ class Reliability:
             from scipy.special import ndtri
 
             noise = ndtri(chance)
-        kept = [
-            np.interp(change + noise, densities.knots(), keep).mean() for keep in self.tables.keep
-        ]
+        knots, shown = densities.knots(), change + noise
+        at = np.clip(np.searchsorted(knots, shown, "right") - 1, 0, knots.size - 2)
+        part = np.clip((shown - knots[at]) / (knots[at + 1] - knots[at]), 0, 1)
+        keep = self.tables.keep
+        kept = (keep[:, at] * (1 - part) + keep[:, at + 1] * part).mean(axis=1)
         # How many members changed by so much is told by the mixtures: those of the large, mostly.
         width = WIDTHS[1:]
         chances = self.weight[:, 1 : WIDTHS.size] * np.exp(-0.5 * (change / width) ** 2) / width
-        many = residuals.bins.sum(axis=1) * _add_up(chances)[self.row]
-        return float((many * np.array(kept)[self.row]).sum() / many.sum()) / change
+        many = residuals.bins.sum(axis=1) * np.cumsum(chances, axis=1)[self.row, -1]
+        return float((many * kept[self.row]).sum() / many.sum()) / change
 
     def tabulate(self, variance: float) -> Tables:
         """Return tables for better estimates, with normal errors of some variance."""
@@ -140,22 +143,16 @@ class Reliability:
 
     def _tabulate(self, laplace: bool, own: float) -> Tables:
         """Return tables for Laplace errors of variance 1 or normal ones, in units of ``sd``."""
-        value, (density, mean) = densities.knots(), _of_knots(laplace, own)
+        known, mean = _of_knots(laplace, own)
         kept = WIDTHS**2 / (WIDTHS**2 + own)
-        keep, factor = np.empty((2, self.middle.size, value.size))
-        alike = _scale(density)  # of all groups but those of cells
-        for g, weight in enumerate(self.weight):
+        keep, factor = np.empty((2, self.middle.size, known.value.size))
+        share, wide = np.empty((known.value.size, self.weight.shape[1])), np.sqrt(kept * own)
+        for g, (weight, middle) in enumerate(zip(self.weight, self.middle.tolist(), strict=True)):
+            empty = known.of_empty(middle) if self.cells else keep[g]
+            given = known.likelihood, mean, kept, weight, (empty, middle)
+            mixtures.expect(*given, share, (keep[g], factor[g]))
             if self.cells:
-                empty = _empty(value, laplace, self.middle[g], own)
-                alike = _scale(np.hstack([density, empty]))
-            share = alike * weight
-            share /= _add_up(share)[:, None]
-            factor[g] = _add_up(share[:, : WIDTHS.size] * kept)
-            keep[g] = _add_up(share[:, : WIDTHS.size] * mean)
-            if self.cells:
-                wide, middle = np.sqrt(kept * own), self.middle[g]
-                keep[g] -= share[:, WIDTHS.size] * middle
-                kernels.medians(value, share, mean, wide, middle, keep[g])
+                mixtures.medians(known.value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
 
 
@@ -198,17 +195,58 @@ class Tables:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class Likelihoods:
+    """Of residuals under every width, each residual's own in units of its largest.
+
+    Attributes
+    ----------
+    value : float64[n]
+        Residuals, in standard deviations of the noise.
+    likelihood : float64[n, 18]
+    largest : float64[n]
+        Logarithms of the units.
+    laplace : bool
+    variance : float
+        Of the noise.
+    """
+
+    value: Reals
+    likelihood: Reals
+    largest: Reals
+    laplace: bool
+    variance: float
+
+    @classmethod
+    def of(cls, value: Reals, laplace: bool, variance: float = 1.0) -> Self:
+        """Work them out."""
+        density = densities.log_density(value, laplace, variance)
+        largest = density.max(axis=1)
+        return cls(value, np.exp(density - largest[:, None]), largest, laplace, variance)
+
+    def of_empty(self, middle: float) -> Reals:
+        """Return those of cells that are empty now, in the same units: float64[n].
+
+        ``middle``: what was predicted of them.
+        """
+        noise = self.value + middle
+        density = -np.abs(noise) / SCALE - np.log(2 * SCALE)
+        if not self.laplace:
+            variance = self.variance
+            density = -0.5 * noise**2 / variance - 0.5 * np.log(2 * np.pi * variance)
+        return np.asarray(np.exp(density - self.largest))
+
+
 @lru_cache(maxsize=2)
-def _likelihood(laplace: bool) -> Reals:
-    return densities.log_density(densities.middles(), laplace)
+def _likelihood(laplace: bool) -> Likelihoods:
+    return Likelihoods.of(densities.middles(), laplace)
 
 
 @lru_cache(maxsize=16)
-def _of_knots(laplace: bool, variance: float) -> tuple[Reals, Reals]:
-    """Return logarithms of densities, and means of changes, at the knots."""
-    value = densities.knots()
-    known = value, laplace, variance
-    return densities.log_density(*known), densities.posterior_mean(*known)
+def _of_knots(laplace: bool, variance: float) -> tuple[Likelihoods, Reals]:
+    """Return likelihoods, and means of changes, at the knots."""
+    known = densities.knots(), laplace, variance
+    return Likelihoods.of(*known), densities.posterior_mean(*known)
 
 
 def _middles(residuals: Residuals, row: NDArray[np.int64]) -> Reals:
@@ -220,24 +258,3 @@ def _middles(residuals: Residuals, row: NDArray[np.int64]) -> Reals:
     np.add.at(held, row, members * size)
     np.add.at(count, row, members)
     return np.asarray(held / np.maximum(count, 1))
-
-
-def _empty(value: Reals, laplace: bool, middle: float, variance: float = 1.0) -> Reals:
-    """Logarithms of densities of residuals of cells that are empty now: float64[n, 1]."""
-    noise = value + middle
-    if laplace:
-        return np.asarray(-np.abs(noise) / SCALE - np.log(2 * SCALE))[:, None]
-    return np.asarray(-0.5 * noise**2 / variance - 0.5 * np.log(2 * np.pi * variance))[:, None]
-
-
-def _scale(logs: Reals) -> Reals:
-    """Return what logarithms stand for, the largest of each row as 1."""
-    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
-
-
-def _add_up(parts: Reals) -> Reals:
-    """Return sums of rows, one part after the other, in the same order on every machine."""
-    found = parts[:, 0].copy()
-    for column in range(1, parts.shape[1]):
-        found += parts[:, column]
-    return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
+from geodp.mechanisms.parts.counts import Measured
 from geodp.mechanisms.parts.levels import Step, steps_of
-
-if TYPE_CHECKING:
-    from geodp.mechanisms.parts.chain import Measured
 
 MOST = 16
 """Marginals of a release."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
-from geodp.mechanisms.trees.layer import Layer
+from geodp.mechanisms.trees.layer import Layer, Measured
 from geodp.mechanisms.trees.walk import prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE
@@ -41,6 +41,8 @@ Reals = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Known = tuple[Reliability | None, ...]
+Opened = tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]
+"""Numbers of open children, what they have, their counts with noise, and the prior's people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +98,10 @@ class Informed:
         layer = Layer.of(
             np.zeros(1, np.uint64), np.zeros(1, np.int64), (1, self.descent.strides[0])
         )
-        self._measure(0, layer)
-        count = np.maximum(layer.z, 0).astype(np.int64)
+        z, _ = self._measure(0, layer, slice(0, 1))
+        count = np.maximum(z, 0).astype(np.int64)
         layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
-        layer.z, count = layer.z[count > 0], count[count > 0]
+        layer.z, count = z[count > 0], count[count > 0]
         layers: list[Layer] = [layer]
         learned: list[Learned] = []
         for i, fanout in enumerate(self.descent.fanouts, 1):
@@ -118,80 +120,75 @@ class Informed:
         """Do some work on all of a layer's runs."""
         return parallel.map_items(work, items, self.threads)
 
-    def _measure(self, i: int, layer: Layer) -> Residuals:
-        """Measure all children of some nodes; return the residuals of what the prior predicts.
-
-        Whole numbers until the noise is in.
-        """
-        sd, fanout, stride = self.descent.variances[i] ** 0.5, layer.fanout, layer.stride
+    def _measure(self, i: int, layer: Layer, nodes: slice) -> Measured:
+        """Measure all children of some nodes: whole numbers until the noise is in."""
+        above, fanout = layer.above[nodes], layer.fanout
+        noisy, layer.uniform[nodes] = self.noise[i].families(above, fanout)
+        known = self.table.key, self.cumulative
+        families.count_children(above, np.uint64(layer.stride), fanout, *known, noisy)
+        inside = np.empty(0, np.bool_)
         if self.edges is not None:
-            layer.inside = np.empty(layer.z.size, np.bool_)
+            inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
+        return noisy.astype(np.float64), inside
 
-        def measure(nodes: slice, children: slice) -> None:
-            above = layer.above[nodes]
-            noisy, layer.uniform[nodes] = self.noise[i].families(above, fanout)
-            known = self.table.key, self.cumulative
-            families.count_children(above, np.uint64(stride), fanout, *known, noisy)
-            layer.z[children] = noisy
-            if self.edges is not None:
-                number = number_children(above, fanout)
-                layer.inside[children] = overlaps(self.edges, number, stride)
-
-        def predict(nodes: slice, children: slice, found: Residuals) -> None:
-            own = self.prior.share_children(layer.above[nodes], stride, fanout)
-            if own is not None:
-                layer.share[children], layer.whole[nodes] = own
-            if own is not None and self.gather:
-                known = layer.z[children], layer.inside[children], layer.total[nodes]
-                passes.gather_children(*known, own, sd, found.bins, found.sums)
+    def _gather(self, i: int, layer: Layer) -> Residuals:
+        """Return the residuals of what the prior predicts of all children."""
+        sd, shape = self.descent.variances[i] ** 0.5, (layer.stride, layer.fanout)
 
         def work(run: slice) -> Residuals:
             found = Residuals.none()
-            for nodes, children in layer.blocks(run):
-                measure(nodes, children)
-                if predicted:
-                    predict(nodes, children, found)
+            for nodes in layer.blocks(run):
+                own = self.prior.share_children(layer.above[nodes], *shape)
+                if own is None:
+                    break
+                z, inside = self._measure(i, layer, nodes)
+                passes.gather_children(
+                    z, inside, layer.total[nodes], own, sd, found.bins, found.sums
+                )
+                layer.keep(nodes, (z, inside))
             return found
 
-        trusted = self.known is None or (i > 0 and self.known[i - 1] is not None)
-        predicted = i > 0 and (self.gather or trusted)
-        if predicted:
-            layer.share, layer.whole = np.empty(layer.z.size), np.empty(layer.above.size)
         return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
 
     def _learn(self, i: int, layer: Layer) -> Learned:
-        """Measure a level, and learn how far the prior can be trusted there."""
-        residuals = self._measure(i, layer)
+        """Learn how far the prior can be trusted on a level."""
+        residuals = self._gather(i, layer) if self.gather else Residuals.none()
         if self.known is not None:
             reliability = self.known[i - 1]
         else:
             reliability = learn_level(self.descent, i, residuals)
-        if reliability is None:
-            layer.forget_prior()
-        return Learned(layer.stride, layer.z.size, reliability, residuals)
+        return Learned(layer.stride, layer.above.size * layer.fanout, reliability, residuals)
 
     def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
         """Share out what nodes have; children above 0 are open. Their counts: int64[k]."""
         known = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
         given = _of_kernel(tables), known
-        size, f = layer.above.size, layer.fanout
+        size, fanout = layer.above.size, layer.fanout
         layer.members, layer.closed = np.empty(size, np.int64), np.empty((2, size))
+        if tables is not None:
+            layer.whole = np.empty(size)
 
-        def work(nodes: slice) -> tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]:
-            children = slice(nodes.start * f, nodes.stop * f)
-            above, z = layer.above[nodes], layer.z[children]
+        def predict(nodes: slice) -> passes.Prior:
+            if tables is None:
+                return layer.share, layer.whole
+            own = self.prior.share_children(layer.above[nodes], layer.stride, fanout)
+            share, layer.whole[nodes] = cast(passes.Prior, own)  # it says what was learned of it
+            return share, layer.whole[nodes]
+
+        def work(run: slice) -> list[Opened]:
+            return [open_block(nodes) for nodes in layer.blocks(run)]
+
+        def open_block(nodes: slice) -> Opened:
+            z, inside = layer.recall(nodes) or self._measure(i, layer, nodes)
+            above, prior = layer.above[nodes], predict(nodes)
             room = np.empty(z.size, np.uint64), np.empty(z.size, np.int64)
             found = layer.members[nodes], layer.closed[:, nodes], *room
             own = above, layer.total[nodes], layer.uniform[nodes]
-            prior = layer.prior(nodes, children)
-            k = passes.open_children(
-                own, z, layer.inside[children], prior, *given, layer.room(), found
-            )
+            k = passes.open_children(own, z, inside, prior, *given, layer.room(), found)
             return room[0][:k].copy(), room[1][:k].copy(), z[:k].copy(), prior[0][:k].copy()
 
-        found = self._each(work, layer.runs(self.threads))
-        layer.z, layer.inside = np.empty(0), np.empty(0, np.bool_)
+        found = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
         layer.prefix, count, layer.z, layer.share = parallel.concat(found)
         if tables is None:
             layer.forget_prior()

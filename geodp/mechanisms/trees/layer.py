@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,13 @@ RUNS = 4
 MOST = 1 << 20
 """Nodes of such a run at most, about."""
 
+FEW = 1 << 21
+"""Nodes of a level up to which what is measured is kept until they are opened; more are measured
+again, which takes less time than so much memory, and none of it."""
+
 Reals = NDArray[np.float64]
+Measured = tuple[Reals, NDArray[np.bool_]]
+"""Counts with noise of children, and which hold a cell of the domain; none: all."""
 
 
 @dataclass(eq=False)
@@ -33,44 +39,51 @@ class Layer:
         The nodes, and what is shared out below them.
     fanout, stride : int
         Children of a node, and keys of a child.
-    z : float64[n * fanout]
-        Counts with noise; once there are open children, of these alone.
-    inside : bool[n * fanout] or bool[0]
-        Which hold a cell of the domain; none: all.
     uniform : float64[n]
         The nodes' random numbers.
-    share, whole : float64[n * fanout], float64[n]
-        The prior's people in the children, later in the open ones alone, and in the nodes; both
-        are empty where it says nothing, or nothing that counts.
+    z : float64[k]
+        Counts with noise of the open children.
+    share, whole : float64[k], float64[n]
+        The prior's people in the open children, and in the nodes; both are empty where it says
+        nothing, or nothing that counts.
     members : int64[n]
         How many children of each node are open.
     prefix : uint64[k]
         Numbers of the open children.
     closed : float64[2, n]
         Sums of the other children's counts and of their variances.
+    kept : dict
+        What was measured of the children of a block of nodes, by its first.
     """
 
     above: NDArray[np.uint64]
     total: NDArray[np.int64]
     fanout: int
     stride: int
-    z: Reals
-    inside: NDArray[np.bool_]
     uniform: Reals
+    z: Reals = field(default_factory=lambda: np.empty(0))
     share: Reals = field(default_factory=lambda: np.empty(0))
     whole: Reals = field(default_factory=lambda: np.empty(0))
     members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     prefix: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     closed: Reals = field(default_factory=lambda: np.empty((2, 0)))
+    kept: dict[int, Measured] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, above: NDArray[np.uint64], total: NDArray[np.int64], shape: tuple[int, int]
     ) -> Layer:
-        """Return room for the children of some nodes; ``shape``: children, and keys of one."""
-        size = above.size * shape[0]
-        none = np.empty(0, np.bool_)
-        return cls(above, total, *shape, np.empty(size), none, np.empty(above.size))
+        """Return nothing yet of the children of some nodes; ``shape``: children, keys of one."""
+        return cls(above, total, *shape, np.empty(above.size))
+
+    def keep(self, nodes: slice, measured: Measured) -> None:
+        """Keep what was measured of a block, unless the level has many nodes."""
+        if self.above.size * self.fanout <= FEW:
+            self.kept[nodes.start] = measured
+
+    def recall(self, nodes: slice) -> Measured | None:
+        """Return what was kept of a block, and let it go; None: nothing was."""
+        return self.kept.pop(nodes.start, None)
 
     def forget_prior(self) -> None:
         """Let go what the prior says."""
@@ -88,16 +101,14 @@ class Layer:
         each = min(max(each, CHILDREN // self.fanout), MOST // self.fanout)
         return _cut(0, n, max(each, 1))
 
-    def blocks(self, run: slice) -> list[tuple[slice, slice]]:
-        """Return a run's nodes in blocks that stay in the cache, and their children."""
-        f = self.fanout
-        nodes = _cut(run.start, run.stop, max(CHILDREN // f, 1))
-        return [(one, slice(one.start * f, one.stop * f)) for one in nodes]
+    def blocks(self, run: slice) -> list[slice]:
+        """Return a run's nodes in blocks that stay in the cache."""
+        return _cut(run.start, run.stop, max(CHILDREN // self.fanout, 1))
 
     def opened(self, runs: list[slice]) -> list[slice]:
-        """Return the places of the open children of runs of nodes."""
-        ends = np.concatenate([[0], np.cumsum(self.members)])
-        return [slice(int(ends[run.start]), int(ends[run.stop])) for run in runs]
+        """Return the places of the open children of all nodes, by neighbouring runs of them."""
+        ends = accumulate((int(self.members[run].sum()) for run in runs), initial=0)
+        return [slice(*own) for own in pairwise(ends)]
 
     def prior(self, nodes: slice, children: slice) -> passes.Prior:
         """Return what the prior says of some nodes and children."""

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from geodp.grid.grid import Grid
-from geodp.mechanisms.parts.chain import Chain, Group, Shared, Truth, project
+from geodp.mechanisms.parts.chain import Chain, Group, project
+from geodp.mechanisms.parts.counts import Shared, Truth
 from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey

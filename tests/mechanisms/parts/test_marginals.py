@@ -6,7 +6,8 @@ import pytest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
-from geodp.mechanisms.parts.chain import Group, Truth
+from geodp.mechanisms.parts.chain import Group
+from geodp.mechanisms.parts.counts import Truth
 from geodp.mechanisms.parts.levels import Nodes
 from geodp.mechanisms.parts.marginals import (
     Marginal,

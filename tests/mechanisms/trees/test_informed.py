@@ -144,6 +144,7 @@ def test_neither_blocks_nor_threads_show(monkeypatch):
     for children, threads in ((64, 1), (1 << 8, 3), (1, 2)):
         monkeypatch.setattr(layer, "CHILDREN", children)
         monkeypatch.setattr(layer, "MOST", 8 * children)
+        monkeypatch.setattr(layer, "FEW", 512 if threads > 1 else 1 << 21)  # measured twice
         found, again = release(table, prior, method, use, threads=threads)
         assert found.key.tobytes() == whole.key.tobytes()
         assert found.count.tobytes() == whole.count.tobytes()

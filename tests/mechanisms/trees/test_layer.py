@@ -13,14 +13,12 @@ def test_runs_and_blocks_are_all_nodes_once(monkeypatch, nodes, threads):
     monkeypatch.setattr(layer, "CHILDREN", 16)
     monkeypatch.setattr(layer, "MOST", 64)
     one = Layer.of(np.arange(nodes, dtype=np.uint64), np.ones(nodes, np.int64), (4, 2))
-    assert one.z.size == 4 * nodes
     runs = one.runs(threads)
     every = np.arange(nodes)
     assert np.concatenate([every[run] for run in runs]).tolist() == every.tolist()
     blocks = [block for run in runs for block in one.blocks(run)]
-    assert np.concatenate([every[nodes] for nodes, _ in blocks]).tolist() == every.tolist()
-    assert all(own.stop - own.start == 4 * (some.stop - some.start) for some, own in blocks)
-    assert max(own.stop - own.start for _, own in blocks) <= 16
+    assert np.concatenate([every[block] for block in blocks]).tolist() == every.tolist()
+    assert max(4 * (block.stop - block.start) for block in blocks) <= 16
     assert max(4 * (run.stop - run.start) for run in runs) <= 64
     assert nodes < 100 or len(runs) > 3
 
@@ -30,3 +28,14 @@ def test_open_children_of_runs_lie_side_by_side():
     one.members = np.array([2, 0, 4, 1, 3])
     found = one.opened([slice(0, 2), slice(2, 5)])
     assert found == [slice(0, 2), slice(2, 10)]
+
+
+def test_what_is_measured_is_kept_until_it_is_asked_for_where_nodes_are_few(monkeypatch):
+    monkeypatch.setattr(layer, "FEW", 20)
+    block, measured = slice(2, 4), (np.ones(8), np.empty(0, np.bool_))
+    for nodes, kept in ((5, measured), (6, None)):
+        one = Layer.of(np.arange(nodes, dtype=np.uint64), np.ones(nodes, np.int64), (4, 1))
+        one.keep(block, measured)
+        assert one.recall(slice(0, 2)) is None
+        assert one.recall(block) is kept
+        assert one.recall(block) is None

@@ -1,0 +1,93 @@
+"""Counts of parts: confidential, measured with noise, and released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels.parts import fitting as kernels
+from geodp.mechanisms.parts.levels import Step
+from geodp.privacy.noise.law import Law
+
+Found = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
+"""Cells, parts and counts."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """Confidential counts of parts of cells.
+
+    Attributes
+    ----------
+    cell : uint64[m]
+        In order.
+    part, count : int64[m]
+    """
+
+    cell: NDArray[np.uint64]
+    part: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "Truth(confidential)"
+
+    def of_group(self, group: int, step: Step) -> Truth:
+        """Return the parts of a step in one of its groups, by their number in it."""
+        if step.groups == step.inside == 1:
+            return self
+        part = self.part // step.inside
+        some = part // step.parts == group
+        return Truth(self.cell[some], part[some] - group * step.parts, self.count[some])
+
+    def tally(self, node: NDArray[np.uint64], stride: int, parts: int) -> NDArray[np.int64]:
+        """Add up nodes in key order, by part, as integers: int64[n, parts]."""
+        sums = np.zeros((node.size, parts), np.int64)
+        kernels.tally(node, np.uint64(stride), self.cell, self.part, self.count, sums)
+        return sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measured:
+    """Noisy parts of nodes of a level, and what is made of them.
+
+    Attributes
+    ----------
+    node : uint64[n]
+        In order; all children of nodes that are open, but for those outside the domain.
+    y : float64[n, parts]
+        Counts with noise.
+    z : float64[n, parts]
+        The best estimates from these and from what is measured below.
+    variance : float64[n]
+        Of z, of every part.
+    law : Law
+        Of the noise.
+    """
+
+    node: NDArray[np.uint64]
+    y: NDArray[np.float64]
+    z: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    law: Law
+
+    def at(self, node: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return places of nodes that are among these."""
+        return np.searchsorted(self.node, node)
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Released counts of parts of cells, above 0.
+
+    Attributes
+    ----------
+    cell : uint64[n]
+        In order.
+    part, count : int64[n]
+    """
+
+    cell: NDArray[np.uint64]
+    part: NDArray[np.int64]
+    count: NDArray[np.int64]
