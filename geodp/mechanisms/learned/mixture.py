@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,9 +123,7 @@ class Reliability:
         if self.laplace:
             noise = -SCALE * np.sign(chance - 0.5) * np.log1p(-2 * np.abs(chance - 0.5))
         else:
-            from scipy.special import ndtri
-
-            noise = ndtri(chance)
+            noise = np.array([NormalDist().inv_cdf(one) for one in chance.tolist()])
         kept = [
             np.interp(change + noise, densities.knots(), keep).mean() for keep in self.tables.keep
         ]
