@@ -119,6 +119,45 @@ def printable(text: str) -> str:
     )
 
 
+def why_without(library: str, what: str) -> str | None:
+    """Return why something cannot be done without a library, whose extra has its name.
+
+    Parameters
+    ----------
+    library : str
+        As it is imported, and as the extra is called: ``"scipy"``.
+    what : str
+        What needs it, as a sentence begins.
+
+    Returns
+    -------
+    str or None
+        One sentence; None where the library is installed.
+
+    Examples
+    --------
+    >>> why_without("json", "A card")
+    >>> why_without("no_such_library", "A card")
+    "A card needs no_such_library, which is not installed: pip install 'geodp[no_such_library]'."
+    """
+    from importlib.util import find_spec
+
+    try:
+        there = find_spec(library) is not None
+    except ImportError:
+        there = False
+    if there:
+        return None
+    return f"{what} needs {library}, which is not installed: pip install 'geodp[{library}]'."
+
+
+def require_library(library: str, what: str) -> None:
+    """Raise a UsageError, which is :func:`why_without`, where a library is not installed."""
+    why = why_without(library, what)
+    if why is not None:
+        raise UsageError(why)
+
+
 def is_name(given: object) -> TypeGuard[str]:
     """Whether something is what :data:`NAMES` says; the first mark is no hyphen.
 

@@ -56,8 +56,23 @@ def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     assert done.returncode == 0, done.stderr
     modules = imported(done)
     assert {"numba", "pyarrow", "rasterio"} <= modules
-    assert not {"rich", "matplotlib", "scipy.optimize", "distributed"} & modules
+    assert not {"rich", "matplotlib", "scipy.special", "scipy.optimize", "distributed"} & modules
     assert not [name for name in modules if name.startswith("shapely.")]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
+@pytest.mark.parametrize("closed", [(0,), (1,), (0, 1)])
+def test_publish_with_closed_streams_leaves_a_whole_release(tmp_path, closed):
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp", *SMALL, "--output", str(tmp_path / "out")],
+        preexec_fn=lambda: [os.close(stream) for stream in closed],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert geodp("verify", tmp_path / "out").returncode == 0
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")

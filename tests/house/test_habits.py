@@ -108,3 +108,13 @@ def test_the_citation_is_of_this_version():
     paper = geodp.METHODS["topdown"].citation
     title = re.search(r"^    title: (.*)$", read("CITATION.cff"), re.MULTILINE)[1]
     assert title in paper
+
+
+def test_make_demo_installs_what_geodp_runs_on_and_nothing_else():
+    text = read("Makefile")
+    needed = dict(re.findall(r"^(\w+): (.*)$", text, re.MULTILINE))
+    rules = re.findall(r"^\$\((\w+)\): pyproject.toml\n((?:\t.*\n)+)", text, re.MULTILINE)
+    installed = {name: re.search(r"\$\(INSTALL\) (.*)", steps)[1] for name, steps in rules}
+    assert installed == {"RUNS": ".", "INSTALLED": "'.[dev]'"}
+    assert needed["demo"] == "$(RUNS)"
+    assert needed["test"] == needed["check"] == "$(INSTALLED)"

@@ -1,6 +1,7 @@
 """The house has floors, and imports go down only: one table, one test that lists what breaks it."""
 
 import ast
+import re
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -103,7 +104,11 @@ OUTSIDE = {
     "rasterio": ("io/read/rows/pixels io/write io/verify release/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
     "shapely": ("", "grid io/read analysis release/frames table/memory"),
-    "scipy": ("", "mechanisms analysis io/write/series io/write/export"),
+    "scipy": (
+        "",
+        "mechanisms/central/barak mechanisms/trees/strategies analysis io/write/series "
+        "io/write/export",
+    ),
     "PIL": ("", "io/write/drawing"),
     "fpdf": ("", "io/write/drawing"),
     "matplotlib": ("", "analysis release/frames"),
@@ -347,7 +352,8 @@ def test_exceptions_of_lint_only_become_fewer():
 
 def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    stated = (line.partition(";")[0] for line in project["dependencies"])
+    lines = [*project["dependencies"], *project["optional-dependencies"]["scipy"]]
+    stated = (line.partition(";")[0] for line in lines)
     allowed = dict(line.split(">=") for line in stated)
     lines = (ROOT / ".ci" / "oldest.txt").read_text().splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
@@ -357,6 +363,23 @@ def test_the_oldest_versions_that_are_tested_are_those_that_are_allowed():
         stated = least.split(".")
         assert numbers[: len(stated)] == stated, name
         assert {*numbers[len(stated) :]} <= {"0"}, name
+
+
+def test_the_page_names_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    page = (ROOT / "docs" / "startup.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert extras["all"] == [f"geodp[{','.join(sorted({*named} - {'all'}))}]"]
+    assert {*extras} - {*named} == {
+        "bench",
+        "bench-local",
+        "browser",
+        "dev",
+        "docs",
+        "release",
+        "test",
+    }
 
 
 def test_no_cellar():

@@ -120,9 +120,7 @@ def _score(
     table: Floats, said: Floats, contrast: float, found: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return log-likelihood, its slope and the expected information."""
-    from scipy.special import expit  # late: it is slow to import
-
-    true = expit(table @ found)
+    true = np.exp(-np.logaddexp(0, -(table @ found)))
     chance = (1 - contrast) / 2 + contrast * true
     spread = np.maximum(chance * (1 - chance), 1e-300)
     rise = contrast * true * (1 - true)

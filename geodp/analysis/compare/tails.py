@@ -13,6 +13,8 @@ from math import exp, expm1, log
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import require_library
+
 Floats = NDArray[np.float64]
 
 REACH = 60
@@ -130,6 +132,7 @@ def tail_of_sum(z: Floats, excess: Floats) -> Floats:
     >>> tail_of_sum(np.array([1.96, 2.118]), np.array([0.0, 1.0])).round(4).tolist()
     [0.025, 0.025]
     """
+    require_library("scipy", "A test of what came back")
     from scipy.special import gammaln, ndtr  # late: it is slow to import
 
     found = np.asarray(ndtr(-z), np.float64)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
 from geodp.analysis.plan.regions import MOST_DENSE, MOST_MAP, Blocks, Boxes, Cells, Group
-from geodp.errors import UsageError
+from geodp.errors import UsageError, require_library
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.frame import cell_size
@@ -226,6 +226,7 @@ def _areas(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator
 
 
 def _municipalities(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    require_library("scipy", "The objective municipalities")
     from scipy.spatial import cKDTree  # slow to import
 
     _require_map(grid, one)

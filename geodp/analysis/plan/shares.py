@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.accuracy.variance import TreeVariance, from_below
+from geodp.errors import require_library
 
 Floats = NDArray[np.float64]
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -337,10 +338,8 @@ def _search(
     start: Floats | None,
     rows: Rows,
 ) -> Floats:
-    """Logarithms of what each level has beyond the least share, in proportion, at the minimum.
-
-    The objective is convex in the shares.
-    """
+    """Logarithms of what each level has beyond the least share, where the objective is least."""
+    require_library("scipy", "A plan with wishes")
     from scipy.optimize import minimize  # slow to import
 
     if start is None:

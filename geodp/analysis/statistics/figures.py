@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, require_library
 
 Floats = NDArray[np.float64]
 
@@ -165,6 +165,7 @@ def find_towns(people: Floats, rule: tuple[float, float, bool], *, towns: bool) 
     towns : bool
         Whether towns are counted; otherwise their people.
     """
+    require_library("scipy", "A statistic of a release")
     from scipy.ndimage import label, sum_labels  # slow to import
 
     cell, least, corners = rule

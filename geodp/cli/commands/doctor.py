@@ -15,7 +15,6 @@ LIBRARIES = (
     "numpy",
     "numba",
     "llvmlite",
-    "scipy",
     "rasterio",
     "shapely",
     "pyproj",
@@ -25,6 +24,8 @@ LIBRARIES = (
     "rich",
     "platformdirs",
 )
+EXTRAS = ("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib", "fpdf2")
+"""Libraries of extras, which need not be there."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ def find_versions() -> Iterator[Finding]:
             yield Finding(name, version(name))
         except PackageNotFoundError:
             yield Finding(name, "missing", f"{name} is not installed; install geodp once more.")
+    for name in EXTRAS:
+        try:
+            yield Finding(name, version(name))
+        except PackageNotFoundError:
+            yield Finding(name, "none; pip install 'geodp[all]' has it")
 
 
 def find_geography() -> Iterator[Finding]:

@@ -164,6 +164,7 @@ def stage_series(
     Parameters and errors are those of :func:`geodp.io.folder.staged_release.stage_release`.
     """
     check_publication(grid, path, name=name, overwrite=overwrite)
+    netcdf.check(grid)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         make_restricted(folder, path, again=resume)
         yield StagedSeries(folder, Path(path), grid, name)

@@ -55,7 +55,7 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     if card.expected_error.blocks is None and not card.expected_error.has_parts:
         require(card.expected_error.cells is None, "The card has intervals, and no errors.")
         return "none: the error depends on the data"
-    rows = parquet_rows(folder, card)
+    rows = parquet_rows(folder, card, (LOW, card.name, HIGH))
     low, count, high = (rows[name].to_numpy() for name in (LOW, card.name, HIGH))
     require(bool(((low <= count) & (count <= high)).all()), "A count is outside its interval.")
     made = card.expected_error.cells

@@ -5,7 +5,7 @@ It may be a stranger's: nothing is opened but plain files inside its folder that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -92,7 +92,7 @@ def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
         grid, event = order_grid_of(folder, card), _event(card)
         if masked and (mask := _mask(folder, card)) is not None:
             grid = grid.with_mask(mask)
-        rows = parquet_rows(folder, card)
+        rows = parquet_rows(folder, card, tables.column_names(grid, card.name, ()))
         count, index = counts_of(rows, card), index_of(rows, grid)
         key = grid.encode(index)
         if has_regions(card) and grid.domain.is_box:  # nothing tells their order
@@ -171,11 +171,12 @@ def parquet_files(folder: Path, card: Card) -> list[Path]:
     return found
 
 
-def parquet_rows(folder: Path, card: Card) -> Any:
-    """Return the table of the Parquet file or its parts, without geometry."""
-    columns = list(tables.column_names(grid_of(card.domain), card.name, beside_of(card)))
-    files = parquet_files(folder, card)
-    rows = [open_parquet(path).read(columns=columns) for path in files]
+def parquet_rows(folder: Path, card: Card, columns: Iterable[str] | None = None) -> Any:
+    """Return the table of the Parquet file or its parts: these columns, or all but geometry."""
+    if columns is None:
+        columns = tables.column_names(grid_of(card.domain), card.name, beside_of(card))
+    names, files = list(columns), parquet_files(folder, card)
+    rows = [open_parquet(path).read(columns=names) for path in files]
     require(all(part.schema.equals(rows[0].schema) for part in rows), "Parts differ in columns.")
     return pa.concat_tables(part.combine_chunks() for part in rows).combine_chunks()
 

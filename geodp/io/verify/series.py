@@ -15,6 +15,7 @@ from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import Check, verify
+from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.table.periods import Periods
 from geodp.table.series import SeriesCard
 
@@ -44,6 +45,7 @@ def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """
     try:
         require(strange_entry(folder) is None, "There is a link or a device in the folder.")
+        warn_if_withdrawn(folder)
         card = SeriesCard.from_json(read_json(folder / INDEX))
     except BROKEN as error:
         return [Check("index", False, str(error) or type(error).__name__)]

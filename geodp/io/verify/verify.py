@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 
 from geodp.accuracy.areas import areas_of
 from geodp.errors import VerificationError
@@ -20,6 +19,7 @@ from geodp.io.folder.digest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
+from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
 from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
 from geodp.io.verify.intervals import ErrorsOf, ask_intervals
@@ -43,7 +43,7 @@ from geodp.io.verify.totals import ask_totals, has_totals
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.areas import area_rows, file_names
 from geodp.io.write.geometry import geometry, has_geometry, same_geo_metadata
-from geodp.io.write.uncertainty import ERROR
+from geodp.io.write.uncertainty import ERROR, beside_of
 from geodp.table.card import Card
 from geodp.table.selected import SelectionCard
 from geodp.table.stated.domain import StatedDomain
@@ -154,7 +154,7 @@ def _ask_identity(folder: Path, card: Card) -> str:
 
 
 def _ask_counts(folder: Path, card: Card) -> str:
-    count = counts_of(parquet_rows(folder, card), card)
+    count = counts_of(parquet_rows(folder, card, (card.name,)), card)
     whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
     cells = "cells above 0" if nonnegative else "cells that are not 0"
     reports = card.guarantee.reports
@@ -181,14 +181,14 @@ def _ask_cells(folder: Path, card: Card) -> str:
 def _ask_standard_error(folder: Path, card: Card) -> str:
     stated = card.expected_error.largest
     if stated is None and card.expected_error.has_parts:
-        written = parquet_rows(folder, card)[ERROR].to_numpy()
+        written = parquet_rows(folder, card, (ERROR,))[ERROR].to_numpy()
         require(bool((written >= 0).all()), "A standard error is below 0.")
         return "each part of a cell has its own"
     if stated is None:
         schema = open_parquet(parquet_files(folder, card)[0]).schema_arrow
         require(ERROR not in schema.names, "There are standard errors; the card has none.")
         return "none: the error depends on the data"
-    written = parquet_rows(folder, card)[ERROR].to_numpy()
+    written = parquet_rows(folder, card, (ERROR,))[ERROR].to_numpy()
     usual = _usual(card)
     require(bool((written > 0).all() and (written <= stated).all()), f"Not all are up to {stated}.")
     if usual == stated:
@@ -206,23 +206,9 @@ def _usual(card: Card) -> float | None:
 def _ask_csv(folder: Path, card: Card) -> str:
     if card.in_parts:
         return "none: a release in parts has Parquet only"
-    _require_same_csv(folder / f"{card.name}.csv", parquet_rows(folder, card))
+    columns = tables.column_names(grid_of(card.domain), card.name, beside_of(card))
+    require_same_rows(folder / f"{card.name}.csv", parquet_files(folder, card)[0], columns)
     return "equal to the Parquet file, row by row"
-
-
-def _require_same_csv(path: Path, rows: Any) -> None:
-    """VerificationError where a CSV file holds anything else than an Arrow table."""
-    types = dict(zip(rows.schema.names, rows.schema.types, strict=True))
-    options = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
-    parse = pa.csv.ParseOptions(newlines_in_values=True)
-    written = pa.csv.read_csv(path, convert_options=options, parse_options=parse)
-    require(written.schema.names == rows.schema.names, "CSV and Parquet have different columns.")
-    require(written.num_rows == rows.num_rows, "CSV and Parquet have different numbers of rows.")
-    for name in rows.schema.names:
-        require(
-            written[name].combine_chunks().equals(rows[name].combine_chunks()),
-            f"CSV and Parquet differ in the column {name}.",
-        )
 
 
 def _ask_areas(folder: Path, card: Card) -> str:
@@ -240,7 +226,7 @@ def _ask_areas(folder: Path, card: Card) -> str:
         )
         require(same, f"{stem} names other areas than its cells.")
         columns = [n for n in rows.schema.names if n not in ("geometry", "bbox")]
-        _require_same_csv(folder / f"{stem}.csv", rows.select(columns))
+        require_same_rows(folder / f"{stem}.csv", folder / f"{stem}.parquet", columns)
     return f"{', '.join(stems)}: the sums of their cells" if stems else "none"
 
 

@@ -2,15 +2,10 @@
 
     python -I verify_release.py FOLDER
 
-FOLDER is the release's folder, or its ``public`` folder. Any Python from 3.8 on will do, with
-nothing installed. Take this file from where you trust, not from the release, which it would speak
-for. The exit code is 0 where everything holds, 3 where something does not, 2 without a folder.
-
-It asks what the standard library can read: the folder holds plain files only, those that the card
-lists, with the SHA-256 that it lists; the release's identity is that of its table and card; the
-card does not contradict itself; CSV tables hold counts as it says, of cells inside the extent, each
-once and in key order, and those of areas their sums; a selection names as many as it says, once.
-GeoTIFF, GeoParquet, pictures and areas of a selection are not read: ``geodp verify`` reads them.
+FOLDER is the release's folder, or its ``public`` folder. Any Python from 3.8 on will do. Take this
+file from where you trust, not from the release, which it would speak for. The exit code is 0 where
+everything holds, 3 where something does not, 2 without a folder. Not read, as by ``geodp verify``,
+are GeoTIFF, GeoParquet, pictures and areas of a selection. A notice of withdrawal is told.
 """
 
 from __future__ import annotations
@@ -27,14 +22,14 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-CARD, SUMS = "release.json", "SHA256SUMS"
+CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
 SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
 OWN, BESIDE = ("name", "release_id", "files", "left_out"), {"standard_error", "low", "high"}
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
-MOST_JSON, MOST_FIELD = 1 << 26, 1 << 16
+MOST_JSON, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 
 
 class ReleaseError(Exception):
@@ -60,8 +55,15 @@ def plain_files(folder: str) -> list[str]:
 
 
 def read_card(folder: str) -> dict[str, Any]:
-    """Read the card strictly: JSON that readers take differently is refused."""
-    with open(os.path.join(folder, CARD), "rb") as file:
+    """Read the card, whose schema is known."""
+    card = read_json(os.path.join(folder, CARD))
+    require(isinstance(card, dict) and card.get("schema") in SCHEMAS, "Its schema is unknown.")
+    return {**card, "name": "selection", "files": []} if card["schema"] == CHOICE else card
+
+
+def read_json(path: str) -> Any:
+    """Read strictly: JSON that readers take differently is refused."""
+    with open(path, "rb") as file:
         data = file.read(MOST_JSON + 1)
     require(len(data) <= MOST_JSON, "The card is too large.")
 
@@ -69,15 +71,8 @@ def read_card(folder: str) -> dict[str, Any]:
         require(len(dict(pairs)) == len(pairs), "An object of the card has a name twice.")
         return dict(pairs)
 
-    card = json.loads(
-        data.decode("utf-8"),
-        parse_int=number,
-        parse_float=number,
-        parse_constant=number,
-        object_pairs_hook=named_once,
-    )
-    require(isinstance(card, dict) and card.get("schema") in SCHEMAS, "Its schema is unknown.")
-    return {**card, "name": "selection", "files": []} if card["schema"] == CHOICE else card
+    numbers: Any = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
+    return json.loads(data.decode("utf-8"), object_pairs_hook=named_once, **numbers)
 
 
 def number(text: str) -> float:
@@ -88,9 +83,8 @@ def number(text: str) -> float:
 
 def ask_names(folder: str, card: dict[str, Any]) -> str:
     """Names that the card lists lie in the folder, and are all that is there."""
-    name, there = card["name"], plain_files(folder)
+    name, there, listed = card["name"], plain_files(folder), [e["name"] for e in card["files"]]
     require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is no file name.")
-    listed = [entry["name"] for entry in card["files"]]
     for file in listed:
         parent, slash, last = file.rpartition("/")
         inside = card["schema"] == PARTS and parent in (name + ".parquet", name + ".tiles")
@@ -138,8 +132,7 @@ def ask_identity(folder: str, card: dict[str, Any]) -> str:
 
 def ask_card(folder: str, card: dict[str, Any]) -> str:
     """Require that what the card says of privacy and domain does not contradict itself."""
-    said, domain = card["guarantee"], card["domain"]
-    chosen = card["schema"] == CHOICE
+    said, domain, chosen = card["guarantee"], card["domain"], card["schema"] == CHOICE
     for name in ("epsilon",) if chosen else ("epsilon", "rho", "delta"):
         text, decimal = said[name], said[name + "_decimal"]
         require((text is None) == (decimal is None), f"{name} is there once only.")
@@ -150,15 +143,13 @@ def ask_card(folder: str, card: dict[str, Any]) -> str:
     sizes = list(domain["axes"].values())
     require(all(type(n) is int and n > 0 for n in sizes), "Sizes of axes are whole numbers.")
     cells = math.prod(sizes)
-    fewer = domain["mask"] is not None or isinstance(domain["order"], dict)
-    least = 1 if fewer else cells
+    least = 1 if domain["mask"] is not None or isinstance(domain["order"], dict) else cells
     require(least <= domain["cells"] <= cells, "The domain has other cells than its axes.")
     labels = [len(each["labels"]) for each in domain["attributes"]]
     require(sizes[len(sizes) - len(labels) :] == labels, "Attributes and axes differ.")
     if chosen:
         each = exact(said["epsilon"]) / said["rounds"] / exact(said["sensitivity"])
-        right = exact(said["rate"]) == each / (1 if said["monotone"] else 2)
-        require(right, "The rate is not that of the budget.")
+        require(exact(said["rate"]) == each / (2 - said["monotone"]), "The rate is another.")
     return str(said["in_words"])
 
 
@@ -174,8 +165,7 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         return "not read: the tables of a release in parts are Parquet"
     name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
     whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
-    encode = encoder(domain)
-    stated, seen = card["expected_error"], set()
+    encode, stated, seen = encoder(domain), card["expected_error"], set()
     most = math.inf if stated["blocks"] is None else stated["blocks"][0]["largest"]
     entry = next(e for e in card["files"] if e["name"] == name + ".csv")
     for rows, row in enumerate(table(folder, name + ".csv", entry["columns"]), 1):
@@ -270,15 +260,10 @@ def encoder(domain: dict[str, Any]) -> Callable[[tuple[int, ...]], int] | None:
         return None
     offset = [0] * len(sizes)
     if order == "Morton":
-        bits = [(size - 1).bit_length() for size in sizes]
-        spatial = len(sizes) - len(domain["attributes"])
-        digits = [
-            (axis, 2)
-            for at in range(max(bits[:spatial], default=0) - 1, -1, -1)
-            for axis in range(spatial)
-            if bits[axis] > at
-        ]
-        digits += [(axis, 2) for axis in range(spatial, len(sizes)) for _ in range(bits[axis])]
+        bits, space = [(n - 1).bit_length() for n in sizes], len(sizes) - len(domain["attributes"])
+        turns = range(max(bits[:space], default=0) - 1, -1, -1)
+        digits = [(axis, 2) for at in turns for axis in range(space) if bits[axis] > at]
+        digits += [(axis, 2) for axis in range(space, len(sizes)) for _ in range(bits[axis])]
     else:
         digits, offset = list(zip(order[0], order[1])), order[2] or offset
 
@@ -300,14 +285,13 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
     whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
     files = {entry["name"]: entry for entry in card["files"]}
     cells = list(table(folder, name + ".csv", files[name + ".csv"]["columns"]))
-    file, regions = name + ".regions.csv", {}
-    if file in files:
-        regions = {next(iter(row.values())): row for row in table(folder, file)}
+    listed = table(folder, name + ".regions.csv") if name + ".regions.csv" in files else ()
+    regions = {next(iter(row.values())): row for row in listed}
     for file, entry in files.items():
-        if not (file.endswith(".csv") and "level" in entry):
+        if not file.endswith(".csv") or "level" not in entry:
             continue
-        found: dict[tuple[str, ...], Fraction] = {}
-        expected: dict[tuple[str, ...], Fraction] = {}
+        found: dict[Any, Fraction] = {}
+        expected: dict[Any, Fraction] = {}
         columns = [c for c in entry["columns"] if c not in (name, "standard_error")]
         for row in table(folder, file, entry["columns"]):
             key = tuple(row[column] for column in columns)
@@ -344,17 +328,31 @@ def area_of(row: dict[str, str], column: str, level: str) -> str:
 def ask_answers(folder: str, card: dict[str, Any]) -> str:
     """Require as many answers as were asked for, each once; codes of cells lie in the extent."""
     asked, chosen, domain = card["question"], card["chosen"], card["domain"]
-    enough = len(chosen) == asked["chosen"] <= asked["candidates"]
-    require(enough, "There are more or fewer answers.")
-    once = len({json.dumps(one, sort_keys=True) for one in chosen}) == len(chosen)
-    require(once, "An answer is there twice.")
+    require(len(chosen) == asked["chosen"] <= asked["candidates"], "Other answers than asked for.")
+    each = {json.dumps(one, sort_keys=True) for one in chosen}
+    require(len(each) == len(chosen), "An answer is there twice.")
     said = f"{len(chosen)} of {asked['candidates']} candidates, each once"
     if asked["name"] != "top" or "level" in asked:
         return said
     require(asked["candidates"] == domain["cells"], "The candidates are others than the cells.")
-    cells = len({decode(domain, one) for one in chosen})
-    require(cells == len(chosen), "A cell is there twice.")
+    require(len({decode(domain, one) for one in chosen}) == len(chosen), "A cell is there twice.")
     return said + "; codes lie in the extent"
+
+
+def tell_notice(folder: str) -> str:
+    """Return what a notice beside a public folder says, which no digest holds; "" without one."""
+    parent, name = os.path.split(os.path.abspath(folder))
+    path = os.path.join(parent, NOTICE)
+    if name != "public" or not os.path.lexists(path):
+        return ""
+    try:
+        require(stat.S_ISREG(os.lstat(path).st_mode), "It is a link or a device.")
+        said, own = read_json(path), sha256(os.path.join(folder, CARD)).hexdigest()
+        require(said["card_sha256"] == own, "It is of another release.")
+        use = f" Use the release {said['use']} instead." if said["use"] else ""
+        return f"THIS RELEASE WAS WITHDRAWN on {said['date']}: {said['reason']}{use}"
+    except BROKEN:
+        return f"{NOTICE} stands beside it and cannot be read, or is of another release."
 
 
 ALWAYS = {"files": ask_names, "checksums": ask_checksums, "release id": ask_identity}
@@ -366,10 +364,11 @@ BROKEN = (ReleaseError, *READING, RecursionError, StopIteration)
 
 def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
     """(question, whether it holds, what was found) of a release, one by one."""
-    public = os.path.join(folder, "public")
-    folder = public if os.path.isdir(public) else folder
+    folder = [*filter(os.path.isdir, [os.path.join(folder, "public")]), folder][0]
     try:
         plain_files(folder)
+        if notice := tell_notice(folder):
+            yield WITHDRAWN, True, notice
         card = read_card(folder)
     except BROKEN as error:
         yield "card", False, str(error) or type(error).__name__
@@ -391,7 +390,8 @@ def main(arguments: list[str]) -> int:
     bad = False
     for name, ok, detail in verify(arguments[0]):
         text = "".join(mark if mark.isprintable() else "?" for mark in detail[:500])
-        print("ok    " if ok else "FAILED", f" {name}: {text}")
+        mark = "NOTE  " if name == WITHDRAWN else "ok    " if ok else "FAILED"
+        print(mark, f" {name}: {text}")
         bad = bad or not ok
     return 3 if bad else 0
 

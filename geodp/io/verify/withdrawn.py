@@ -10,7 +10,7 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError, WithdrawnWarning, printable
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.staging import CARD
+from geodp.io.folder.staging import CARD, INDEX
 from geodp.io.opening import read_json
 from geodp.table.plain import read_plain
 
@@ -26,7 +26,8 @@ class Withdrawal:
     ----------
     schema : str
     release_id, card_sha256 : str
-        Of the release that is withdrawn, and of its card's bytes.
+        Of the release that is withdrawn, and of its card's bytes; of a series the beginning of its
+        index's SHA-256, and the whole.
     date : str
         YYYY-MM-DD, as the operator gives it.
     reason : str
@@ -57,8 +58,25 @@ class Withdrawal:
 
 
 def notice_of(folder: Path) -> Path | None:
-    """Return where the notice of a public folder stands; None of a folder with another name."""
-    return folder.absolute().parent / NOTICE if folder.name == "public" else None
+    """Return where the notice of public files stands; None where their folder has another name.
+
+    It is beside the folder ``public``, for a snapshot beside that of its series.
+    """
+    home = _home(folder)
+    return home.parent / NOTICE if home.name == "public" else None
+
+
+def seal_of(folder: Path) -> Path:
+    """Return the file whose digest a notice has: the card, or the index of a series."""
+    home = _home(folder)
+    return home / (CARD if (home / CARD).exists() else INDEX)
+
+
+def _home(folder: Path) -> Path:
+    """Return the public folder of a release, or of the series that a snapshot is of."""
+    here = folder.absolute()
+    above = here.parent
+    return above if above.name == "public" and (above / INDEX).is_file() else here
 
 
 def warn_if_withdrawn(folder: Path) -> None:
@@ -73,7 +91,7 @@ def warn_if_withdrawn(folder: Path) -> None:
         if path.is_symlink() or not path.is_file():
             raise VerificationError("a link or a device")
         found = read_plain(Withdrawal, read_json(path), NOTICE)
-        if found.card_sha256 != sha256(folder / CARD):
+        if found.card_sha256 != sha256(seal_of(folder)):
             raise VerificationError("of another release")
     except (OSError, ValueError, VerificationError):
         _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")

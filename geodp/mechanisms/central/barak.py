@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, why_without
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
@@ -127,6 +127,8 @@ class Barak(Mechanism):
                 f"{MOST_ENTRIES:,} coefficients * cells; this grid has {count:,} coefficients and "
                 f"{cells:,} cells. Choose fewer cells, a smaller order, or nonnegative=no."
             )
+        if self.nonnegative:
+            return why_without("scipy", "barak:nonnegative=yes")
         return None
 
     def sensitivity(self, grid: Grid) -> int:

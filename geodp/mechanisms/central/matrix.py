@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, why_without
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
@@ -96,6 +96,8 @@ class Matrix(Mechanism):
                 f"matrix takes at most {MOST_KEYS:,} keys, as it works on dense matrices; this "
                 f"grid has {1 << grid.bits:,} (padded to powers of two)."
             )
+        if self.strategy == "optimised":
+            return why_without("scipy", "matrix:strategy=optimised")
         return None
 
     def sensitivity(self, grid: Grid) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.learned.residuals import OCTAVES, SIDE, STEPS
+from geodp.mechanisms.learned.normal import erfcx, log_normal
 
 Reals = NDArray[np.float64]
 
@@ -72,8 +73,6 @@ def posterior_mean(value: Reals, laplace: bool, variance: float = 1.0) -> Reals:
     """
     if not laplace:
         return np.asarray(value[:, None] * (WIDTHS**2 / (WIDTHS**2 + variance)))
-    from scipy.special import erfcx
-
     found, width = np.zeros((value.size, WIDTHS.size)), WIDTHS[1:]
     upper, lower = _log_parts(value)
     # The change is normal around +drift below the size and around -drift above it, cut off there.
@@ -97,11 +96,9 @@ def _log_parts(value: Reals) -> tuple[Reals, Reals]:
 
     With the scaled complement of the error function, as large numbers would cancel otherwise.
     """
-    from scipy.special import erfcx, log_ndtr
-
     width, size = WIDTHS[1:], np.abs(value)[:, None]
     above, below = _ends(value)
     rest, tilt = -0.5 * (size / width) ** 2 - math.log(2), (width / SCALE) ** 2 / 2 - size / SCALE
     near = rest + np.log(erfcx(-np.minimum(above, 0) / math.sqrt(2)))
-    upper = np.where(above > 0, tilt + log_ndtr(above), near)
+    upper = np.where(above > 0, tilt + log_normal(np.maximum(above, 0)), near)
     return upper, rest + np.log(erfcx(-below / math.sqrt(2)))

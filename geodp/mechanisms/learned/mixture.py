@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from statistics import NormalDist
 from typing import Self
 
 import numpy as np
@@ -123,9 +124,7 @@ class Reliability:
         if self.laplace:
             noise = -SCALE * np.sign(chance - 0.5) * np.log1p(-2 * np.abs(chance - 0.5))
         else:
-            from scipy.special import ndtri
-
-            noise = ndtri(chance)
+            noise = np.array([NormalDist().inv_cdf(one) for one in chance.tolist()])
         knots, shown = densities.knots(), change + noise
         at = np.clip(np.searchsorted(knots, shown, "right") - 1, 0, knots.size - 2)
         part = np.clip((shown - knots[at]) / (knots[at + 1] - knots[at]), 0, 1)

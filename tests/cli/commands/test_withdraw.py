@@ -134,3 +134,37 @@ def test_a_second_notice_replaces_the_first_only_when_asked(folders):
     assert "already" in run(*again).stderr
     assert run(*again, "--overwrite").returncode == 0
     assert "Two districts." in run("verify", folders / "old").stderr
+
+
+@pytest.fixture
+def series(tmp_path):
+    for name, people in (("2024", 300), ("2025", 310)):
+        (tmp_path / f"{name}.csv").write_text(f"code,people\n533946,{people}\n533945,40\n")
+    done = run(
+        "publish-series",
+        *(f"{year}={tmp_path / year}.csv" for year in ("2024", "2025")),
+        *("--grid", "jis:secondary", "--primary", "5339", "--code", "code", "--value", "people"),
+        *("--epsilon", "1", "--contribution", "1", "--person-in", "all"),
+        *("--output", tmp_path / "series"),
+    )
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "series"
+
+
+@pytest.mark.law
+def test_a_series_is_withdrawn_as_a_whole(series, folders):
+    done = run("withdraw", series / "public" / "2024", *ASKED)
+    assert done.returncode == 2
+    assert "of a whole series" in done.stderr
+    assert list(series.rglob("WITHDRAWN.json")) == []
+    assert run("withdraw", series, *ASKED, "--use", folders / "new").returncode == 0
+    for words in (("verify", series), ("report", series / "public" / "2025")):
+        told = run(*words)
+        assert told.returncode == 0, told.stderr
+        assert told.stderr.count(SAID) == 1
+    again = run("withdraw", series, *ASKED)
+    assert again.returncode == 2
+    (series / "public" / "series.json").write_text("[1")
+    done = run("withdraw", series, *ASKED, "--overwrite")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr

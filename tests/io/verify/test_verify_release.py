@@ -244,3 +244,41 @@ def test_messages_do_not_steer_the_terminal(public):
     (public / "\x1b[2J").write_text("")
     done = run(public)
     assert (done.returncode, "\x1b" in done.stdout) == (3, False)
+
+
+def withdraw(out, **changed):
+    said = {"card_sha256": sha256(out / "public" / "release.json"), "date": "2026-01-02"}
+    said |= {"reason": "Counted \x1b[2J twice.", "use": None, **changed}
+    (out / "WITHDRAWN.json").write_text(json.dumps(said), encoding="utf-8")
+
+
+def test_a_withdrawal_is_told_and_the_release_still_holds(public):
+    withdraw(public.parent, use="0123456789abcdef")
+    for folder in (public, public.parent):
+        done = run(folder)
+        assert done.returncode == 0
+        (told,) = [line for line in done.stdout.splitlines() if line.startswith("NOTE")]
+        assert "WITHDRAWN on 2026-01-02: Counted ?[2J twice." in told
+        assert "0123456789abcdef" in told
+
+
+@pytest.mark.parametrize("notice", ["", "[]", '{"card_sha256": "00"}', "[" * 10**5])
+def test_a_notice_that_cannot_be_read_is_told_too(public, notice):
+    (public.parent / "WITHDRAWN.json").write_text(notice)
+    done = run(public.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cannot be read, or is of another release" in done.stdout
+
+
+def test_a_notice_that_is_a_link_is_not_opened(public):
+    withdraw(public.parent)
+    os.rename(public.parent / "WITHDRAWN.json", public.parent / "elsewhere")
+    (public.parent / "WITHDRAWN.json").symlink_to("elsewhere")
+    assert "cannot be read" in run(public).stdout
+
+
+def test_without_a_notice_nothing_is_said_of_one(public):
+    assert "NOTE" not in run(public).stdout
+    withdraw(public.parent)
+    public.rename(public.parent / "copy")
+    assert "NOTE" not in run(public.parent / "copy").stdout

@@ -5,7 +5,13 @@ import warnings
 import pytest
 
 from geodp.errors import UsageError, VerificationError
-from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, warn_if_withdrawn
+from geodp.io.verify.withdrawn import (
+    SCHEMA,
+    Withdrawal,
+    notice_of,
+    seal_of,
+    warn_if_withdrawn,
+)
 
 
 def test_a_notice_says_a_day_and_a_reason_of_one_line():
@@ -24,3 +30,14 @@ def test_a_folder_of_another_name_has_no_notice(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_withdrawn(tmp_path / "copy")
+
+
+def test_a_snapshot_has_the_notice_of_its_series(tmp_path):
+    public = tmp_path / "public"
+    (public / "2024").mkdir(parents=True)
+    assert notice_of(public / "2024") is None
+    (public / "series.json").write_text("{}")
+    assert notice_of(public / "2024") == notice_of(public) == tmp_path / "WITHDRAWN.json"
+    assert seal_of(public / "2024") == seal_of(public) == public / "series.json"
+    (public / "release.json").write_text("{}")
+    assert seal_of(public) == public / "release.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from geodp.cli.output import write_file
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
 
 
 @click.command(no_args_is_help=True)
@@ -24,7 +24,7 @@ from geodp.errors import UsageError
 def withdraw(
     release: Path, reason: str, use: Path | None, day: str | None, overwrite: bool
 ) -> None:
-    """Withdraw a RELEASE: write a notice beside it, which all that open it here are told.
+    """Withdraw a RELEASE or a series: write a notice, which all that open it here are told.
 
     \b
     geodp withdraw release-2025 --reason "One district was counted twice." --use release-2025-2
@@ -33,24 +33,44 @@ def withdraw(
     known: a withdrawal gives no budget back.
     """
     from geodp.io.folder.manifest import sha256
-    from geodp.io.folder.staging import CARD
-    from geodp.io.verify.card import public_folder, read_card
-    from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of
+    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.series import find_series
+    from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, seal_of
 
-    folder = public_folder(release)
+    folder = find_series(release) or public_folder(release)
     path = notice_of(folder)
-    if path is None:
-        raise UsageError("Name the folder of a release that holds its public folder.")
+    if path is None or folder.absolute().name != "public":
+        raise UsageError(
+            "Name the folder of a release, or of a whole series, that holds its public folder."
+        )
     if path.exists() and not overwrite:
         raise UsageError("This release is withdrawn already; change the notice with --overwrite.")
-    own = read_card(folder).release_id
-    instead = None if use is None else read_card(public_folder(use)).release_id
+    own, instead = _identify(release), None if use is None else _identify(use)
     if instead == own:
         raise UsageError("--use names the release that is withdrawn.")
-    said = (own, sha256(folder / CARD), day or date.today().isoformat(), reason, instead)
+    said = (own, sha256(seal_of(folder)), day or date.today().isoformat(), reason, instead)
     text = json.dumps(Withdrawal(SCHEMA, *said).to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
     click.echo(str(path if release.is_absolute() else os.path.relpath(path)))
+
+
+def _identify(release: Path) -> str:
+    """Return the id of a release; of a series, which has none, how its index's digest begins."""
+    from geodp.io.folder.manifest import sha256
+    from geodp.io.folder.staging import INDEX
+    from geodp.io.opening import read_json
+    from geodp.io.verify.card import public_folder, read_card
+    from geodp.io.verify.series import find_series
+    from geodp.table.series import SeriesCard
+
+    series = find_series(release)
+    if series is None:
+        return read_card(public_folder(release)).release_id
+    try:
+        SeriesCard.from_json(read_json(series / INDEX))
+    except (OSError, ValueError):
+        raise VerificationError(f"{INDEX} is no index of a series.") from None
+    return sha256(series / INDEX)[:16]
 
 
 COMMANDS = (withdraw,)

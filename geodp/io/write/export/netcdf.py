@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
+from geodp.errors import require_library
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.series import netcdf
 from geodp.io.write.tables import name_of_counts
@@ -23,6 +24,7 @@ class NetCDF(Export):
 
     def write(self, sheet: Sheet, path: Path) -> None:
         """Write one file."""
+        require_library("scipy", "NetCDF")
         from scipy.io import netcdf_file
 
         table, place = sheet.table, sheet.table.grid.places[0]

@@ -1,8 +1,8 @@
 """A series as NetCDF: one variable over time, y and x, by the CF conventions 1.8.
 
-The classic format with 64-bit offsets, which every reader of NetCDF reads, by SciPy, which is there
-anyway. It holds no whole numbers beyond 32 bits, so larger counts are written as doubles, which are
-exact to 2**53. Row 0 is the southernmost.
+The classic format with 64-bit offsets, which every reader of NetCDF reads, by SciPy. It holds no
+whole numbers beyond 32 bits, so larger counts are written as doubles, which are exact to 2**53. Row
+0 is the southernmost.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import require_library
+from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.format import Released
 from geodp.io.write.frame import crs_of
@@ -41,10 +43,21 @@ OUTSIDE = -(1 << 31)
 """Fill value of whole numbers: no count is as far below 0."""
 
 
+def is_map(grid: Grid) -> bool:
+    """Whether a grid is one map without attributes."""
+    return len(grid.places) == 1 and not grid.attributes and not grid.extents
+
+
+def check(grid: Grid) -> None:
+    """Raise UsageError where a series of a grid would lack its NetCDF for want of a library."""
+    if is_map(grid):
+        require_library("scipy", "The NetCDF file of a series")
+
+
 def why_not(tables: Sequence[ReleasedTable]) -> str | None:
     """Why a series has no NetCDF; None where it has."""
     grid = tables[0].grid
-    if len(grid.places) != 1 or grid.attributes or grid.extents:
+    if not is_map(grid):
         return "NetCDF is written of a grid of one map without attributes"
     if prod(grid.shape) * _dtype(tables).itemsize * len(tables) > MOST_BYTES:
         return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"
