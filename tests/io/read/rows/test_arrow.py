@@ -101,3 +101,13 @@ def test_files_are_asked_for_where_only_files_are_read():
         geodp.read_raster(FRAME, grid=GRID)
     with pytest.raises(InputError, match="read it as a table"):
         geodp.read_mesh(FRAME, grid=GRID, value="people")
+
+
+@pytest.mark.parametrize("number", [-1, 2, 2**30])
+def test_numbers_that_a_dictionary_does_not_have_are_refused(number):
+    """Before any text is looked up by them."""
+    numbers = pa.array([0, 1, number, 1], pa.int32())
+    column = pa.DictionaryArray.from_arrays(numbers, pa.array(CODES[:2]), safe=False)
+    given = pa.table({"code": column, "people": [1, 2, 3, 4]})
+    with pytest.raises(InputError, match="row 3"):
+        geodp.read_table(given, grid=GRID, value="people", code="code", duplicates="sum")
