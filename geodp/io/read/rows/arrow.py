@@ -19,6 +19,12 @@ BATCH = 1 << 18
 """Rows that are looked at at once."""
 
 
+ENGINE = (
+    "The table's own library failed to hand it over, in words that may quote a value; run its "
+    "query by itself where those may be read, and give the result."
+)
+
+
 @dataclass(frozen=True)
 class ArrowTable:
     """A table in memory; its rows count from 1."""
@@ -36,18 +42,24 @@ class ArrowTable:
         """Ask for the schema. InputError where a column is of no one type."""
         kind = type(given)
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        rule = ENGINE
         try:
             return cls(name, pa.RecordBatchReader.from_stream(given))
+        except MemoryError:  # Arrow's is both
+            raise
         except pa.ArrowException:
-            pass  # it quotes the value that it fails on, and must not be the context of ours
-        raise InputError("A column holds values of several types; give it one.", file=name)
+            # It quotes the value that it fails on, and must not be the context of ours.
+            rule = "A column holds values of several types; give it one."
+        except Exception:  # whatever the library whose table it is raises, with values in it
+            pass
+        raise InputError(rule, file=name)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns."""
         first = 0
         while True:
             try:
-                whole = guard(self.name, self.stream.read_next_batch)
+                whole = guard(self.name, self.stream.read_next_batch, ENGINE)
             except StopIteration:
                 return
             for start in range(0, whole.num_rows, BATCH):

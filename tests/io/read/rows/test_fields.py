@@ -257,3 +257,19 @@ def test_short_memory_is_told_in_a_sentence(capsys):
     said = capsys.readouterr().err
     assert said.startswith("Error: there is not enough memory")
     assert "533946113" not in said
+
+
+@pytest.mark.parametrize("text", ["\t\n53394611\t5\n", ";;\n53394611;5;1\n"])
+def test_a_first_row_without_a_name_is_said_to_be_no_header(tmp_path, text):
+    (tmp_path / "in.csv").write_text(text)
+    with pytest.raises(InputError, match=r"names no column|No column is named") as caught:
+        read_table(tmp_path / "in.csv", grid="jis:basic", value="n", code="code")
+    assert "53394611" not in str(caught.value)
+
+
+def test_a_tab_that_the_shell_did_not_make_is_refused_with_how_to_write_it(tmp_path):
+    (tmp_path / "in.csv").write_text("code\tn\n53394611\t5\n")
+    given = {"grid": "jis:basic", "value": "n", "code": "code"}
+    with pytest.raises(UsageError, match=r"which Bash writes \$'\\t'; left out, it is found"):
+        read_table(tmp_path / "in.csv", delimiter="\\t", **given)
+    assert read_table(tmp_path / "in.csv", **given).count.tolist() == [5]
