@@ -62,6 +62,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
         from geodp.io.read.layout.propose import propose
 
         chosen = None if preset is None else find_preset(preset)
+        if chosen is not None:
+            stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+            _cast_all(context, stated)
         found = propose(options["inputs"][0], _given(context, options), chosen)
         _apply(context, options, {_name(name): value for name, value in found.options.items()})
         settled, asks = {**settled, **found.options}, found.asks
@@ -129,7 +132,7 @@ def command_of(path: Path, found: Proposal) -> str:
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:
     """Whether the grid, or what says where a row is, is left out."""
-    if options["spec"] is None:
+    if options["spec"] is None or (options["attribute"] and not options["value"]):
         return True
     from geodp.cli.readers import choose_reader
 
@@ -164,15 +167,22 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
     """Set options that were not given; UsageError for a value that an option does not take."""
     if not settled:
         return
+    for name, value in _cast_all(context, settled).items():
+        if not _source(context, name):
+            options[name] = context.params[name] = value
+            context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+
+
+def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as options take them; UsageError for what no recipe or preset may state."""
     names = _layout_names()
     known = {str(one.name): one for one in context.command.get_params(context) if one.name in names}
+    found = {}
     for name, value in settled.items():
         if name not in known:
             raise UsageError(
                 f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}."
             )
-        if _source(context, name):
-            continue
         several = isinstance(value, list | tuple)
         parts = value if several else [value]
         if not all(isinstance(one, str | int | float) for one in parts):
@@ -181,11 +191,10 @@ def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str
             raise UsageError(f"--{_flag(name)} cannot have this value; it takes one, and no list.")
         plain = [_text(one) for one in value] if several else value
         try:
-            options[name] = known[name].type_cast_value(context, plain)
+            found[name] = known[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):
             raise UsageError(f"--{_flag(name)} cannot have this value.") from None
-        context.params[name] = options[name]
-        context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
+    return found
 
 
 def _flag(name: str) -> str:

@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from geodp.cli.help import group_options
 from geodp.cli.inputs import GRIDS, NEEDS, read_named
 from geodp.cli.options import GridCommand, grid_option_names
+from geodp.cli.running import require_addresses
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class ReadingCommand(GridCommand):
         own = super().get_params(ctx)
         grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
         return [*own[:grid], *reader_options(), *own[grid:]]
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Refuse to begin what could not end."""
+        require_addresses()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a list of options for every group that has any."""

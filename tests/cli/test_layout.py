@@ -174,3 +174,40 @@ def test_inspect_proposes_areas_of_the_grid_and_not_of_the_rows(path):
     assert found["areas"][:2] == ["japan", "北海道"]
     assert len(found["areas"]) == 48
     assert "public areas (--bounds): japan, 北海道," in geodp("inspect", path).stdout
+
+
+WIDE = "GRD_ID,T,M,F\nCRS3035RES1000mN2689000E4337000,5,2,3\n"
+
+
+def test_an_attribute_of_a_preset_is_published_without_naming_columns(tmp_path):
+    wide, out = tmp_path / "wide.csv", tmp_path / "out"
+    wide.write_text(WIDE)
+    found = json.loads(geodp("inspect", wide, "--json").stdout)
+    assert found["attributes"] == {"sex": ["M", "F"]}
+    assert "columns of --attribute sex: M, F" in geodp("inspect", wide).stdout
+    edges = ("--bounds", 4337000, 2689000, 4339000, 2691000)
+    more = ("--attribute", "sex", *edges, "--epsilon", 1, "--output", out)
+    done = geodp("publish", wide, *more)
+    assert done.returncode == 0, done.stderr
+    assert "--value M --value F --attribute sex" in done.stderr
+    assert people(out) == 5
+    assert domain(out)["attributes"] == [{"attribute": "sex", "labels": ["M", "F"]}]
+    done = geodp("publish", wide, "--grid", "inspire:1km", "--code", "GRD_ID", *more[:-1], "x")
+    assert "--value M --value F --attribute sex" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("stated", "rule"),
+    [
+        ("colour = 'red'", "no --colour"),
+        ("epsilon = 1", "no --epsilon"),
+        ("bounds = [1, 2]", "--bounds cannot have this value"),
+        ("contribution = 'often'", "--contribution cannot have this value"),
+    ],
+)
+def test_options_of_a_preset_are_checked_before_the_file_is_looked_at(stated, rule, tmp_path):
+    (tmp_path / "p.toml").write_text(f"[options]\n{stated}")
+    given = ("--preset", tmp_path / "p.toml", "--epsilon", 1, "--output", tmp_path / "a")
+    done = geodp("publish", tmp_path / "not there.csv", *given)
+    assert done.returncode == 2
+    assert rule in done.stderr

@@ -49,6 +49,8 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
             click.echo(f"    {quote(column['name'])}  {more}".rstrip())
     if proposed["preset"]:
         click.echo(f"preset: {proposed['preset']}")
+    for name, labels in proposed["attributes"].items():
+        click.echo(f"columns of --attribute {quote(name)}: {', '.join(map(printable, labels))}")
     for words in proposed["asks"]:
         click.echo(f"still to say: {words}")
     if proposed["areas"]:
@@ -69,10 +71,13 @@ def _propose(file: Path, encoding: str | None) -> dict[str, Any]:
     try:
         found = propose(file, given)
     except UsageError as error:  # a file that no command publishes
-        return {"preset": "", "asks": [str(error)], "areas": [], "command": ""}
+        nothing = {"preset": "", "attributes": {}, "areas": [], "command": ""}
+        return {**nothing, "asks": [str(error)]}
     command = command_of(file, replace(found, options={**given, **found.options}))
     areas = _areas(found.options)
-    return {"preset": found.preset, "asks": [*found.asks], "areas": areas, "command": command}
+    parts = {name: [*labels] for name, labels in found.attributes.items()}
+    said = {"preset": found.preset, "attributes": parts, "asks": [*found.asks]}
+    return {**said, "areas": areas, "command": command}
 
 
 def _areas(options: dict[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -127,9 +128,10 @@ class JISMesh:
         else:
             code, length = read_digits(characters_of(array, digits + 1))
             valid = length == digits
-        row, col = self._decode(code)
-        # A code is valid exactly when it is what its indices are written as.
-        valid &= self._has_code(row, col) & (self._encode(row, col) == code)
+        if not valid.all():
+            code = np.where(valid, code, 0)
+        row, col, known = _read_groups(LEVELS[self.level], code)
+        valid &= known
         require(valid, lambda position: self._rule(text_at(array, position)))
         return row.reshape(array.shape), col.reshape(array.shape)
 
@@ -161,27 +163,8 @@ class JISMesh:
         return within(row, 100 * cells) & within(col, 80 * cells)  # to 66 2/3 N, to 180 E
 
     def _encode(self, row: Indices, col: Indices) -> Indices:
-        code, place = np.zeros(row.shape, np.int64), 1
-        for factor in reversed(LEVELS[self.level]):
-            digits, by_row, by_col, base, _ = _SPLITS[factor]
-            parent_row, parent_col = row // factor, col // factor
-            number = (row - parent_row * factor) * by_row + (col - parent_col * factor) * by_col
-            code += (number + base) * place
-            row, col, place = parent_row, parent_col, place * 10**digits
-        return code + (row * 100 + col) * place
-
-    def _decode(self, code: Indices) -> tuple[Indices, Indices]:
-        row, col, cells = np.zeros(code.shape, np.int64), np.zeros(code.shape, np.int64), 1
-        for factor in reversed(LEVELS[self.level]):
-            digits, by_row, by_col, base, _ = _SPLITS[factor]
-            parent = code // 10**digits
-            number = code - parent * 10**digits - base
-            in_parent = number // by_row
-            row += in_parent * cells
-            col += (number - in_parent * by_row) // by_col * cells
-            code, cells = parent, cells * factor
-        primary = code // 100
-        return row + primary * cells, col + (code - primary * 100) * cells
+        primary_row, primary_col, code, place = _write_groups(LEVELS[self.level], row, col)
+        return code + (primary_row * 100 + primary_col) * place
 
     def _rule(self, text: str) -> str:
         digits = _DIGITS[self.level]
@@ -210,6 +193,61 @@ class JISMesh:
         groups = ["two digits 00 to 79", *(_SPLITS[f][-1] for f in LEVELS[self.level])]
         nine = "; 9 digits are jis:2km if the last is 5, else jis:half" if digits == 9 else ""
         return f"a code of {self.name} is two digits, then {', then '.join(groups)}{nine}"
+
+
+def _read_groups(
+    factors: tuple[int, ...], code: Indices
+) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+    """Rows, columns and validity of codes of whole length: int64[n] each, bool[n] the last.
+
+    Codes repeat what they are made of: two tables, of the two groups after the primary mesh and of
+    the others, take the place of a division for each digit.
+    """
+    row, col, cells = np.zeros_like(code), np.zeros_like(code), 1
+    valid = np.ones(code.shape, np.bool_)
+    for group in (factors[2:], factors[:2]):
+        size = 10 ** sum(_SPLITS[factor][0] for factor in group)
+        parent = code // size
+        number = code - parent * size
+        rows, cols, known = _table_of(group)
+        row += rows[number] * cells
+        col += cols[number] * cells
+        valid &= known[number]
+        code, cells = parent, cells * prod(group)
+    primary = code // 100
+    east = code - primary * 100
+    row += primary * cells
+    col += east * cells
+    return row, col, valid & (east < 80)  # to 180 E
+
+
+@cache
+def _table_of(factors: tuple[int, ...]) -> tuple[Indices, Indices, NDArray[np.bool_]]:
+    """Row and column in its area of every number that the digits of these factors can write.
+
+    Returns int64[n] each, and which numbers are codes: bool[n].
+    """
+    n = 10 ** sum(_SPLITS[factor][0] for factor in factors)
+    row, col, known = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
+    side = np.arange(prod(factors))
+    rows, cols = (one.reshape(-1) for one in np.meshgrid(side, side, indexing="ij"))
+    code = _write_groups(factors, rows, cols)[2]
+    row[code], col[code], known[code] = rows, cols, True
+    return row, col, known
+
+
+def _write_groups(
+    factors: tuple[int, ...], row: Indices, col: Indices
+) -> tuple[Indices, Indices, Indices, int]:
+    """Row and column of the areas above these factors, the digits below them, and their room."""
+    code, place = np.zeros(row.shape, np.int64), 1
+    for factor in reversed(factors):
+        digits, by_row, by_col, base, _ = _SPLITS[factor]
+        parent_row, parent_col = row // factor, col // factor
+        number = (row - parent_row * factor) * by_row + (col - parent_col * factor) * by_col
+        code += (number + base) * place
+        row, col, place = parent_row, parent_col, place * 10**digits
+    return row, col, code, place
 
 
 def infer_jis_level(code: str) -> str:

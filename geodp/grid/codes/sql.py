@@ -140,7 +140,8 @@ class Query:
             given["who"] = at.trim(given["who"])
             # Many people's records without a name, bounded as one person's, would be of no bound:
             # one more of them could take a count from a cell and add one elsewhere.
-            unnamed = " AND who <> ''"
+            # So could those whom a column of floating point numbers NaN, one value to every engine.
+            unnamed = " AND lower(who) NOT IN ('', 'nan')"
         names = "".join(f", {column} AS {name}" for name, column in given.items())
         more = "".join(f", {name}" for name in given)
         below, left, rows, cols = (side * number for number in self.extent)

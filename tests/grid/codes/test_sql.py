@@ -114,6 +114,18 @@ def test_records_without_a_person_are_left_out_and_blanks_make_no_second_person(
     assert sum(n for _, n in count(rows, query)) == sum(n for _, n in named) + 1
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_records_whose_person_is_no_number_are_left_out(kind):
+    """To an engine they are one person."""
+    bounds = SYSTEMS["jis:2km"]
+    x, y = edges(Grid.mesh("jis:2km", bounds=bounds), 9)
+    who = pa.array([1, 2, 3, *[float("nan")] * 6], kind)
+    rows = pa.table({"x": x[:9], "y": y[:9], "id": who})
+    query = query_of("jis:2km", bounds, person="id").write("duckdb")
+    assert count(rows.slice(3), query) == []
+    assert count(rows, query) == count(rows.slice(0, 3), query)
+
+
 def test_the_counted_table_asks_for_a_contribution(tmp_path):
     x, y = edges(Grid.mesh("jis:2km", bounds=SYSTEMS["jis:2km"]), 500)
     query = query_of("jis:2km", SYSTEMS["jis:2km"]).write("duckdb")

@@ -2,7 +2,8 @@
 
 A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
 meet, or ``files``, of which its name must meet one; ``[options]`` as on the command line, in which
-``*`` stands for anything in names of columns and ``|`` for "or"; ``[grids]``, from patterns of the
+``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
+stand side by side and divide the people that are counted; ``[grids]``, from patterns of the
 column of codes, or from numbers of digits, to grids, where the codes do not tell; ``asks``, what
 remains to be said; or ``refused``, why such files are not read and what to do.
 """
@@ -18,11 +19,66 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from geodp.errors import UsageError
+from geodp.errors import UsageError, printable
+from geodp.grid.codes import code_system
 
-NAMES = {"title", "source", "columns", "files", "options", "grids", "asks", "refused"}
+FIELDS: Mapping[str, type] = {
+    "title": str,
+    "source": str,
+    "columns": list,
+    "files": list,
+    "options": dict,
+    "attributes": list,
+    "grids": dict,
+    "asks": list,
+    "refused": str,
+}
+"""What a preset may state."""
+
+OF_ATTRIBUTES: Mapping[str, type] = {"name": str, "columns": list, "labels": list}
+"""What one of its attributes may state."""
+
+WRITTEN: Mapping[type, str] = {str: "a text", list: "a list", dict: "a table"}
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Columns side by side, each of which counts the people of one label.
+
+    Attributes
+    ----------
+    name : str
+        Of the attribute, such as "sex".
+    columns : tuple of str
+        A pattern for each label, two or more. A person is in one of the columns at most.
+    labels : tuple of str
+        One for each column. Default: the names of the columns.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, where: str, said: Any) -> Attribute:
+        """Check an entry of ``[[attributes]]``; UsageError, which names the preset."""
+        where = f"{where} an entry of attributes"
+        if not isinstance(said, dict):
+            raise UsageError(f"{where} must be a table, [[attributes]].")
+        require_fields(where, said, OF_ATTRIBUTES)
+        if missing := [name for name in ("name", "columns") if name not in said]:
+            raise UsageError(f"{where} has no {missing[0]}.")
+        found = cls(said["name"], tuple(said["columns"]), tuple(said.get("labels", ())))
+        for texts, fewest in ((found.columns, 2), (found.labels, 0)):
+            if len({*texts}) < max(fewest, len(texts)):
+                raise UsageError(f"{where} has columns and labels, two or more, each of them once.")
+        if len(found.labels) not in (0, len(found.columns)):
+            raise UsageError(f"{where} has a label for each of its columns, or none.")
+        if not found.name or any(set("=,") & {*text} for text in (found.name, *found.labels)):
+            raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
+        return found
 
 
 @dataclass(frozen=True)
@@ -35,38 +91,54 @@ class Preset:
     columns: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    attributes: tuple[Attribute, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
     asks: tuple[str, ...] = ()
     refused: str = ""
 
     @classmethod
     def of(cls, name: str, text: str) -> Preset:
-        """Read a TOML document; UsageError for one that is no preset."""
+        """Read a TOML document; UsageError for one that is no preset, which names the field."""
         said = read_toml(text, f"The preset {name}")
-        shapes = {"options": dict, "grids": dict, "columns": list, "files": list, "asks": list}
-        strange = {*said} - NAMES
-        if strange or any(not isinstance(said[n], shapes.get(n, str)) for n in said):
-            raise UsageError(f"The preset {name} has {', '.join(sorted(NAMES))}, and no more.")
-        texts = {n: v for n, v in said.items() if isinstance(v, list)}
-        texts["grids"] = [*said.get("grids", {}).values()]
-        for which, found in texts.items():
-            if not all(isinstance(one, str) for one in found):
-                raise UsageError(
-                    f"In the preset {name} every entry of {which} must be a text; quote it."
-                )
+        where = f"In the preset {name}"
+        entries = said.get("attributes", [])
+        require_fields(where, said, FIELDS)
         for option in OF_COLUMNS:
             if not isinstance(said.get("options", {}).get(option, ""), str):
                 raise UsageError(
-                    f"In the preset {name} the option {option} must be a text: patterns of names, "
+                    f"{where} the option {option} must be a text: patterns of names, "
                     'with "|" for "or".'
                 )
-        lists = {n: tuple(map(str, v)) for n, v in said.items() if isinstance(v, list)}
+        for pattern, grid in said.get("grids", {}).items():
+            try:
+                code_system(str(grid))
+            except UsageError as error:
+                raise UsageError(f"{where} the grid of {printable(pattern)!r}: {error}.") from None
+        lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
+        lists["attributes"] = tuple(Attribute.of(where, one) for one in entries)
         return cls(name, **{**said, **lists})
 
     def fits(self, path: Path, columns: Sequence[str]) -> bool:
         """Whether a file of this name with these columns is one of the publisher's."""
         named = any(fnmatchcase(path.name, pattern) for pattern in self.files)
         return named if self.files else all(match(pattern, columns) for pattern in self.columns)
+
+
+def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, type]) -> None:
+    """Raise UsageError for a field that is unknown, or of another type than it has."""
+    for name, value in said.items():
+        if name not in fields:
+            raise UsageError(
+                f"{where} there is {printable(name)!r}, which means nothing; there are "
+                f"{', '.join(fields)}."
+            )
+        if not isinstance(value, fields[name]):
+            raise UsageError(f"{where} {name} must be {WRITTEN[fields[name]]}.")
+        if name in ("attributes", "options"):
+            continue
+        entries: Any = [*value.values()] if isinstance(value, dict) else value
+        if not all(isinstance(one, str) for one in entries):
+            raise UsageError(f"{where} every entry of {name} must be a text; quote it.")
 
 
 def match(pattern: str, names: Sequence[str]) -> list[str]:

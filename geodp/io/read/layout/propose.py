@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, printable
-from geodp.io.read.layout.presets import OF_COLUMNS, Preset, match, presets
+from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
 from geodp.io.read.rows.inspect import inspect
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
@@ -65,11 +65,14 @@ class Proposal:
         What must still be said, a sentence each.
     preset : str
         Name of the preset that was used, or empty.
+    attributes : mapping
+        Attributes (``--attribute``) that columns side by side make, by the preset: labels by names.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
     asks: tuple[str, ...] = ()
     preset: str = ""
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def propose(path: Path, given: Mapping[str, Any], preset: Preset | None = None) -> Proposal:
@@ -97,16 +100,59 @@ def propose(path: Path, given: Mapping[str, Any], preset: Preset | None = None) 
     named = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
     chosen = preset or _fitting(path, named)
-    options, asks = ({}, []) if chosen is None else _of_preset(chosen, [*named, *labels], given)
+    parts = {} if chosen is None else _attributes(chosen, [*named, *labels])
+    divided = _divided(chosen, parts, given)
+    options: dict[str, Any] = {}
+    asks: list[str] = []
+    if chosen is not None:
+        options, asks = _of_preset(chosen, [*named, *labels], given, divided)
     if "raster" in found:
         more = _of_raster(path, {**options, **given})
     elif not named:
         more = {}, ["the first row looks like data; the file needs a header with names"]
     else:
-        more = _of_table(table, named, labels, {**options, **given}, chosen)
+        known = {"attributes": [*parts], **options, **given}
+        if known.get("code") not in (None, table["key"]):
+            key = str(known["code"])
+            table = inspect(path, encoding=given.get("encoding"), key=key)["tables"][0]
+        more = _of_table(table, named, labels, known, chosen)
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
-    return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name)
+    found_parts = {name: tuple(one.labels) for name, one in parts.items()}
+    return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
+
+
+def _attributes(preset: Preset, names: Sequence[str]) -> dict[str, Attribute]:
+    """Return attributes whose columns are all there, with names for patterns; labels always."""
+    found: dict[str, Attribute] = {}
+    for one in preset.attributes:
+        met = [match(pattern, names) for pattern in one.columns]
+        columns = tuple(some[0] for some in met if len({*some}) == 1)
+        if len({*columns}) == len(one.columns):
+            labels = one.labels or tuple(column.strip() for column in columns)
+            found.setdefault(one.name, Attribute(one.name, columns, labels))
+    return found
+
+
+def _divided(
+    preset: Preset | None, parts: Mapping[str, Attribute], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the columns of the attribute that is asked for without naming any."""
+    stated = {} if preset is None else preset.options
+    name = given.get("attribute", stated.get("attribute"))
+    if name is None or not {"value", "axis", "column"}.isdisjoint(given):
+        return {}
+    if name not in parts:
+        known = "no preset fits this file"
+        if preset is not None:
+            known = f"the preset {preset.name} knows {', '.join(parts) or 'none of this file'}"
+        raise UsageError(
+            f"--attribute needs the columns of its labels (--value, repeatable), or an attribute "
+            f"of a preset; {known}."
+        )
+    one = parts[name]
+    axis = {} if one.labels == one.columns else {"axis": [f"{name}={','.join(one.labels)}"]}
+    return {"value": [*one.columns], **axis}
 
 
 def _fitting(path: Path, columns: Sequence[str]) -> Preset | None:
@@ -118,9 +164,12 @@ def _fitting(path: Path, columns: Sequence[str]) -> Preset | None:
 
 
 def _of_preset(
-    preset: Preset, names: Sequence[str], given: Mapping[str, Any]
+    preset: Preset, names: Sequence[str], given: Mapping[str, Any], divided: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a preset's options, its patterns as the names that they meet, and what it asks."""
+    """Return a preset's options, its patterns as the names that they meet, and what it asks.
+
+    `divided`, the columns of an attribute that the preset knows, take the place of its value.
+    """
     if preset.refused:
         raise UsageError(preset.refused)
     options = {name.replace("-", "_"): value for name, value in preset.options.items()}
@@ -135,10 +184,12 @@ def _of_preset(
                 )
             if len({*met}) == 1:
                 options[name] = [met[0]] if name == "value" else met[0]
-    # Whoever chooses other columns, or attributes, says how often a person is in them.
-    others = not {"value", "attribute", "axis", "pairs", "points"}.isdisjoint(given)
-    if others or ("value" not in options and "value" in preset.options):
+    # Whoever chooses other columns says how often a person is in them.
+    others = not {"value", "axis", "pairs", "points"}.isdisjoint(given)
+    absent = "value" not in options and "value" in preset.options
+    if others or (absent and not divided):
         options.pop("contribution", None)
+    options |= divided
     if not {*DOMAIN, "grid"}.isdisjoint(given):
         options = {name: value for name, value in options.items() if name not in DOMAIN}
     asks = [words for words in preset.asks if {*_flags(words)}.isdisjoint(given)]
@@ -198,8 +249,11 @@ def _of_table(
         else:
             some = [*map(printable, values[:MOST]), *(["..."] if len(values) > MOST else [])]
             shown = ", ".join(some) or "none"
+            named = ", ".join(f"--attribute {name}" for name in known.get("attributes", ()))
+            parts = f"the columns of {named}, or " if named else ""
             asks.append(
-                f"choose the column of counts (--value), or several with --attribute: {shown}"
+                f"choose {parts}the column of counts (--value), or several with --attribute: "
+                f"{shown}"
             )
     if "contribution" not in known:
         asks.append("say how often a person is counted at most (--contribution 1 for residents)")

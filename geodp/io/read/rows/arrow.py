@@ -10,12 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from geodp.errors import InputError
 from geodp.io.read.rows.sources import ArrowStream, guard
 
 BATCH = 1 << 18
 """Rows that are looked at at once."""
+
+
+ENGINE = (
+    "The table's own library failed to hand it over, in words that may quote a value; run its "
+    "query by itself where those may be read, and give the result."
+)
 
 
 @dataclass(frozen=True)
@@ -35,18 +42,24 @@ class ArrowTable:
         """Ask for the schema. InputError where a column is of no one type."""
         kind = type(given)
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        rule = ENGINE
         try:
             return cls(name, pa.RecordBatchReader.from_stream(given))
+        except MemoryError:  # Arrow's is both
+            raise
         except pa.ArrowException:
-            pass  # it quotes the value that it fails on, and must not be the context of ours
-        raise InputError("A column holds values of several types; give it one.", file=name)
+            # It quotes the value that it fails on, and must not be the context of ours.
+            rule = "A column holds values of several types; give it one."
+        except Exception:  # whatever the library whose table it is raises, with values in it
+            pass
+        raise InputError(rule, file=name)
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns."""
         first = 0
         while True:
             try:
-                whole = guard(self.name, self.stream.read_next_batch)
+                whole = guard(self.name, self.stream.read_next_batch, ENGINE)
             except StopIteration:
                 return
             for start in range(0, whole.num_rows, BATCH):
@@ -71,8 +84,12 @@ def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]
 
     Raises InputError, which names the first bad row.
     """
+    found = []
     for array in arrays:
+        if not _valid(array):
+            array = _spelt(array)
         if _valid(array):
+            found.append(_as_string(array))
             continue
         low, high = 0, len(array)
         while high - low > 1:  # the first half that is bad holds the first bad row
@@ -80,7 +97,22 @@ def checked(arrays: Sequence[pa.Array], name: str, first: int) -> list[pa.Array]
             low, high = (middle, high) if _valid(array[low:middle]) else (low, middle)
         rule = "The text is not UTF-8, as texts of Arrow and Parquet are; write the table again."
         raise InputError(rule, file=name, row=first + low + 1)
-    return [_as_string(array) for array in arrays]
+    return found
+
+
+def _spelt(array: pa.Array) -> pa.Array:
+    """Return the texts of a dictionary row by row, so that a bad one is found in its row.
+
+    Where its numbers or offsets lead elsewhere, it stays as it is.
+    """
+    if not pa.types.is_dictionary(array.type) or not pa.types.is_string(array.type.value_type):
+        return array
+    numbers = pc.min_max(array.indices).as_py()
+    inside = numbers["min"] is None or (
+        numbers["min"] >= 0 and numbers["max"] < len(array.dictionary)
+    )
+    sound = inside and _valid(array.dictionary.view(pa.binary()))
+    return array.cast(pa.string()) if sound else array
 
 
 def _as_string(array: pa.Array) -> pa.Array:

@@ -107,7 +107,10 @@ def open_tables(
     if delimiter is not None and (
         len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
     ):
-        raise UsageError("A delimiter is one ASCII character such as ; or a tab.")
+        raise UsageError(
+            "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; left "
+            "out, it is found."
+        )
     if encoding is not None:
         try:
             ascii_alike = "0,\n".encode(encoding).endswith(b"0,\n")

@@ -81,7 +81,10 @@ class TextTable:
         if unbroken or any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
             raise InputError(BINARY, file=source.name)
         if not line.strip():
-            raise InputError("The file holds no header and no rows.", file=source.name)
+            rule = "The file holds no header and no rows."
+            if text.strip():
+                rule = "The first row names no column; the file needs a header with names."
+            raise InputError(rule, file=source.name)
         if "\r" in line.rstrip("\r"):
             raise InputError("Lines must end in LF or CR LF.", file=source.name)
         names: list[str] = []

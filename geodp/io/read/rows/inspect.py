@@ -34,7 +34,9 @@ SAMPLE = 1000
 """Codes whose form is looked at."""
 
 
-def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
+def inspect(
+    path: FilePath, *, encoding: str | None = None, key: str | None = None
+) -> dict[str, Any]:
     """Describe a file by its header.
 
     No count, no number of rows, no code and no extent of rows is said. Of the rows, only the
@@ -45,6 +47,8 @@ def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
     path : path
     encoding : str, optional
         Of a text. Default: as found in the header; UTF-8 or CP932.
+    key : str, optional
+        Name of the column of codes. Default: by its name, where it is a known one.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def inspect(path: FilePath, *, encoding: str | None = None) -> dict[str, Any]:
         raise UsageError("Only a text has an encoding (--encoding, encoding=).")
     if kind in RASTER:
         return {"format": "raster", "raster": _raster(path)}
-    tables = [_table(table) for table in open_tables(path, encoding=encoding, labelled=True)]
+    tables = [_table(table, key) for table in open_tables(path, encoding=encoding, labelled=True)]
     return {"format": kind, "tables": tables}
 
 
@@ -86,7 +90,7 @@ def _raster(path: FilePath) -> dict[str, Any]:
         }
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: Table, code: str | None) -> dict[str, Any]:
     names = [name.upper() for name in table.columns]
     found: dict[str, Any] = {"name": table.name, "columns": None, "key": None, "grid": None}
     found |= {"digits": None, "geometry": _geometry(table)}
@@ -103,9 +107,10 @@ def _table(table: Table) -> dict[str, Any]:
     found["columns"] = [
         {"name": name, kind: more} for name, more in zip(table.columns, second, strict=True)
     ]
-    key = next(
-        (i for start in KEYS for i, name in enumerate(names) if name.startswith(start)), None
-    )
+    known = (i for start in KEYS for i, name in enumerate(names) if name.startswith(start))
+    if code is not None:
+        known = (i for i, name in enumerate(table.columns) if name.strip() == code.strip())
+    key = next(known, None)
     if key is not None:
         grid, digits = _level(table, key)
         found |= {"key": table.columns[key], "grid": grid, "digits": digits}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,8 +111,20 @@ def _code_locator(grid: Grid, column: str, place: int) -> Locator:
     return Locator(
         (column,),
         (2 * place, 2 * place + 1),
-        lambda codes: lattice.parse(fields.codes(codes)),
+        lambda codes: _parse(lattice, codes),
     )
+
+
+def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
+    """Rows and columns of codes: each code that a dictionary has once is parsed once."""
+    once = codes.dictionary if pa.types.is_dictionary(codes.type) else None
+    if once is not None and not codes.null_count and len(once) < len(codes):
+        # An entry that no row has may be anything; whether one is bad, the rows tell.
+        with suppress(CodeError):
+            found = lattice.parse(fields.codes(once))
+            at = codes.indices.to_numpy()
+            return [axis[at] for axis in found]
+    return lattice.parse(fields.codes(codes))
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:

@@ -18,6 +18,14 @@ BUFFER = 1 << 20
 """Bytes of a column of Parquet that are read at once."""
 
 
+OPTIONS = {"buffer_size": BUFFER, "pre_buffer": False}
+"""Streams: a map would count as memory, and whole chunks of columns may not fit."""
+
+CODED = 4
+"""Bytes a value below which texts are numbers of a dictionary: a text alone takes as many for its
+length."""
+
+
 @dataclass(frozen=True)
 class ParquetTable:
     """A Parquet file; its rows count from 1."""
@@ -45,15 +53,13 @@ class ParquetTable:
     @classmethod
     def open(cls, source: Source) -> ParquetTable:
         """Read the schema."""
-        # Streams: a map would count as memory, and whole chunks of columns may not fit.
-        options = {"buffer_size": BUFFER, "pre_buffer": False}
-        return cls(source, guard(source.name, lambda: open_parquet(source.name, **options)))
+        return cls(source, guard(source.name, lambda: open_parquet(source.name, **OPTIONS)))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
         names, same = [self.columns[column] for column in chosen], self._partitions
         stored = [name for name in dict.fromkeys(names) if name not in same]
-        stream = self.file.iter_batches(BATCH, columns=stored)
+        stream = self._file(stored).iter_batches(BATCH, columns=stored)
         rows, read = max(self.file.metadata.num_rows, 1), 0
         while True:
             try:
@@ -68,6 +74,20 @@ class ParquetTable:
             read += batch.num_rows
             progress.part(read / rows, self.source.size)
             yield arrays
+
+    def _file(self, stored: Sequence[str]) -> pq.ParquetFile:
+        """Return the file, opened so that texts that it numbers stay numbered."""
+        footer, sizes = self.file.metadata, dict.fromkeys(stored, 0)
+        for column in range(footer.num_columns):
+            name = footer.schema.column(column).path
+            if name in sizes and pa.types.is_string(self.file.schema_arrow.field(name).type):
+                groups = (footer.row_group(i) for i in range(footer.num_row_groups))
+                sizes[name] = sum(group.column(column).total_uncompressed_size for group in groups)
+        coded = [name for name, size in sizes.items() if 0 < size < CODED * footer.num_rows]
+        if not coded:
+            return self.file
+        options = {**OPTIONS, "read_dictionary": coded}
+        return guard(self.name, lambda: open_parquet(self.source.name, **options))
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""

@@ -20,7 +20,7 @@ from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkabl
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.read.rows.forms.folder import find_files
+from geodp.io.read.rows.forms.folder import find_files, refuse_url
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -186,6 +186,7 @@ def kind_of(path: FilePath) -> str:
             start = stream.read(64)
         rule = "" if start else "The file is empty."
     except FileNotFoundError:
+        refuse_url(name)
         rule = "There is no such file."
     except OSError as error:
         rule = f"The file cannot be opened ({error.strerror})."

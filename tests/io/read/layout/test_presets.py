@@ -1,11 +1,24 @@
 """Presets are data: those of the package, and those of users."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from geodp.cli.commands.publish import publish
 from geodp.cli.layout import PLACES
 from geodp.errors import UsageError
-from geodp.io.read.layout.presets import OF_COLUMNS, Preset, find_preset, match, presets
+from geodp.io.read.layout.presets import (
+    FIELDS,
+    OF_ATTRIBUTES,
+    OF_COLUMNS,
+    Preset,
+    find_preset,
+    match,
+    presets,
+)
+
+DOCUMENT = Path(__file__).parents[4] / "docs" / "inputs.md"
 
 OFFICE = """
 title = "Our register"
@@ -56,9 +69,22 @@ def test_a_preset_of_ones_own_is_a_file(tmp_path):
     ("text", "rule"),
     [
         ("title = ", "no TOML document"),
-        ("tilte = 'x'", "and no more"),
-        ("options = 3", "and no more"),
-        ("columns = 'x'", "and no more"),
+        ("tilte = 'x'", "there is 'tilte', which means nothing; there are title, source"),
+        ("options = 3", "options must be a table"),
+        ("columns = 'x'", "columns must be a list"),
+        ("attributes = {sex = 1}", "attributes must be a list"),
+        ("attributes = ['sex']", "entry of attributes must be a table"),
+        ("attributes = [{name = 's', columns = ['M', 'F'], a = 1}]", "there is 'a', which means"),
+        ("attributes = [{name = 's', columns = 'M'}]", "columns must be a list"),
+        ("attributes = [{name = 's', columns = ['M', 1]}]", "entry of columns must be a text"),
+        ("attributes = [{name = 's'}]", "has no columns"),
+        ("attributes = [{columns = ['M', 'F']}]", "has no name"),
+        ("attributes = [{name = 's', columns = ['M']}]", "two or more"),
+        ("attributes = [{name = 's', columns = ['M', 'M']}]", "each of them once"),
+        ("attributes = [{name = 's', columns = ['M', 'F'], labels = ['m']}]", "a label for each"),
+        ("attributes = [{name = 's', columns = ['M', 'F'], labels = ['m', 'm']}]", "once"),
+        ("attributes = [{name = 's=', columns = ['M', 'F']}]", "no comma or ="),
+        ("[grids]\n10 = 'jis:quater'", "the grid of '10': code systems are"),
         ("columns = [1]", "entry of columns must be a text"),
         ("asks = [['a']]", "entry of asks must be a text"),
         ("[grids]\n8 = {a = 1}", "entry of grids must be a text"),
@@ -76,3 +102,20 @@ def test_an_unknown_preset_is_refused_with_the_names(tmp_path):
         find_preset("zensus")
     with pytest.raises(UsageError, match="cannot be read"):
         find_preset(str(tmp_path / "a.toml"))
+
+
+def test_the_document_has_every_field_of_a_preset():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(?:\[+)?([a-z]+)(?:\]+)?` \|", text, re.MULTILINE)
+    assert told == [*FIELDS]
+    (row,) = [line for line in text.splitlines() if line.startswith("| `[[attributes]]`")]
+    assert all(f"`{name}`" in row for name in OF_ATTRIBUTES)
+
+
+def test_columns_of_an_attribute_of_the_package_are_those_of_its_publisher():
+    """No column is in two labels, and no total is among them."""
+    for one in presets():
+        for attribute in one.attributes:
+            assert len({*attribute.columns}) == len(attribute.columns) > 1
+            assert one.options["value"] not in attribute.columns
+            assert "contribution" in one.options

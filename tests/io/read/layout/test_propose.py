@@ -135,3 +135,82 @@ def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
 
 def test_rows_that_look_like_data_are_no_header(write):
     assert "header" in propose(write("53394611,5\n"), {}).asks[0]
+
+
+WIDE = "GRD_ID,T,M,F,Y_LT15,Y_1564,Y_GE65\nCRS3035RES1000mN2599000E4695000,6,2,4,1,2,3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [("sex", ["M", "F"]), ("age", ["Y_LT15", "Y_1564", "Y_GE65"])]
+)
+def test_an_attribute_of_a_preset_needs_no_columns_and_keeps_its_contribution(name, columns, write):
+    path = write(WIDE)
+    found = propose(path, {"attribute": name})
+    assert (found.options["value"], found.asks) == (columns, ())
+    assert found.options["contribution"] == 1
+    assert "axis" not in found.options
+    assert {*found.attributes} == {"sex", "age"}
+    assert propose(path, {}).options["value"] == ["T"]
+    own = propose(path, {"attribute": name, "value": ("M", "T")})
+    assert "contribution" not in own.options
+    assert "value" not in own.options
+
+
+@pytest.mark.parametrize(
+    "columns", ["Unter18;a18bis29;a30bis49;a50bis64;a65undaelter", "Unter18;a18bis64;a65undaelter"]
+)
+def test_an_attribute_is_there_only_with_all_of_its_columns(columns, write):
+    """Of classes of ages that were changed, those left would miss people without a word."""
+    counts = ";".join("1" for _ in columns.split(";"))
+    rows = f"CRS3035RES1000mN2689000E4337000;4337500;2689500;{counts}\n"
+    path = write(f"GITTER_ID_1km;x_mp_1km;y_mp_1km;{columns}\n{rows}")
+    if "a18bis64" in columns:
+        with pytest.raises(UsageError, match="preset zensus2022 knows none of this file"):
+            propose(path, {"attribute": "age"})
+        return
+    found = propose(path, {"attribute": "age"})
+    assert (found.options["value"], found.asks) == (columns.split(";"), ())
+    assert found.options["contribution"] == 1
+    asked = propose(path, {}).asks
+    assert asked[0].startswith("choose the columns of --attribute age, or the column of counts")
+
+
+def test_labels_of_a_preset_take_the_place_of_names(write):
+    path = write(
+        "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T1,T2,T3\n"
+        ",,,,　人口（総数）,　人口（総数）　男,　人口（総数）　女\n5339461132,0,,,4,1,3\n"
+    )
+    found = propose(path, {"attribute": "sex"})
+    assert found.options["axis"] == ["sex=男,女"]
+    assert found.options["value"] == ["人口（総数）　男", "人口（総数）　女"]
+    assert found.attributes == {"sex": ("男", "女")}
+
+
+@pytest.mark.parametrize("text", ["mesh,n\n53394611,5\n", WIDE])
+def test_an_attribute_that_no_columns_are_known_of_is_refused(text, write):
+    with pytest.raises(UsageError, match=r"--attribute needs the columns .*--value, repeatable"):
+        propose(write(text), {"attribute": "nationality"})
+
+
+def test_an_attribute_may_be_an_option_of_a_preset(write):
+    text = """[options]
+code = "CELL"
+attribute = "sex"
+contribution = 1
+[[attributes]]
+name = "sex"
+columns = ["MEN*", "WOMEN*"]
+"""
+    path = write("CELL,MEN_23,WOMEN_23\n53394611,1,2\n")
+    found = propose(path, {}, Preset.of("office", text))
+    assert (found.options["value"], found.asks) == (["MEN_23", "WOMEN_23"], ())
+    assert (found.options["attribute"], found.options["grid"]) == ("sex", "jis:basic")
+
+
+def test_the_column_of_codes_that_is_named_tells_the_grid(write):
+    """And not the one that looks like it."""
+    path = write("mesh,CELL,n\n53394611,5339461132,5\n")
+    preset = Preset.of("office", '[options]\ncode = "CELL"\n[grids]\n10 = "jis:quarter"\n')
+    assert propose(path, {}, preset).options["grid"] == "jis:quarter"
+    assert propose(path, {"code": "mesh"}, preset).options["grid"] == "jis:basic"
+    assert "--grid" in propose(path, {"code": "n"}).asks[0]

@@ -46,11 +46,12 @@ def zensus_1km(folder):
 
 def zensus_ages(folder):
     rows = _zensus(
-        "Insgesamt_Bevoelkerung;Unter18;a18bis64;a65undaelter;werterlaeuternde_Zeichen",
-        "CRS3035RES1000mN2689000E4337000;4337500;2689500;4;–;4;–;",
-        "CRS3035RES1000mN2690000E4338000;4338500;2690500;8;3;–;5;KLAMMERN",
+        "Insgesamt_Bevoelkerung;Unter18;a18bis29;a30bis49;a50bis64;a65undaelter;"
+        "werterlaeuternde_Zeichen",
+        "CRS3035RES1000mN2689000E4337000;4337500;2689500;4;–;4;–;–;–;",
+        "CRS3035RES1000mN2690000E4338000;4338500;2690500;8;3;–;–;–;5;KLAMMERN",
     )
-    (folder / "Zensus2022_Alter_1km-Gitter.csv").write_bytes(_rows(*rows))
+    (folder / "Zensus2022_Alter_in_5_Altersklassen_1km-Gitter.csv").write_bytes(_rows(*rows))
 
 
 def zensus_mean_age(folder):
@@ -105,6 +106,9 @@ def _census_2021():
         "T": [4, 8],
         "M": [1, 5],
         "F": [3, 3],
+        "Y_LT15": [1, 2],
+        "Y_1564": [3, 1],
+        "Y_GE65": [0, 5],
         "T_CI": [None, -9999],
         "LAND_SURFACE": [1, 1],
         "POPULATED": [1, 1],
@@ -131,6 +135,8 @@ def census_gpkg(folder):
 CBS = {
     "crs28992res100m": ["E85900N436000", "E86000N436100"],
     "aantal_inwoners": [5, 7],
+    "aantal_mannen": [5, -99997],
+    "aantal_vrouwen": [-99997, 7],
     "aantal_woningen": [-99997, 5],
 }
 
@@ -146,8 +152,8 @@ def cbs_gpkg(folder):
 
 
 def statpop(folder):
-    rows = ["E_KOORD;N_KOORD;RELI;BBTOT;BBMTOT"]
-    rows += ["2600000;1200000;60002000;5;2", "2600100;1200000;60012000;7;3"]
+    rows = ["E_KOORD;N_KOORD;RELI;BBTOT;BBMTOT;BBWTOT"]
+    rows += ["2600000;1200000;60002000;5;2;3", "2600100;1200000;60012000;7;3;4"]
     (folder / "STATPOP2023.csv").write_bytes(_rows(*rows))
 
 

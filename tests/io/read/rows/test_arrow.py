@@ -2,6 +2,7 @@
 
 import traceback
 
+import duckdb
 import numpy as np
 import pandas
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
+from tests.io.files import chain
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
 RNG = np.random.default_rng(4)
@@ -101,3 +103,24 @@ def test_files_are_asked_for_where_only_files_are_read():
         geodp.read_raster(FRAME, grid=GRID)
     with pytest.raises(InputError, match="read it as a table"):
         geodp.read_mesh(FRAME, grid=GRID, value="people")
+
+
+@pytest.mark.parametrize("number", [-1, 2, 2**30])
+def test_numbers_that_a_dictionary_does_not_have_are_refused(number):
+    """Before any text is looked up by them."""
+    numbers = pa.array([0, 1, number, 1], pa.int32())
+    column = pa.DictionaryArray.from_arrays(numbers, pa.array(CODES[:2]), safe=False)
+    given = pa.table({"code": column, "people": [1, 2, 3, 4]})
+    with pytest.raises(InputError, match="row 3"):
+        geodp.read_table(given, grid=GRID, value="people", code="code", duplicates="sum")
+
+
+@pytest.mark.parametrize("rows", [2, 300_000])
+def test_a_query_that_fails_shows_no_value(rows):
+    """At once, or when its rows are asked for."""
+    query = f"""SELECT '533946113' AS code, CAST(CASE WHEN i = {rows - 1} THEN concat('139.7', 'x')
+        ELSE '1' END AS BIGINT) AS people FROM (SELECT range AS i FROM range({rows}))"""
+    with pytest.raises(InputError, match="own library failed") as caught:
+        geodp.read_table(duckdb.sql(query), grid=GRID, value="people", code="code")
+    for link in chain(caught.value):
+        assert "139.7" not in f"{link} {link!r} {link.args}"

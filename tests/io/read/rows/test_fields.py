@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import geodp
 from geodp import cli
 from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.codes import JISMesh
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io import opening
 from geodp.io.read.rows import fields, sources
@@ -113,9 +114,35 @@ def test_texts_that_are_no_text_are_not_quoted(tmp_path, column, coded):
             path, grid=grid, value="n", code="code", columns={"sex": "sex"}, where={"where": "yes"}
         )
     assert "not UTF-8" in str(caught.value)
-    assert caught.value.row == 701 or coded
+    assert caught.value.row == 701
     for link in chain(caught.value):
         assert "5339461" not in f"{link} {link!r} {link.args}"
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_codes_that_a_file_numbers_are_those_of_one_that_spells_them(tmp_path, text, monkeypatch):
+    """Each is parsed once, and a row with a bad one is still named."""
+    parsed = []
+    parse = JISMesh.parse
+    monkeypatch.setattr(JISMesh, "parse", lambda self, c: parsed.append(len(c)) or parse(self, c))
+    codes = [533946113 + i % 2 for i in range(1000)]
+    path, found = tmp_path / "in.parquet", {}
+    for numbered in (True, False):
+        column = pa.array([str(code) for code in codes] if text else codes)
+        given = {"code": column, "n": [1] * len(codes)}
+        pq.write_table(pa.table(given), path, use_dictionary=numbered)
+        asked = {"grid": "jis:half", "value": "n", "code": "code", "duplicates": "sum"}
+        found[numbered] = read_table(path, **asked)
+    assert parsed[0] == (2 if text else 1000)
+    assert parsed[-1] == 1000
+    assert found[True].key.tolist() == found[False].key.tolist()
+    assert found[True].count.tolist() == found[False].count.tolist() == [500, 500]
+    codes[700] = 533946119
+    column = pa.array([str(code) for code in codes] if text else codes)
+    pq.write_table(pa.table({"code": column, "n": [1] * len(codes)}), path)
+    with pytest.raises(InputError) as caught:
+        read_table(path, **asked)
+    assert caught.value.row == 701
 
 
 def zipped(path, members, text="code,n\n533946113,1\n"):
@@ -230,3 +257,19 @@ def test_short_memory_is_told_in_a_sentence(capsys):
     said = capsys.readouterr().err
     assert said.startswith("Error: there is not enough memory")
     assert "533946113" not in said
+
+
+@pytest.mark.parametrize("text", ["\t\n53394611\t5\n", ";;\n53394611;5;1\n"])
+def test_a_first_row_without_a_name_is_said_to_be_no_header(tmp_path, text):
+    (tmp_path / "in.csv").write_text(text)
+    with pytest.raises(InputError, match=r"names no column|No column is named") as caught:
+        read_table(tmp_path / "in.csv", grid="jis:basic", value="n", code="code")
+    assert "53394611" not in str(caught.value)
+
+
+def test_a_tab_that_the_shell_did_not_make_is_refused_with_how_to_write_it(tmp_path):
+    (tmp_path / "in.csv").write_text("code\tn\n53394611\t5\n")
+    given = {"grid": "jis:basic", "value": "n", "code": "code"}
+    with pytest.raises(UsageError, match=r"which Bash writes \$'\\t'; left out, it is found"):
+        read_table(tmp_path / "in.csv", delimiter="\\t", **given)
+    assert read_table(tmp_path / "in.csv", **given).count.tolist() == [5]

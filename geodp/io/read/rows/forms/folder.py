@@ -27,6 +27,12 @@ _PATTERN = re.compile(r"[*?\[]")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
+def refuse_url(text: str) -> None:
+    """Raise InputError for a URL, also where a path has made one slash of two."""
+    if _URL.match(text):  # not quoted: it may hold a password
+        raise InputError("URLs are not read: fetch the file, and give its path here.") from None
+
+
 def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     """Return the files that a path stands for, in the order of their names.
 
@@ -47,8 +53,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
         return [*_tables(Path(path), text)]
     if os.path.lexists(path):
         return [path]
-    if _URL.match(text):  # not quoted: it may hold a password
-        raise InputError("URLs are not read: fetch the file, and give its path here.")
+    refuse_url(text)
     if _PATTERN.search(text):
         found = [one for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one)]
         if not found:

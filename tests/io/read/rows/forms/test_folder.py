@@ -74,6 +74,10 @@ def test_the_command_takes_folders_and_patterns(tmp_path):
     assert (refused.returncode, refused.stdout) == (5, "")
     assert "URLs are not read" in refused.stderr
     assert "secret" not in refused.stderr
+    refused = geodp("inspect", "s3://me:secret@store/a.parquet")
+    assert (refused.returncode, refused.stdout) == (5, "")
+    assert "URLs are not read" in refused.stderr
+    assert "secret" not in refused.stderr
 
 
 @pytest.mark.parametrize(

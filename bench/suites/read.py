@@ -1,0 +1,212 @@
+"""CPU time of records to counts of cells, beside engines that do the same GROUP BY of the file."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from bench.tables import fill, markdown, table
+from geodp.errors import UsageError
+from geodp.grid.codes import code_system
+
+TITLE = """\
+Seconds of processor time, user and system, of a whole process that reads a file of records and
+counts them by cell: the median of rounds that take each in turn.
+  ratio                   geodp's over that of the engine"""
+
+GRID = "jis:quarter"
+INPUTS = ("points CSV", "codes CSV", "codes Parquet", "texts Parquet", "persons CSV")
+ENGINES = ("duckdb", "polars")
+SPAN = (139.0, 35.0, 140.0, 36.0)
+SAVED = Path(__file__).parents[1] / "results" / "read.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "databases.md"
+MARKS = ("<!-- bench:read -->", "<!-- /bench:read -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the engines")
+
+
+def measure(rows: int, rounds: int, threads: int) -> dict[str, Any]:
+    """Return settings, versions, and a row for each input; UsageError where answers differ."""
+    there = [one for one in ENGINES if importlib.util.find_spec(one) is not None]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in INPUTS:
+            path = _write(name, rows, Path(folder))
+            peers = ["geodp", *(one for one in there if (one, name) != ("polars", "persons CSV"))]
+            spent: dict[str, list[float]] = {peer: [] for peer in peers}
+            for number in range(rounds + 1):  # the first warms up
+                answers = set()
+                for peer in peers:
+                    seconds, answer = _alone(peer, name, path, threads)
+                    answers.add(answer)
+                    if number:
+                        spent[peer].append(seconds)
+                if len(answers) > 1:
+                    raise UsageError(f"The counts of {name} are not the same.")
+            path.unlink()
+            found.append(_row(name, {peer: statistics.median(s) for peer, s in spent.items()}))
+    versions = {one: getattr(importlib.import_module(one), "__version__", "") for one in there}
+    settings = {"rows": rows, "rounds": rounds, "threads": threads, "grid": GRID}
+    return {"settings": settings, "versions": versions, "rows": found}
+
+
+def show(result: dict[str, Any]) -> str:
+    """Return the table."""
+    return table(result["rows"])
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, section(result))
+    return result
+
+
+def section(result: dict[str, Any]) -> str:
+    """Return the document's table, and what was measured."""
+    settings, versions = result["settings"], result["versions"]
+    beside = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return (
+        f"{markdown(result['rows'])}\n\n"
+        f"{settings['rows']:,} records on `{settings['grid']}`; {beside}, "
+        f"{settings['threads']} threads; medians of {settings['rounds']} rounds in turn."
+    )
+
+
+def _row(name: str, seconds: dict[str, float]) -> dict[str, Any]:
+    row: dict[str, Any] = {"input": name, "geodp, s": seconds["geodp"]}
+    for one in ENGINES:
+        took = seconds.get(one)
+        row[f"{one}, s"] = took
+        row[f"ratio to {one}"] = None if took is None else seconds["geodp"] / took
+    return row
+
+
+def _write(name: str, rows: int, folder: Path) -> Path:
+    """Write records of towns, where most of them are in few cells."""
+    draw = np.random.default_rng(19)
+    west, south, east, north = SPAN
+    town = draw.zipf(1.4, rows) % 1000
+    at = np.random.default_rng(4).uniform(0.2, 0.8, (2, 1000))
+    spread = draw.normal(0, 0.02, (2, rows))
+    x = west + (at[0][town] + spread[0]) * (east - west)
+    y = south + (at[1][town] + spread[1]) * (north - south)
+    # In steps of no edge, as another expression puts points on edges elsewhere.
+    columns: dict[str, Any] = {"lon": np.round(x, 4) + 5e-5, "lat": np.round(y, 4) + 5e-5}
+    if name.startswith("persons"):
+        columns["id"] = draw.integers(0, rows // 10, rows)
+    elif not name.startswith("points"):
+        system = code_system(GRID)
+        row, col = system.locate(columns["lon"], columns["lat"])
+        lattice, back = np.unique(row * 100_000 + col, return_inverse=True)
+        codes = system.format(lattice // 100_000, lattice % 100_000)
+        texts = pa.array(codes.tolist()).take(pa.array(back))
+        columns = {"code": texts, "n": draw.integers(1, 4, rows)}
+        if name == "codes Parquet":
+            columns["code"] = texts.cast(pa.int64())
+    path = folder / ("records.parquet" if name.endswith("Parquet") else "records.csv")
+    if path.suffix == ".csv":
+        pyarrow.csv.write_csv(pa.table(columns), path)
+    else:
+        pq.write_table(pa.table(columns), path)
+    return path
+
+
+def _alone(peer: str, name: str, path: Path, threads: int) -> tuple[float, str]:
+    """Return processor time of a process of its own, and what it answers."""
+    paths = os.pathsep.join([*sys.path, os.environ.get("PYTHONPATH", "")])
+    limits = {"POLARS_MAX_THREADS": str(threads), "PYTHONPATH": paths}
+    words = [sys.executable, "-m", "bench.suites.read", peer, name, str(path), str(threads)]
+    before = os.times()
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=True, env={**os.environ, **limits}
+    )
+    after = os.times()
+    spent = after.children_user + after.children_system
+    return spent - before.children_user - before.children_system, done.stdout.strip()
+
+
+def _child(peer: str, name: str, path: str, threads: str) -> tuple[int, int]:
+    """Return cells and the sum of their counts, as one library counts them.
+
+    Which cell of a person is kept is drawn: then the cells are not compared.
+    """
+    if peer == "geodp":
+        cells, people = _geodp(name, path)
+    else:
+        cells, people = _polars(name, path) if peer == "polars" else _duckdb(name, path, threads)
+    return (0 if name.startswith("persons") else cells), people
+
+
+def _geodp(name: str, path: str) -> tuple[int, int]:
+    import geodp
+
+    grid = geodp.Grid.mesh(GRID, bounds=SPAN)
+    if name.startswith(("points", "persons")):
+        who: Any = {"person": "id"} if name.startswith("persons") else {}
+        found = geodp.read_points(path, grid=grid, x="lon", y="lat", **who)
+    else:
+        found = geodp.read_table(path, grid=grid, value="n", code="code", duplicates="sum")
+    return found.key.size, int(found.count.sum())
+
+
+def _duckdb(name: str, path: str, threads: str) -> tuple[int, int]:
+    import duckdb
+
+    from geodp.grid.codes.sql import Query
+    from geodp.grid.lattice import Lattice
+
+    link = duckdb.connect(config={"threads": threads})
+    if name.startswith(("points", "persons")):
+        place = Lattice.of_system(code_system(GRID), SPAN)
+        query = Query(
+            system=code_system(GRID),
+            extent=(place.row0, place.col0, place.rows, place.cols),
+            table=f"read_csv('{path}')",
+            x="lon",
+            y="lat",
+            person="id" if name.startswith("persons") else None,
+        ).write("duckdb")
+        count = "geodp_records"
+    else:
+        reader = "read_parquet" if path.endswith(".parquet") else "read_csv"
+        query, count = f"SELECT code, sum(n) AS n FROM {reader}('{path}') GROUP BY code", "n"
+    found = link.sql(query).to_arrow_table()
+    return found.num_rows, int(found[count].to_numpy().sum())
+
+
+def _polars(name: str, path: str) -> tuple[int, int]:
+    import polars as pl
+
+    lazy = pl.scan_parquet(path) if path.endswith(".parquet") else pl.scan_csv(path)
+    if name.startswith("points"):
+        side = 2  # of 125 m, in a cell
+        row = ((pl.col("lat") * 960 + 1e-5).floor() // side).alias("row")
+        col = (((pl.col("lon") - 100) * 640 + 1e-5).floor() // side).alias("col")
+        found = lazy.group_by(row, col).agg(pl.len().alias("n"))
+    else:
+        found = lazy.group_by("code").agg(pl.col("n").sum())
+    counts = found.collect()
+    return counts.height, int(counts["n"].sum())
+
+
+if __name__ == "__main__":
+    print(*_child(*sys.argv[1:]))
