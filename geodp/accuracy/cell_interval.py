@@ -27,6 +27,7 @@ from geodp.accuracy.interval import (
     Reach,
     Tops,
     Z,
+    count_unseen,
     round_out,
 )
 from geodp.accuracy.lone import FEW, find_depths
@@ -78,7 +79,7 @@ def cell_intervals(
         grid if grid.size < prod(tree.fanouts) else None,
         1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
-        method.clamp_losses(grid, event),
+        count_unseen(method.clamp_losses(grid, event), tree.fanouts),
         margins,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, round_out
+from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, count_unseen, round_out
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
@@ -139,7 +139,8 @@ def _estimate(release: Release, tree: TreeVariance, cells: RegionKeys) -> Estima
     error = np.sqrt(np.maximum(found.variance[PLAIN], 0))
     alone = losses = None
     if found.clamped.any():
-        alone, losses = method.isolated_cell(grid, event), method.clamp_losses(grid, event)
+        alone = method.isolated_cell(grid, event)
+        losses = count_unseen(method.clamp_losses(grid, event), tree.fanouts)
     low, high = found.interval(alone, losses)
     single = np.flatnonzero(np.diff(np.append(first, cells.key.size)) == 1)
     if single.size:  # as in the files

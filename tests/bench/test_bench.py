@@ -328,13 +328,27 @@ def test_settlements_are_planted_alone_on_land():
         assert not (settlements.near(label == number, 8) & others).any()
 
 
-def kept_settlements():
+def kept_settlements(method=settlements.METHODS[0]):
     """Return biases around settlements by version, domain and distance."""
     names = [f"{a:,}-{b:,}" for a, b in pairwise(settlements.CLASSES)]
     return {
         (row["version"], row["domain"], row["alone"]): [row[name][1] for name in names]
         for row in saved("settlements")["rows"]
+        if row["method"] == method
     }
+
+
+def test_a_plan_of_few_levels_that_drops_what_is_small_keeps_most_of_lone_settlements():
+    default, kept = (kept_settlements(method) for method in settlements.METHODS)
+    for domain in ("whole", "land"):
+        for alone in ("4 km", "32 km"):
+            both = zip(kept[4, domain, alone], default[4, domain, alone], strict=True)
+            assert all(now > before for now, before in [*both][:4])
+    assert min(kept[4, "land", "4 km"][2:]) > -3
+    assert min(kept[4, "land", "32 km"][3:]) > -2
+    assert min(kept[4, "whole", "32 km"][2:]) > -6.5
+    for alone in ("4 km", "32 km"):
+        assert min(kept[4, "settlements", alone][1:]) > -2.1
 
 
 def test_settlements_of_500_and_more_lose_less_than_before():

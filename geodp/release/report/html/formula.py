@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.interval import count_unseen
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.release.report.html.embed import MOST, pack_sorted
@@ -56,7 +57,8 @@ def state_formula(release: Release) -> dict[str, Any]:
     assert tree is not None  # asked before
     padded = grid.size < prod(tree.fanouts)
     isolated = method.isolated_cell(grid, event) if method.nonnegative else None
-    losses = method.clamp_losses(grid, event) if method.nonnegative else None
+    taken = method.clamp_losses(grid, event) if method.nonnegative else None
+    losses = count_unseen(taken, tree.fanouts)
     return {
         "nonnegative": method.nonnegative,
         "gaussian": event.is_normal,
