@@ -29,7 +29,16 @@ OUTPUT = (
     *("metadata", "as_json"),
 )
 EXPERT = (
-    *("order", "attribute_order", "regions_columns", "crs", "origin", "cell", "domain_is_public"),
+    *(
+        "order",
+        "attribute_order",
+        "regions_columns",
+        "units_columns",
+        "crs",
+        "origin",
+        "cell",
+        "domain_is_public",
+    ),
     *("suppressed", "points_crs", "allow_ballpark", "truncation", "encoding", "delimiter"),
     *("layer", "band", "raster_unit", "memory", "scratch", "simulate", "records", "pad_time"),
     *("resume", "allow_empty", "check", "profile"),

@@ -22,6 +22,7 @@ GRIDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("inspire", "cbs", "statpop", "national", "quadkey"), ("bounds",)),
     "regular": ("crs", "origin", "cell"),
     "like": ("domain_is_public",),
+    "units": ("units_source", "units_columns"),
 }
 """Options that each kind of grid takes, of those that not every kind does."""
 
@@ -46,6 +47,8 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = _regular(rest, options)
     elif kind == "like":
         grid = _like(Path(rest), options)
+    elif kind == "units":
+        return _units(Path(rest), options)
     else:
         from geodp.grid.mask import grid_of_primaries
 
@@ -150,6 +153,28 @@ def _like(path: Path, options: Mapping[str, Any]) -> Grid:
             "like:TEMPLATE.tif of a public raster, or vouch for it with --domain-is-public."
         )
     return grid_like(path)
+
+
+def _units(path: Path, options: Mapping[str, Any]) -> Grid:
+    """Return the units of a public table; they have no map and need no order."""
+    from geodp.io.read.public.units import read_units
+
+    wrong = [name for name in ("mask", "regions", "attribute_order") if options[name] is not None]
+    wrong += [name for name in ("axis", "pairs") if options[name]]
+    wrong += ["order"] if options["order"] != "morton" else []
+    if options.get("attribute"):
+        wrong.append("attribute")
+    if wrong:
+        raise UsageError(
+            f"A grid of units: has its own levels and no map; leave out "
+            f"--{wrong[0].replace('_', '-')}."
+        )
+    source = _needed(options, "units_source")
+    if _is_input(path, options["inputs"]):
+        raise UsageError("The units are one of the inputs; a table of units is public.")
+    columns = options["units_columns"]
+    names = [name.strip() for name in columns.split(",")] if columns else ()
+    return read_units(path, source=source, columns=names)
 
 
 def _regular(size: str, options: Mapping[str, Any]) -> Grid:

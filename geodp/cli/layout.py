@@ -76,7 +76,7 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     click.echo(f"Read as: {write_command(context, options)}", err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
-        if kind not in ("regular", "like"):
+        if kind not in ("regular", "like", "units"):
             click.echo(
                 f"Domain: the whole extent of {options['spec']}, as no --bounds, --primary, --mask "
                 "or --regions names a smaller public one.",

@@ -140,6 +140,16 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         help="Columns of the table in this order, with commas between. Default: all, as they are.",
     ),
     click.option(
+        "--units-source",
+        help="Where the table of --grid units:TABLE comes from, in words. With it you vouch that "
+        "the table is public and not made from the inputs; the card quotes it.",
+    ),
+    click.option(
+        "--units-columns",
+        help="Columns of that table from the finest level to the coarsest (block,tract,county), "
+        "with commas between. Default: all, as they are.",
+    ),
+    click.option(
         "--attribute-order",
         help="Where attributes are split: below the cells, above all areas, interleaved with the "
         "bits of places (morton), or under a level of areas, by its name; the method parts takes "
@@ -175,7 +185,7 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         "spec",
         required=required,
         help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
-        "regular:ROWSxCOLS, like:RASTER.tif ...; names a public grid.",
+        "regular:ROWSxCOLS, like:RASTER.tif, units:TABLE.csv ...; names a public grid.",
     )
     return add_options(command, (spec, *_GRID))
 

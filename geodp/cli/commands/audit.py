@@ -26,7 +26,17 @@ NOTICE = (
 
 OF_GRID = {
     *("bounds", "primary", "mask", "mask_source", "order", "regions", "regions_source"),
-    *("regions_columns", "attribute_order", "crs", "origin", "cell", "domain_is_public", "pairs"),
+    *(
+        "regions_columns",
+        "units_source",
+        "units_columns",
+        "attribute_order",
+        "crs",
+        "origin",
+        "cell",
+        "domain_is_public",
+        "pairs",
+    ),
     *("axis", "method"),
 }
 """Options that say something of the grid."""

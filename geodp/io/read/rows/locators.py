@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.grid.units import has_units, index_of_units
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows
 
@@ -105,6 +106,8 @@ def cell_locators(
 
 
 def _code_locator(grid: Grid, column: str, place: int) -> Locator:
+    if has_units(grid):
+        return Locator((column,), (0, 1), lambda codes: _read_units(grid, codes))
     if place >= len(grid.places) or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]
@@ -125,6 +128,11 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
             at = codes.indices.to_numpy()
             return [axis[at] for axis in found]
     return lattice.parse(fields.codes(codes))
+
+
+def _read_units(grid: Grid, codes: pa.Array) -> list[NDArray[np.int64]]:
+    texts = fields.codes(fields.as_text(codes))
+    return [*index_of_units(grid, texts)]
 
 
 def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locator:

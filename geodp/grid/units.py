@@ -1,0 +1,121 @@
+"""Areal units as a domain of their own: blocks, tracts and counties, without any map.
+
+The finest units are the cells of a grid of one row, in the order of their codes within the units
+above them. They are also the finest level of the grid's hierarchy, so that every file of a release
+names them and the table's digest covers their codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Hierarchy
+
+
+def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str) -> Grid:
+    """Return the grid whose cells are the finest units of a public table.
+
+    Parameters
+    ----------
+    units : mapping of str to sequence
+        Codes by level, the finest first: of every finest unit, and of the units that hold it.
+    source : str
+        Where the table comes from, in words; published with every release. By naming it you
+        vouch that the table is public and was not made from the data.
+
+    Raises
+    ------
+    CodeError
+        A unit that is there twice or under two units, or a blank code; ``position`` says which.
+    UsageError
+        No unit, no level, a level's name that cannot be used, or lists of different lengths.
+
+    Examples
+    --------
+    >>> grid = grid_of_units(
+    ...     {"block": ["0012", "0011", "0021"], "tract": ["001", "001", "002"]}, "an example"
+    ... )
+    >>> grid.shape, grid.hierarchy.steps
+    ((1, 3), (('tract', 1), ('block', 1)))
+    >>> index_of_units(grid, ["0021", "0011"])
+    array([[0, 0],
+           [2, 0]])
+    """
+    texts = [np.array([str(code).strip() for code in codes], np.str_) for codes in units.values()]
+    if not texts or not texts[0].size:
+        raise UsageError("A table of units has at least one level and one unit.")
+    if len({text.size for text in texts}) > 1:
+        raise UsageError("A table of units has a code of every level for every finest unit.")
+    _, first = np.unique(texts[0], return_index=True)
+    if first.size < texts[0].size:
+        raise CodeError(_first_missing(first, texts[0].size), TWICE)
+    for finer, coarser in pairwise(texts):
+        _, first, number = np.unique(finer, return_index=True, return_inverse=True)
+        other = coarser != coarser[first][number]
+        if other.any():
+            raise CodeError(int(other.argmax()), TWO_PARENTS)
+    place = np.empty(texts[0].size, np.int64)
+    place[np.lexsort(texts)] = np.arange(place.size)
+    levels = dict(zip(reversed([*units]), reversed(texts), strict=True))
+    hierarchy = Hierarchy.of_cells(np.stack([np.zeros_like(place), place]), levels, source)
+    return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
+
+
+def has_units(grid: Grid) -> bool:
+    """Whether the grid's cells are units: one row off the Earth, whose finest regions are cells."""
+    table = grid.hierarchy
+    if table is None or grid.shape[0] != 1 or grid.places[0].system is not None:
+        return False
+    codes = table.codes[-1]
+    return grid.places[0].crs is None and len(codes) == len({*codes}) == table.cells
+
+
+def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+    """Row and column of finest units: int64[2, n].
+
+    Parameters
+    ----------
+    grid : Grid
+        Of :func:`grid_of_units`.
+    codes : sequence of str
+
+    Raises CodeError at the first code that is no unit, UsageError for a grid without units.
+    """
+    table = grid.hierarchy
+    if table is None or not has_units(grid):
+        raise UsageError("The grid has no units; make it of a table of units.")
+    known = np.array(table.codes[-1], np.str_)
+    order = np.argsort(known)
+    asked = np.array([str(code).strip() for code in codes], np.str_)
+    at = order[np.minimum(np.searchsorted(known, asked, sorter=order), known.size - 1)]
+    wrong = known[at] != asked
+    if wrong.any():
+        raise CodeError(int(wrong.argmax()), UNKNOWN)
+    return np.asarray(table.cell[:, at])
+
+
+def _first_missing(kept: NDArray[np.int64], n: int) -> int:
+    """Return the first of n positions that is not kept."""
+    mask = np.zeros(n, np.bool_)
+    mask[kept] = True
+    return int(mask.argmin())
+
+
+TWICE = "the unit is in the table already; every finest unit has one row."
+
+TWO_PARENTS = (
+    "a unit of the table lies in two units of the next level here and in a row above; give codes "
+    "that differ (with the codes of the units above in front), or the one unit that holds it."
+)
+
+UNKNOWN = (
+    "the code is no unit of the table of units; check leading zeros and the table's year, or give "
+    "a table that lists every unit."
+)

@@ -1,0 +1,81 @@
+"""Public tables of areal units: read from CSV or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from geodp.errors import CodeError, InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.units import grid_of_units
+from geodp.io.read.public.hierarchy import texts_without_blanks
+from geodp.io.read.rows.columns import Rows, batches, find_column, open_tables
+from geodp.io.read.rows.sources import FilePath
+
+
+def read_units(
+    path: FilePath,
+    *,
+    source: str,
+    columns: Sequence[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Grid:
+    """Read the units of a public table, one row a finest unit, as a grid without a map.
+
+    Columns go from the finest level to the coarsest: block, tract, county. All units belong to
+    the domain, also those that no record names.
+
+    Parameters
+    ----------
+    path : path
+        CSV (plain, gzip, zip) with a header, or Parquet.
+    source : str
+        Where the table comes from, in words; published with every release. By naming it you
+        vouch that the table is public and was not made from the data.
+    columns : sequence of str, optional
+        Columns in this order. Default: all of them, as they stand.
+    delimiter, encoding : str, optional
+        Default: as found in the header; UTF-8 or CP932.
+
+    Returns
+    -------
+    Grid
+        The names of the columns are those of its levels; tables are read on it by the finest
+        units' codes (``geodp.read_table(..., code=...)``).
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out.
+    InputError
+        A table that is no tree, names file and row: a unit that is there twice, that lies in two
+        units of the next level, or whose code or parent is missing.
+    """
+    tables = list(open_tables(path, delimiter=delimiter, encoding=encoding))
+    if len(tables) != 1:
+        raise UsageError("The archive holds several tables; give that of the units alone.")
+    (table,) = tables
+    names = [str(name).strip() for name in columns or table.columns]
+    chosen = [find_column(table, name, names) for name in columns] or [*range(len(names))]
+    if len({*names}) < len(names) or len({*chosen}) < len(names):
+        raise InputError("The levels of units need different columns.", file=table.name, row=1)
+    texts: list[list[np.ndarray]] = [[] for _ in names]
+    read: list[Rows] = []
+    for rows, arrays in batches(table, chosen):
+        read.append(rows)
+        for name, found, array in zip(names, texts, arrays, strict=True):
+            with rows.named(name):
+                found.append(texts_without_blanks(array, _BLANK))
+    if not sum(part.size for part in texts[0]):
+        raise InputError("The table of units has no rows.", file=table.name)
+    levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
+    try:
+        return grid_of_units(levels, source)
+    except CodeError as error:
+        rows = next(rows for rows in reversed(read) if rows.first <= error.position)
+        raise rows.error(error.position - rows.first, error.rule) from None
+
+
+_BLANK = "the code is blank; every unit has a code and lies in one unit of every coarser level."

@@ -1,0 +1,133 @@
+"""Tables of units: read, refused, published by the code of a unit, and verified."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import geodp
+from geodp.cli.commands.publish import publish
+from geodp.errors import InputError, UsageError
+from geodp.grid.units import index_of_units
+from geodp.io.read.public.units import read_units
+from geodp.io.verify.verify import verify
+from tests.io.files import gzipped, parquet, text
+
+ROWS = [("0012", "001", "00"), ("0111", "011", "01"), ("0011", "001", "00"), ("0021", "002", "00")]
+TEXT = "block,tract,county\n" + "".join(",".join(row) + "\n" for row in ROWS)
+COUNTS = "geocode,n\n0011,400\n0111,90\n"
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        text(TEXT),
+        gzipped(TEXT),
+        parquet({n: [r[i] for r in ROWS] for i, n in enumerate(("block", "tract", "county"))}),
+    ],
+)
+def test_forms_of_a_table_are_one_grid(build, tmp_path: Path) -> None:
+    grid = read_units(build(tmp_path), source="a test")
+    (tmp_path / "other").mkdir()
+    assert grid == read_units(text(TEXT)(tmp_path / "other"), source="a test")
+    assert grid.size == len(ROWS)
+
+
+def test_columns_are_chosen(tmp_path: Path) -> None:
+    grid = read_units(text(TEXT)(tmp_path), source="a test", columns=("block", "county"))
+    assert grid.hierarchy is not None
+    assert grid.hierarchy.levels == ("county", "block")
+    with pytest.raises(InputError, match="different columns"):
+        read_units(text(TEXT)(tmp_path), source="a test", columns=("block", "block"))
+
+
+@pytest.mark.parametrize(
+    ("content", "row", "rule"),
+    [
+        (TEXT + "0011,001,00\n", 6, "already"),
+        (TEXT + "0013,001,01\n", 6, "two units"),
+        (TEXT + "0013,,01\n", 6, "tract"),
+        ("block,tract\n", None, "no rows"),
+    ],
+)
+def test_a_table_that_is_no_tree_names_file_and_row(content, row, rule, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rule) as refused:
+        read_units(text(content)(tmp_path), source="a test")
+    assert Path(str(refused.value.file)).name == "in.csv"
+    assert refused.value.row == row
+
+
+def test_counts_are_read_by_the_codes_of_units(tmp_path: Path) -> None:
+    grid = read_units(text(TEXT)(tmp_path), source="a test")
+    table = geodp.read_table(
+        text(COUNTS, "counts.csv")(tmp_path), grid=grid, code="geocode", value="n"
+    )
+    keys = grid.encode(index_of_units(grid, ["0011", "0111"]))
+    assert (table.key == np.sort(keys)).all()
+    assert sorted(table.count.tolist()) == [90, 400]
+
+
+def test_a_code_that_is_no_unit_names_file_and_row_and_no_value(tmp_path: Path) -> None:
+    grid = read_units(text(TEXT)(tmp_path), source="a test")
+    path = text(COUNTS + "98765,7\n", "counts.csv")(tmp_path)
+    with pytest.raises(InputError, match="no unit") as refused:
+        geodp.read_table(path, grid=grid, code="geocode", value="n")
+    assert Path(str(refused.value.file)).name == "counts.csv"
+    assert refused.value.row == 4
+    assert "98765" not in str(refused.value)
+
+
+def call(folder: Path, *more: str):
+    text(TEXT, "units.csv")(folder)
+    text(COUNTS, "counts.csv")(folder)
+    given = [str(folder / "counts.csv"), "--grid", f"units:{folder / 'units.csv'}"]
+    given += ["--code", "geocode", "--value", "n", "--epsilon", "1", "--contribution", "1"]
+    return CliRunner().invoke(publish, [*given, "--output", str(folder / "out"), *more])
+
+
+def test_a_release_of_units_names_them_at_every_level_and_verifies(tmp_path: Path) -> None:
+    done = call(tmp_path, "--units-source", "a test")
+    assert done.exit_code == 0, done.output
+    verify(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    assert "0011" in (public / "population.regions.csv").read_text()
+    for level in ("tract", "county"):
+        header, *rows = (public / f"population-{level}.csv").read_text().split()
+        assert level in header
+        assert rows
+    release = geodp.open(tmp_path / "out")
+    units = release.grid.hierarchy
+    parts = [release.estimate(units.cells_in("00", tract)).count for tract in ("001", "002")]
+    assert release.estimate(units.cells_in("00")).count == sum(parts)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--units-source", "a test", "--bounds", "0,0,1,1"),
+        ("--units-source", "a test", "--mask", "land:world"),
+        ("--units-source", "a test", "--pairs"),
+        ("--units-source", "a test", "--order", "official"),
+        ("--units-source", "a test", "--axis", "sex=m,f"),
+    ],
+)
+def test_what_makes_no_sense_with_units_is_refused_and_nothing_written(
+    more, tmp_path: Path
+) -> None:
+    done = call(tmp_path, *more)
+    assert isinstance(done.exception, UsageError | SystemExit)
+    assert done.exit_code != 0
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_table_of_units_is_no_input(tmp_path: Path) -> None:
+    path = text(TEXT, "units.csv")(tmp_path)
+    given = [str(path), "--grid", f"units:{path}", "--units-source", "a test", "--code", "block"]
+    done = CliRunner().invoke(
+        publish,
+        [*given, "--value", "county", "--epsilon", "1", "--output", str(tmp_path / "out")],
+    )
+    assert done.exit_code != 0
+    assert not (tmp_path / "out").exists()
