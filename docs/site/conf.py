@@ -42,7 +42,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_extra_path = ["_extra"]  # the first page of the site leads to the index
 python_maximum_signature_line_length = 80
-if "print" in tags:  # noqa: F821  # of Sphinx: one document for paper
+if "print" in globals().get("tags", ()):  # of Sphinx: one document for paper
     html_theme = "basic"
     html_extra_path = []
     html_static_path = ["_print"]
