@@ -50,13 +50,17 @@ UNPARTED = [
 ]
 """Forms on which ``parts`` is the pyramid, see the first test; there it is asked nothing else."""
 
+USUAL = ("padded", "attribute", "pairs", "mask", "regions")
+"""Forms of which every method is asked each time; of the others our own, and laws ask the rest."""
+
 
 def asked():
     """Every method on every form that it takes; other settings and mixed forms are laws."""
     for spec in SPECS:
         other = ":" in spec and not spec.startswith(("filter", "matrix"))
         for name, grid in FORMS.items():
-            long = [pytest.mark.law] * (other or "," in name)
+            rest = name not in USUAL and spec not in ("pyramid", "topdown")
+            long = [pytest.mark.law] * (other or "," in name or rest)
             if spec == "parts" and name in UNPARTED:
                 continue
             if mechanism(spec).unsupported(grid) is None:

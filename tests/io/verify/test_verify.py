@@ -244,7 +244,7 @@ def test_a_forged_raster_is_found(tmp_path, write_copy, name, band, value):
     assert failures(public) == (["raster", "mask"] if masked else ["raster"])
 
 
-@pytest.mark.parametrize("side", [1, 4])
+@pytest.mark.parametrize("side", [1, pytest.param(4, marks=pytest.mark.law)])
 @pytest.mark.parametrize("southwards", [False, True])
 def test_the_mask_is_read_from_the_raster(tmp_path, side, southwards):
     grid = KANTO
