@@ -27,7 +27,6 @@ from geodp.accuracy.interval import (
     Reach,
     Tops,
     Z,
-    count_unseen,
     round_out,
 )
 from geodp.accuracy.lone import FEW, find_depths
@@ -82,6 +81,33 @@ def cell_intervals(
         count_unseen(method.clamp_losses(grid, event), tree.fanouts),
         margins,
     )
+
+
+def count_unseen(
+    losses: list[tuple[float, float]] | None, fanouts: tuple[int, ...]
+) -> list[tuple[float, float]] | None:
+    """Return what the clamp takes for each node that shows it: by an empty child released as 0.
+
+    Of halves an empty one is released as 0 in every second split only. In the others it was given
+    what the other half lost, and nothing tells it from one that holds people: each node that shows
+    a loss stands for another. What both together take varies no more than the same splits do where
+    nothing is clamped, which the margin of the sum counts: with e the noise of a split and b its
+    scale, max(e, 0) - b [e < 0] has a variance of 1.5 b^2, and e one of 2 b^2. Among more children
+    one is 0 nearly always.
+
+    Parameters
+    ----------
+    losses : list of (mean, standard deviation) or None
+        Of one split on each level, the root's first, whatever the noise.
+    fanouts : tuple of int
+        Of the same levels.
+    """
+    if losses is None:
+        return None
+    return [
+        (2 * mean, 0.0) if fanout == 2 else (mean, spread)
+        for (mean, spread), fanout in zip(losses, fanouts, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,7 +108,7 @@ class Reach:
             ``bias`` and ``rmse`` of an isolated cell: no cell or node alone loses more.
         losses : list of (mean, standard deviation), optional
             Of what the clamp takes in one node of each level, the root's first, for each that shows
-            it, see :func:`count_unseen`.
+            it, see :func:`~geodp.accuracy.cell_interval.count_unseen`.
         """
         margin = self._margins()
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
@@ -154,33 +154,6 @@ class Reach:
             moved = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
             found = np.where(self.total_clamped, found, np.minimum(found, moved))
         return found
-
-
-def count_unseen(
-    losses: list[tuple[float, float]] | None, fanouts: tuple[int, ...]
-) -> list[tuple[float, float]] | None:
-    """Return what the clamp takes for each node that shows it: by an empty child released as 0.
-
-    Of halves an empty one is released as 0 in every second split only. In the others it was given
-    what the other half lost, and nothing tells it from one that holds people: each node that shows
-    a loss stands for another. What both together take varies no more than the same splits do where
-    nothing is clamped, which the margin of the sum counts: with e the noise of a split and b its
-    scale, max(e, 0) - b [e < 0] has a variance of 1.5 b^2, and e one of 2 b^2. Among more children
-    one is 0 nearly always.
-
-    Parameters
-    ----------
-    losses : list of (mean, standard deviation) or None
-        Of one split on each level, the root's first, whatever the noise.
-    fanouts : tuple of int
-        Of the same levels.
-    """
-    if losses is None:
-        return None
-    return [
-        (2 * mean, 0.0) if fanout == 2 else (mean, spread)
-        for (mean, spread), fanout in zip(losses, fanouts, strict=True)
-    ]
 
 
 def round_out(margin: Any, count: Any) -> Any:

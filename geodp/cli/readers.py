@@ -17,7 +17,6 @@ from click.core import ParameterSource
 from geodp.cli.help import group_options
 from geodp.cli.inputs import GRIDS, NEEDS, read_named
 from geodp.cli.options import GridCommand, grid_option_names
-from geodp.cli.running import require_addresses
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -30,6 +29,10 @@ if TYPE_CHECKING:
 
 FLAG = re.compile("--[a-z][a-z0-9-]*")
 """What others may ask for."""
+
+
+ADDRESSES = 5 << 28
+"""Bytes of addresses below which libraries that are loaded fail, or try again for ever."""
 
 
 class ReadingCommand(GridCommand):
@@ -286,3 +289,21 @@ def _type_of(asked: Asked, value: Any) -> Any:
 def _ask_cropping(options: Mapping[str, Any]) -> str:
     """Cropping is what bounds are for; elsewhere a cell outside the domain is a mistake."""
     return "drop" if options["primary"] else "crop" if options["bounds"] else "error"
+
+
+def require_addresses() -> None:
+    """Raise UsageError where the process may have too few addresses (``ulimit -v``) to start.
+
+    BLAS and LLVM ask for more than they use, and one of them asks again without end.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    least = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if least != resource.RLIM_INFINITY and least < ADDRESSES:
+        raise UsageError(
+            f"The process may have {least >> 20} MiB of addresses (ulimit -v), and the libraries "
+            f"ask for {ADDRESSES >> 20} MiB and more, most of which they never use. Raise that "
+            "limit; --memory, or a limit of a container, keeps what is used small."
+        )

@@ -19,28 +19,6 @@ COMPILING = (
 )
 
 
-ADDRESSES = 5 << 28
-"""Bytes of addresses below which libraries that are loaded fail, or try again for ever."""
-
-
-def require_addresses() -> None:
-    """Raise UsageError where the process may have too few addresses (``ulimit -v``) to start.
-
-    BLAS and LLVM ask for more than they use, and one of them asks again without end.
-    """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    least = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if least != resource.RLIM_INFINITY and least < ADDRESSES:
-        raise UsageError(
-            f"The process may have {least >> 20} MiB of addresses (ulimit -v), and the libraries "
-            f"ask for {ADDRESSES >> 20} MiB and more, most of which they never use. Raise that "
-            "limit; --memory, or a limit of a container, keeps what is used small."
-        )
-
-
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
     *("cluster", "workers", "key_folder", "trust_cluster"),

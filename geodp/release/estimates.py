@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, count_unseen, round_out
+from geodp.accuracy.cell_interval import count_unseen
+from geodp.accuracy.interval import LAPLACE_Z, PLAIN, Estimate, Z, round_out
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.interval import count_unseen
+from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey

@@ -8,7 +8,7 @@ from geodp.cli import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, grid_of, read_named
 from geodp.cli.options import NEIGHBOURS as RELATIONS
-from geodp.cli.readers import choose_reader, require_known
+from geodp.cli.readers import choose_reader, require_addresses, require_known
 from geodp.errors import UsageError
 from geodp.io.read.mesh import Mesh
 from geodp.io.read.table import Table
@@ -169,3 +169,14 @@ def test_a_raster_takes_its_band_and_what_is_missing(tmp_path) -> None:
     done = CliRunner().invoke(publish, [*map(str, arguments)], catch_exceptions=False)
     assert done.exit_code == 0
     assert '"people": 8,' in (out / "restricted" / "run.json").read_text()
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(300 << 20, True), (1 << 30, True), (-1, False)])
+def test_too_few_addresses_are_refused_before_a_library_waits_for_them(limit, refused, monkeypatch):
+    resource = pytest.importorskip("resource", reason="Windows limits no addresses")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, resource.RLIM_INFINITY))
+    if not refused:
+        require_addresses()
+        return
+    with pytest.raises(UsageError, match=rf"{limit >> 20} MiB of addresses \(ulimit -v\)"):
+        require_addresses()

@@ -49,7 +49,7 @@ def check_variance(spec, epsilon, runs, n, coins):
     stated = method.tree_variance(grid, event).nodes()[-1]
     assert n / 16 > 4 * sqrt(stated)
     mean = errors.mean(axis=0)
-    assert np.abs(mean).max() < 4 * sqrt(stated / runs)
+    assert np.abs(mean).max() < 5 * sqrt(stated / runs)  # of hundreds of cells in all
     # Errors of the cells of one run hang together: a fifteenth are free, and the people themselves
     # are drawn by levels.
     found = float((errors**2).mean())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import count_unseen
+from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.release.report.html.embed import MOST, pack_sorted
