@@ -26,7 +26,7 @@ PRIVACY = (
 )
 OUTPUT = (
     *("output", "name", "overwrite", "stop_at", "measurements", "measurements_complete_to"),
-    *("metadata", "as_json"),
+    *("metadata", "supersedes", "as_json"),
 )
 EXPERT = (
     *(

@@ -122,8 +122,8 @@ def publish(
         10,000 (:mod:`geodp.release.simulated_cells`): they take as long as some times as many
         releases do. Default: 0, margins of public maps.
     metadata : mapping, optional
-        What the office says of the release, for its card: ``title``, ``description``,
-        ``publisher``, ``contact``, ``licence``, ``source``, ``reference_date``, ``language``.
+        What the office says, for the card: ``title``, ``description``, ``publisher``, ``contact``,
+        ``licence``, ``source``, ``reference_date``, ``language``, ``supersedes`` (a release id).
 
     Returns
     -------

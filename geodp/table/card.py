@@ -96,6 +96,8 @@ class StatedMetadata:
         Of the counts: ``2020-10-01``, or a period, ``2020-04-01/2021-03-31``.
     language : str, optional
         Of these words: ``ja``, ``en``, ``pt-BR``.
+    supersedes : str, optional
+        The release id of the earlier release that this one replaces.
     """
 
     title: str | None = None
@@ -106,6 +108,7 @@ class StatedMetadata:
     source: str | None = None
     reference_date: Annotated[str, Text(rf"{DAY}(/{DAY})?")] | None = None
     language: Annotated[str, Text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")] | None = None
+    supersedes: Annotated[str, Text(r"[0-9a-f]{16}")] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

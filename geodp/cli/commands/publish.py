@@ -34,6 +34,7 @@ from geodp.cli.options import (
 )
 from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
 from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
+from geodp.cli.stated import read_stated, stated_options
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -106,12 +107,7 @@ if TYPE_CHECKING:
     help="Releases that are simulated for the intervals of cells, and for what the card says of "
     "settlements; 0: margins of public maps.",
 )
-@click.option(
-    "--metadata",
-    type=click.Path(path_type=Path),
-    help="TOML file of what the office says for the card: title, description, publisher, contact, "
-    "licence, source, reference_date, language.",
-)
+@stated_options
 @run_options
 @cluster_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
@@ -237,7 +233,6 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     from geodp.io.folder.staged_release import check_publication
     from geodp.kernels.jit import watch_compiling
     from geodp.privacy.key import NoiseKey
-    from geodp.release.metadata import read_metadata
 
     if sys.stderr.isatty():
         stack.enter_context(watch_compiling(say_once()))
@@ -253,8 +248,7 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     released = grid if coarser is None else coarser.grid
     method = choose_method(options, released)
     public = read_public_totals(options, released), read_prior(options, released)
-    said = None if options["metadata"] is None else read_metadata(options["metadata"])
-    start = _Start(method, terms, key, ledger, grid, coarser, *public, said)
+    start = _Start(method, terms, key, ledger, grid, coarser, *public, read_stated(options))
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):

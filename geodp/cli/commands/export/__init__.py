@@ -6,11 +6,16 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.release.opening import WrittenRelease
+    from geodp.table.card import StatedMetadata
 
 
 @click.command()
@@ -37,14 +42,13 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
     """Write a written RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()
     from geodp.io.folder.exports import choose_exports, write_exports
-    from geodp.release.metadata import read_metadata
     from geodp.release.opening import open_release
 
     chosen = choose_exports(formats)
     _require_outside(release, output)
     found = open_release(release)
     if metadata is not None:
-        found = replace(found, written=replace(found.written, metadata=read_metadata(metadata)))
+        found = replace(found, written=replace(found.written, metadata=_restate(found, metadata)))
     written = write_exports(found.list_sheets(), chosen, output)
     if as_json:
         document = {"output": str(output), "files": written}
@@ -52,6 +56,18 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
         return
     for file, who in written.items():
         click.echo(f"{output / file}: {who}")
+
+
+def _restate(found: WrittenRelease, path: Path) -> StatedMetadata | None:
+    """Return what an office says now; which release was replaced stays what the release says."""
+    from geodp.release.metadata import read_metadata
+    from geodp.table.card import StatedMetadata
+
+    said, own = read_metadata(path), found.written.metadata
+    kept = None if own is None else own.supersedes
+    if kept is None or (said is not None and said.supersedes is not None):
+        return said
+    return replace(said or StatedMetadata(), supersedes=kept)
 
 
 def _require_outside(release: Path, path: Path) -> None:

@@ -42,6 +42,7 @@ class Stac(Export):
             "title": said.title or card.name,
             "description": said.description or card.guarantee.in_words,
             "license": said.licence,
+            "geodp:supersedes": said.supersedes,
         }
         document = {
             "type": "Feature",

@@ -162,6 +162,7 @@ PAGE: Mapping[str, str] = {
     "office_source": "source of the counts",
     "office_reference_date": "reference date",
     "office_language": "language of these words",
+    "office_supersedes": "replaces the release",
     "heading_registry": "Record for the registry of deployments",
     "registry": "For the Differential Privacy Deployments Registry: the card's facts, and what the "
     "publisher says beside them. JSON, which is YAML too.",

@@ -164,6 +164,7 @@ PAGE: Mapping[str, str] = {
     "office_source": "数の出典",
     "office_reference_date": "基準日",
     "office_language": "記載の言語",
+    "office_supersedes": "置き換える公開物",
     "heading_registry": "導入事例登録簿への記録",
     "registry": "Differential Privacy Deployments Registry 用の記録です。"
     "カードの事実と公表者の記載からなります。"

@@ -24,7 +24,7 @@ Page = Mapping[str, str]
 
 OFFICE = (
     *("title", "description", "publisher", "contact", "licence", "source", "reference_date"),
-    "language",
+    *("language", "supersedes"),
 )
 """What the card has of the office's words, in the order of the page."""
 

@@ -1,0 +1,54 @@
+"""What an office says of a release: a TOML file, and the release that the new one replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.options import Command, add_options
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.table.card import StatedMetadata
+
+_STATED: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--metadata",
+        type=click.Path(path_type=Path),
+        help="TOML file of what the office says for the card: title, description, publisher, "
+        "contact, licence, source, reference_date, language, supersedes.",
+    ),
+    click.option(
+        "--supersedes",
+        type=click.Path(path_type=Path),
+        help="Folder of an earlier release that this one replaces: the card names its id.",
+    ),
+)
+
+
+def stated_options(command: Command) -> Command:
+    """Give a command the options of what the office says, which :func:`read_stated` reads."""
+    return add_options(command, _STATED)
+
+
+def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
+    """Return what the office says; None where it says nothing.
+
+    Raises UsageError where both options name a release that is replaced.
+    """
+    from geodp.io.verify.card import public_folder, read_table_card
+    from geodp.release.metadata import read_metadata
+    from geodp.table.card import StatedMetadata
+
+    file, replaced = options["metadata"], options["supersedes"]
+    said = None if file is None else read_metadata(file)
+    if replaced is None:
+        return said
+    if said is not None and said.supersedes is not None:
+        raise UsageError("Either --supersedes or the file of --metadata names what is replaced.")
+    own = read_table_card(public_folder(replaced)).release_id
+    return replace(said or StatedMetadata(), supersedes=own)
