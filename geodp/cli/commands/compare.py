@@ -53,7 +53,9 @@ def estimate(**options: Any) -> None:
     if options["regions"] is None and not options["area"]:
         raise UsageError("Say what to estimate: --regions or --area.")
     require_named(options)
-    release = _read(options["release"])
+    from geodp.release.opening import open_release
+
+    release = open_release(options["release"])
     shapes = read_shapes(options, release)
     with progress.show(sys.stderr):
         found = release.estimate_all(shapes.values(), method=options["method"])
@@ -254,16 +256,6 @@ def _bits_text(document: dict[str, Any]) -> str:
     )
 
 
-def _read(path: Path) -> Release:
-    """Read a written release, with the public totals that it meets."""
-    from geodp.io.verify.readback import read_release_table
-    from geodp.io.verify.totals import read_own_totals
-    from geodp.release.release import Release
-
-    table, _ = read_release_table(path)
-    return Release(table, totals=read_own_totals(path, table.grid))
-
-
 def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
     """Return the regions that are asked for, by name, in a release's grid."""
     found: dict[str, Any] = {code: code for code in options["area"]}
@@ -277,7 +269,9 @@ def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
 
 def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
     """Return what is compared, with its name: pairs of regions of one release, or each of two."""
-    releases = [_read(path) for path in options["releases"]]
+    from geodp.release.opening import open_release
+
+    releases = [open_release(path) for path in options["releases"]]
     shapes = [read_shapes(options, release) for release in releases]
     if len(releases) == 2:
         for name, shape in shapes[0].items():
@@ -365,8 +359,9 @@ def _ratios_text(document: dict[str, Any]) -> str:
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.analysis.compare import compare_cells
+    from geodp.release.opening import open_release
 
-    first, second = (_read(path) for path in options["releases"])
+    first, second = (open_release(path) for path in options["releases"])
     names = ("alternative", "correction")
     asked = {name: options[name] for name in names}
     found = compare_cells(first, second, **asked)

@@ -213,6 +213,17 @@ def test_estimates_of_regions_by_closed_form_and_by_simulation(folders, monkeypa
     assert f"{closed['estimates'][1]['count']:,}" in text
 
 
+def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
+    release = geodp.open(folders / "lone")
+    code = "523940991"
+    (row,) = ESTIMATE.document_of(folders / "lone", "--area", code)["estimates"]
+    one = release.estimate(code)
+    assert (row["count"], row["low"], row["high"]) == (one.count, one.low, one.high)
+    low, high = release.intervals().of(Region.of(release.table.grid, code).key)
+    assert (row["low"], row["high"]) == (low[0], high[0])
+    assert high[0] > one.count == 0
+
+
 def test_estimates_that_cannot_be_had_are_refused_in_one_sentence(folders):
     asked = (folders / "one", "--area", AREA)
     assert "hay clamps nothing" in ESTIMATE.error_of(*asked, "--method", "simulation")

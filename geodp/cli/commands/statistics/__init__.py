@@ -45,18 +45,11 @@ def statistics(**options: Any) -> None:
     cell tells most at larger budgets.
     """
     from geodp.analysis.statistics import estimate_statistics
-    from geodp.io.verify.measurements import read_measurements
     from geodp.io.verify.readback import read_release_table
-    from geodp.io.verify.totals import read_own_totals
-    from geodp.release.release import Release
+    from geodp.release.opening import open_release
 
     classes = _classes(options["classes"])
-    table, card = read_release_table(options["release"])
-    release = Release(
-        table,
-        measurements=read_measurements(options["release"], table, card),
-        totals=read_own_totals(options["release"], table.grid),
-    )
+    release = open_release(options["release"])
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
     with progress.show(sys.stderr):
         found = estimate_statistics(release, options["names"] or None, prior=prior, classes=classes)
