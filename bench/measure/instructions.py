@@ -13,11 +13,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import TYPE_CHECKING
 
 import geodp
 from bench.inputs import synthetic
 from bench.measure.refinement import METHODS, Refinement
-from bench.suites.speed_parts import Rows, Sizes
+
+if TYPE_CHECKING:
+    from bench.suites.speed_parts import Rows, Sizes
 
 FEATURES = "+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,+fma,+f16c,+lzcnt,+movbe"
 PROCESSOR = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": FEATURES}
