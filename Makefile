@@ -6,7 +6,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 RUNS := .venv/.runs
 
-.PHONY: demo test fast windows laws docs site bench release check clean
+.PHONY: demo test fast windows laws docs site bench catalogues release check clean
 
 demo: $(RUNS)
 	@echo "Publishing the embedded example (512 x 512 cells of 500 m around Tokyo, synthetic)."
@@ -53,6 +53,10 @@ site: $(INSTALLED)
 bench: $(INSTALLED)
 	@echo "Measuring every method on the embedded example; more: python -m bench --help ..."
 	$(BIN)/python -m bench methods --data kanto-example --size 512 --patience 3
+
+catalogues: $(INSTALLED)
+	@echo "Compiling the translations of help and messages, .po to .mo ..."
+	$(BIN)/python -m tests.catalogues
 
 release: $(INSTALLED)
 	@echo "Building the source distribution and from it the wheel, and trying the wheel ..."

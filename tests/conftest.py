@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 os.environ["MPLBACKEND"] = "Agg"
+os.environ["LANGUAGE"] = "C"  # of messages, whose language tests compare
 # Matrices here are small, and processes run side by side: threads would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Under nohup and in shells' background jobs Ctrl-C is ignored, also by whatever tests start.

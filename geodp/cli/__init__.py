@@ -23,6 +23,7 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.help import Steps
+from geodp.cli.translation import choose_language
 from geodp.errors import (
     AccessWarning,
     GeodpError,
@@ -146,6 +147,7 @@ def main() -> NoReturn:
         signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)
     _as_sentences()
+    choose_language(geodp)
     try:
         code = geodp.main(standalone_mode=False)
     except SystemExit as end:

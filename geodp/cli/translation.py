@@ -1,0 +1,148 @@
+"""Help and errors in the reader's language, where geodp has a catalogue of it.
+
+Catalogues are gettext's, one folder a language in ``geodp/cli/locale``; ``LANGUAGE``, ``LC_ALL``,
+``LC_MESSAGES`` and ``LANG`` choose, as they do for other programs. Their keys are the English
+sentences, so that a sentence without a translation stays English. Click's own are looked up there,
+too. In English nothing here is used but :func:`choose_language`.
+"""
+
+from __future__ import annotations
+
+import gettext
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from unicodedata import east_asian_width
+
+import click
+
+DOMAIN = "geodp"
+FOLDER = Path(__file__).with_name("locale")
+
+OPENING, CLOSING = "（「『(“", "、。，．）」』)”:;：；,.％%]"
+"""What ends no line, and what begins none."""
+
+
+def choose_language(group: click.Group) -> None:
+    """Show a group of commands in the language of the environment, if there is a catalogue of it.
+
+    A screen or file that cannot show it gets English.
+    """
+    if gettext.find(DOMAIN, str(FOLDER)) is None:
+        return
+    gettext.bindtextdomain(DOMAIN, str(FOLDER))
+    gettext.textdomain(DOMAIN)
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            gettext.gettext("Options").encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeError:
+        gettext.textdomain("messages")
+        return
+    for command in (group, *_commands_of(group)):
+        command.context_class = _Context
+
+
+def _commands_of(group: click.Group) -> Iterator[click.Command]:
+    """Yield the commands of a group, and of the groups in it."""
+    for command in group.commands.values():
+        yield command
+        if isinstance(command, click.Group):
+            yield from _commands_of(command)
+
+
+def paragraphs(text: str) -> list[str]:
+    r"""Split help into the sentences that a catalogue has: a paragraph each, in one line.
+
+    A paragraph after ``\b`` keeps its lines, and its mark.
+    """
+    parts = re.split(r"\n\s*\n", inspect.cleandoc(text).partition("\f")[0])
+    return [part if part.startswith("\b") else " ".join(part.split()) for part in parts]
+
+
+def translate(text: str) -> str:
+    """Translate one sentence or paragraph; as it is where the catalogue does not have it."""
+    return gettext.gettext(text) if text else text
+
+
+def translate_option(text: str) -> str:
+    """Translate the help of an option, to which Click may have added a default in brackets."""
+    if (whole := translate(text)) != text:
+        return whole
+    sentence, space, rest = text.rpartition("  [")
+    return f"{translate(sentence)}{space}{rest}"
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a line where its language allows it: at blanks, and between two wide characters."""
+    lines, line = [], ""
+    for piece in _pieces(text):
+        if line and _width((line + piece).rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece if line else piece.lstrip()
+    return [*lines, line.rstrip()] if line.strip() else lines or [""]
+
+
+def _width(text: str) -> int:
+    """Return the columns that a text takes."""
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what no line break may cut."""
+    piece = ""
+    for before, one in zip(f" {text}", text, strict=False):
+        wide = _width(before) == 2 or _width(one) == 2
+        free = wide and one not in CLOSING and before not in OPENING
+        if piece and ((before == " " and one != " ") or (free and not one.isspace())):
+            yield piece
+            piece = ""
+        piece += one
+    yield piece
+
+
+class _Formatter(click.HelpFormatter):
+    """Click's, which translates what it is given and knows that some characters are wide."""
+
+    def write_heading(self, heading: str) -> None:
+        """Write a translated heading."""
+        super().write_heading(translate(heading))
+
+    def write_text(self, text: str) -> None:
+        """Write translated paragraphs."""
+        indent = " " * self.current_indent
+        written = []
+        for part in paragraphs(text):
+            kept = translate(part)
+            if kept.startswith("\b"):
+                lines = kept.splitlines()[1:]
+            else:
+                lines = wrap(kept, self.width - self.current_indent)
+            written.append("\n".join(f"{indent}{line}".rstrip() for line in lines))
+        self.write("\n\n".join(written) + "\n")
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Write a list of names with what they mean, translated."""
+        rows = list(rows)
+        column = min(max((_width(first) for first, _ in rows), default=0), col_max) + col_spacing
+        start = " " * (self.current_indent + column)
+        for first, second in rows:
+            lines = wrap(
+                translate_option(second), max(self.width - column - self.current_indent, 20)
+            )
+            named = f"{' ' * self.current_indent}{first}"
+            if _width(first) > column - col_spacing:
+                self.write(f"{named}\n{start}{lines[0]}".rstrip() + "\n")
+            else:
+                self.write(f"{named:<{len(start)}}{lines[0]}".rstrip() + "\n")
+            self.write("".join(f"{start}{line}\n" for line in lines[1:]))
+
+
+class _Context(click.Context):
+    """A call whose help is translated."""
+
+    formatter_class = _Formatter

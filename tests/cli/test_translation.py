@@ -1,0 +1,129 @@
+"""Help in another language: complete, laid out for wide letters, and nothing of it in English."""
+
+import gettext
+import os
+import re
+import subprocess
+import sys
+
+import click
+import pytest
+
+from geodp.cli import geodp
+from geodp.cli.help import STEPS, group_options
+from geodp.cli.translation import DOMAIN, FOLDER, paragraphs, translate_option, wrap
+from tests.catalogues import SOURCES, sentences
+from tests.cli.test_help import commands
+
+LEAST = 0.98
+"""The share of help that a language must have: a new option may come before its translation."""
+
+
+def help_sentences():
+    """Yield every sentence of help, as catalogues have it; examples need no translation."""
+    yield from STEPS
+    yield from group_options((), (), ())
+    for command in (geodp, *dict(commands()).values(), *groups(geodp)):
+        first, *others = paragraphs(command.help or "")
+        yield from (command.get_short_help_str(limit=300), first)
+        yield from (one for one in others if not one.startswith("\b\ngeodp "))
+        for option in command.get_params(click.Context(command)):
+            if getattr(option, "help", None):
+                yield option.help
+
+
+def groups(group):
+    found = [one for one in group.commands.values() if isinstance(one, click.Group)]
+    return [*found, *(below for one in found for below in groups(one))]
+
+
+def call(*words, **environment):
+    """Run geodp in a language."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("LANGUAGE", "LC_ALL", "LANG")}
+    done = subprocess.run(
+        [sys.executable, "-m", "geodp", *words],
+        env=clean | {"PYTHONIOENCODING": "utf-8"} | environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parts[-3])
+def test_the_help_of_every_command_is_translated(source):
+    asked, known = set(help_sentences()), sentences(source)
+    missing = sorted(one for one in asked if one not in known)
+    assert 1 - len(missing) / len(asked) >= LEAST, "\n".join(["no translation:", *missing])
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parts[-3])
+def test_the_compiled_catalogue_is_that_of_the_source(source):
+    with source.with_suffix(".mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    known = sentences(source)
+    assert {one: compiled.gettext(one) for one in known} == known, "say: make catalogues"
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parts[-3])
+def test_a_translation_keeps_options_and_names(source):
+    """Options, grids and files that a sentence names are in its translation, too."""
+    named = re.compile(r"--[a-z][a-z-]+|\{[a-z_!]+\}|\b[a-z]+:[a-z0-9]+\b")
+    lost = {
+        one: missing
+        for one, translated in sentences(source).items()
+        if (missing := set(named.findall(one)) - set(named.findall(translated)))
+    }
+    assert lost == {}
+
+
+@pytest.mark.parametrize("name", ["LANGUAGE", "LC_ALL", "LANG"])
+@pytest.mark.law
+def test_the_environment_chooses_the_language(name):
+    shown = call("budget", "init", "--help", **{name: "ja_JP.UTF-8"})
+    assert shown.startswith("使い方: ")
+    assert "台帳のファイル。  [必須]" in shown
+    assert "[既定: person]" in shown
+
+
+@pytest.mark.law
+def test_a_wrong_call_is_told_in_the_language():
+    assert "エラー: " in call("budget", "init", "--no-such-option", LANGUAGE="ja")
+
+
+@pytest.mark.law
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LANGUAGE": "en"},
+        {"LC_ALL": "C"},
+        {"LANGUAGE": "xx"},
+        {"LANGUAGE": "ja", "PYTHONIOENCODING": "ascii"},
+    ],
+    ids=lambda one: "-".join(one.values()),
+)
+def test_elsewhere_it_is_english(environment):
+    assert call("budget", "--help", **environment) == call("budget", "--help", LANGUAGE="C")
+
+
+def test_a_sentence_without_translation_stays(monkeypatch):
+    monkeypatch.setenv("LANGUAGE", "ja")
+    with_default = "Nobody has translated this.  [default: 1]"
+    assert translate_option(with_default) == with_default
+
+
+def test_lines_fit_and_no_line_begins_with_a_full_stop():
+    text = "台帳のファイルを（geodp budget で）作ります。上限は変わりません。" * 3
+    lines = wrap(text, 20)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert not any(line.startswith(("。", "）", "、")) or line.endswith("（") for line in lines)
+    widths = [sum(1 + (ord(one) > 0x2000) for one in line) for line in lines]
+    assert max(widths) <= 20
+
+
+def test_a_word_that_is_too_long_stands_alone():
+    assert wrap("a verylongwordindeed 台帳", 8) == ["a", "verylongwordindeed", "台帳"]
+
+
+def test_catalogues_are_in_the_package():
+    assert gettext.find(DOMAIN, str(FOLDER), ["ja"]) is not None
