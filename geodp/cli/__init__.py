@@ -23,7 +23,7 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.help import Steps
-from geodp.cli.translation import choose_language
+from geodp.cli.translation import choose_language, tell, translate
 from geodp.errors import (
     AccessWarning,
     GeodpError,
@@ -168,16 +168,16 @@ SHORT = (
 def _explain(error: Exception, stopped: int) -> int:
     """Tell what went wrong in one sentence; return the exit code."""
     if stopped or isinstance(error, click.exceptions.Abort):
-        click.echo("Interrupted; nothing was published.", err=True)
+        click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
     if isinstance(error, GeodpError):
-        click.echo(f"Error: {printable(str(error))}", err=True)
+        click.echo(printable(tell(error)), err=True)
         return error.exit_code
     if isinstance(error, MemoryError):
-        click.echo(SHORT, err=True)
+        click.echo(translate(SHORT), err=True)
         return 1
     # The message of an unforeseen error might quote data, so only its place is shown.
     if os.environ.get("GEODP_TRACEBACK"):

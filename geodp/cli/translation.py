@@ -11,18 +11,26 @@ from __future__ import annotations
 import gettext
 import inspect
 import re
+import struct
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from unicodedata import east_asian_width
 
 import click
 
+from geodp.errors import GeodpError, InputError
+
 DOMAIN = "geodp"
 FOLDER = Path(__file__).with_name("locale")
 
-OPENING, CLOSING = "（「『(“", "、。，．）」』)”:;：；,.％%]"
+OPENING, CLOSING = "（「『(“[", "、。，．）」』)”:;：；,.％%]ーァィゥェォッャュョ々"
 """What ends no line, and what begins none."""
+
+NAMED = re.compile(r"\{([a-z_]+)\}")
+"""A value in a message."""
 
 
 def choose_language(group: click.Group) -> None:
@@ -101,6 +109,56 @@ def _pieces(text: str) -> Iterator[str]:
             piece = ""
         piece += one
     yield piece
+
+
+def translate_message(text: str) -> str:
+    """Translate a finished message, whose values stay as they are.
+
+    A catalogue's key ``The ledger has no data set {name}.`` is a pattern. Of several that fit, the
+    one with the most letters of its own is it.
+    """
+    if gettext.textdomain() != DOMAIN:
+        return text
+    if (whole := translate(text)) != text:
+        return whole
+    fitting = [(key, found) for key, one in _patterns().items() if (found := one.fullmatch(text))]
+    if not fitting:
+        return text
+    key, found = max(fitting, key=lambda one: len(NAMED.sub("", one[0])))
+    return translate(key).format_map(found.groupdict())
+
+
+def tell(error: GeodpError) -> str:
+    """Return what the screen says of an error: its sentence translated, its place as it is."""
+    text = str(error)
+    if isinstance(error, InputError):
+        message = text.removesuffix(error.rule) + translate_message(error.rule)
+    else:
+        message = translate_message(text)
+    return translate("Error: {message}").format(message=message)
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Return the patterns of the catalogue that was chosen, by their keys."""
+    found = {}
+    for key in _keys(Path(str(gettext.find(DOMAIN, str(FOLDER)))).read_bytes()):
+        names = NAMED.findall(key)
+        if names and len({*names}) == len(names):
+            parts = (re.escape(part) for part in NAMED.split(key)[::2])
+            groups = (f"(?P<{name}>.+?)" for name in names)
+            pattern = "".join(f"{a}{b}" for a, b in zip_longest(parts, groups, fillvalue=""))
+            found[key] = re.compile(pattern, re.DOTALL)
+    return found
+
+
+def _keys(catalogue: bytes) -> Iterator[str]:
+    """Yield the keys of a compiled catalogue, which has a table of their lengths and places."""
+    order = "<" if catalogue[:4] == b"\xde\x12\x04\x95" else ">"
+    count, table = struct.unpack_from(f"{order}2I", catalogue, 8)
+    for entry in range(count):
+        length, place = struct.unpack_from(f"{order}2I", catalogue, table + 8 * entry)
+        yield catalogue[place : place + length].decode()
 
 
 class _Formatter(click.HelpFormatter):

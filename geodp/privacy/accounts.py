@@ -202,13 +202,14 @@ class Accounts:
         if name in self._accounts:
             return self._accounts[name]
         near = self._near(name)
-        raise UsageError(
-            f"The ledger has no data set {name}; "
-            + (
-                "geodp budget show lists those it has, and geodp budget init adds one."
-                if near is None
-                else f"it has {near.name}: write the name so if that is meant."
+        if near is None:
+            raise UsageError(
+                f"The ledger has no data set {name}; geodp budget show lists those it has, and "
+                "geodp budget init adds one."
             )
+        raise UsageError(
+            f"The ledger has no data set {name}; it has {near.name}: write the name so if that is "
+            "meant."
         )
 
     def require_new(self, name: str) -> None:

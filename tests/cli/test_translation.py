@@ -1,17 +1,20 @@
 """Help in another language: complete, laid out for wide letters, and nothing of it in English."""
 
+import ast
 import gettext
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
 from geodp.cli import geodp
 from geodp.cli.help import STEPS, group_options
-from geodp.cli.translation import DOMAIN, FOLDER, paragraphs, translate_option, wrap
+from geodp.cli.translation import DOMAIN, FOLDER, paragraphs, tell, translate_option, wrap
+from geodp.errors import InputError, UsageError
 from tests.catalogues import SOURCES, sentences
 from tests.cli.test_help import commands
 
@@ -127,3 +130,59 @@ def test_a_word_that_is_too_long_stands_alone():
 
 def test_catalogues_are_in_the_package():
     assert gettext.find(DOMAIN, str(FOLDER), ["ja"]) is not None
+
+
+def templates(folder):
+    """Every text of a package, with {} for what stands in it."""
+    for path in Path(folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(
+                    str(getattr(one, "value", "")) if isinstance(one, ast.Constant) else "{}"
+                    for one in node.values
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield re.sub(r"\{[^{}]*\}", "{}", node.value)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parts[-3])
+def test_every_message_of_a_catalogue_is_one_that_is_said(source):
+    said = {*templates(Path(click.__file__).parent), *templates(FOLDER.parents[1])}
+    others = sentences(source).keys() - {*help_sentences()}
+    kept = {one for one in others if re.sub(r"\{[^{}]*\}", "{}", one) not in said}
+    assert sorted(kept) == []
+
+
+@pytest.fixture
+def japanese(monkeypatch):
+    monkeypatch.setenv("LANGUAGE", "ja")
+    before = gettext.textdomain(), gettext.bindtextdomain(DOMAIN)
+    gettext.bindtextdomain(DOMAIN, str(FOLDER))
+    gettext.textdomain(DOMAIN)
+    yield
+    gettext.textdomain(before[0])
+    gettext.bindtextdomain(DOMAIN, before[1])
+
+
+@pytest.mark.parametrize("name", ["census", "{name}", "a; geodp budget show", "国勢調査 100%"])
+@pytest.mark.usefixtures("japanese")
+def test_values_of_a_message_stay_as_they_are(name):
+    said = f"{name} is not a ledger; geodp budget init makes one."
+    assert tell(UsageError(said)) == (
+        f"エラー: {name} は台帳ではありません。台帳は geodp budget init で作れます。"
+    )
+
+
+@pytest.mark.usefixtures("japanese")
+def test_an_error_in_a_file_names_it():
+    error = InputError("The header cannot be read.", file="a.csv", row=1)
+    assert tell(error) == "エラー: a.csv, row 1: 見出しを読めません。"
+
+
+@pytest.mark.usefixtures("japanese")
+def test_an_error_without_translation_is_told_in_english():
+    assert tell(UsageError("Nobody translated this {x}.")).endswith("Nobody translated this {x}.")
+
+
+def test_an_error_is_english_elsewhere():
+    assert tell(UsageError("A charge must be above 0.")) == "Error: A charge must be above 0."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.translation import translate_message
 from geodp.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def init(
     if as_json:
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
-    click.echo(f"{file}: all releases of {account.name} together may spend {cap}.")
+    said = f"{file}: all releases of {account.name} together may spend {cap}."
+    click.echo(translate_message(said))
 
 
 @budget.command()

@@ -226,5 +226,8 @@ def find_column(table: Table, wanted: str, asked: Sequence[str] = ()) -> int:
     else:
         shown = [name for name in table.columns if name][:MOST_NAMES]
         more = len(table.columns) > len(shown)
-        rule = f"there are {', '.join(shown)}{' and others' if more else ''}."
+        names = f"{', '.join(shown)}{' and others' if more else ''}"
+        raise InputError(
+            f"No column is named '{wanted}'; there are {names}.", file=table.name, row=1
+        )
     raise InputError(f"No column is named '{wanted}'; {rule}", file=table.name, row=1)
