@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from geodp.cli import geodp
 from geodp.cli.help import STEPS, group_options
@@ -186,3 +187,17 @@ def test_an_error_without_translation_is_told_in_english():
 
 def test_an_error_is_english_elsewhere():
     assert tell(UsageError("A charge must be above 0.")) == "Error: A charge must be above 0."
+
+
+@pytest.mark.usefixtures("japanese")
+def test_what_budget_says_is_japanese_and_json_is_not(tmp_path, monkeypatch):
+    ledger = str(tmp_path / "l")
+    said = CliRunner().invoke(
+        geodp, ["budget", "init", "--ledger", ledger, "--dataset", "d", "--epsilon", "1"]
+    )
+    assert said.output == f"{ledger}: d のすべての公開は合わせて epsilon 1 まで使えます。\n"
+    shown = ["budget", "show", "--ledger", ledger]
+    assert "  残り       epsilon 1\n" in CliRunner().invoke(geodp, shown).output
+    asked = CliRunner().invoke(geodp, [*shown, "--json"]).output
+    monkeypatch.setenv("LANGUAGE", "C")
+    assert asked == CliRunner().invoke(geodp, [*shown, "--json"]).output

@@ -73,8 +73,7 @@ def init(
     if as_json:
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
-    said = f"{file}: all releases of {account.name} together may spend {cap}."
-    click.echo(translate_message(said))
+    _say(f"{file}: all releases of {account.name} together may spend {cap}.")
 
 
 @budget.command()
@@ -92,11 +91,11 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
         return
     for account in accounts:
         click.echo(f"{account.name}  ({account.unit}, {account.neighbours})")
-        click.echo(f"  cap        {_show(account.cap)}")
-        click.echo(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
-        click.echo(f"  remaining  {_show(account.remaining)}")
+        _say(f"  cap        {_show(account.cap)}")
+        _say(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
+        _say(f"  remaining  {_show(account.remaining)}")
         if account.samples:
-            click.echo(f"  secret     {', '.join(account.samples)}: later releases say --records")
+            _say(f"  secret     {', '.join(account.samples)}: later releases say --records")
         if dataset is not None:
             for charge in ledger.charges(dataset):
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
@@ -117,8 +116,8 @@ def check(file: Path, head: str | None, as_json: bool) -> None:
         plain = {"ledger": end.ledger, "entries": end.sequence + 1, "head": end.hash}
         click.echo(json.dumps(plain, indent=1))
         return
-    click.echo(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
-    click.echo(f"head    {end.hash}")
+    _say(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
+    _say(f"head    {end.hash}")
 
 
 @budget.command()
@@ -178,6 +177,11 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
             if charge.dataset == account.name
         ],
     }
+
+
+def _say(line: str) -> None:
+    """Print a line for people."""
+    click.echo(translate_message(line))
 
 
 def _show(loss: Loss) -> str:
