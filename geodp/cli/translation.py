@@ -146,7 +146,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         names = NAMED.findall(key)
         if names and len({*names}) == len(names):
             parts = (re.escape(part) for part in NAMED.split(key)[::2])
-            groups = (f"(?P<{name}>.+?)" for name in names)
+            groups = (f"(?P<{name}>.*?)" for name in names)
             pattern = "".join(f"{a}{b}" for a, b in zip_longest(parts, groups, fillvalue=""))
             found[key] = re.compile(pattern, re.DOTALL)
     return found

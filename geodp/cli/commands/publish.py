@@ -35,6 +35,7 @@ from geodp.cli.options import (
 from geodp.cli.readers import ReadingCommand, read, read_prior, require_known
 from geodp.cli.running import describe_call, pad_time, say_once, tell_if_kept, time_phase
 from geodp.cli.stated import read_stated, stated_options
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -379,7 +380,8 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    return f"Published in {public}; for the operator only: {restricted}\n{release.event.words}"
+    said = translate_message(f"Published in {public}; for the operator only: {restricted}")
+    return f"{said}\n{release.event.words}"
 
 
 def _warnings(release: Release) -> list[str]:
