@@ -15,6 +15,7 @@ import click
 from geodp import progress
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
+from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
 from geodp.cli.inputs import grid_of, read_plan_options, read_public_totals, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.folder.kept import Kept
     from geodp.io.folder.staged_release import StagedRelease
+    from geodp.io.write.export.sheet import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     "settlements; 0: margins of public maps.",
 )
 @stated_options
+@formats_option
 @run_options
 @cluster_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
@@ -176,6 +179,7 @@ class _Start:
     totals: PublicTotals | None
     prior: Prior | None
     metadata: StatedMetadata | None
+    formats: list[Export]
 
     @property
     def released(self) -> Grid:
@@ -249,7 +253,8 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     released = grid if coarser is None else coarser.grid
     method = choose_method(options, released)
     public = read_public_totals(options, released), read_prior(options, released)
-    start = _Start(method, terms, key, ledger, grid, coarser, *public, read_stated(options))
+    beside = *public, read_stated(options), choose_formats(options)
+    start = _Start(method, terms, key, ledger, grid, coarser, *beside)
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):
@@ -311,6 +316,7 @@ def _write(
             if prepared is None:
                 release, run = _resume(place, start, options)
             else:
+                try_formats(place, prepared, start.formats)
                 release, run = _release(place, prepared, options)
         if options["simulate"]:
             from geodp.release.simulated_cells import simulate_cells
@@ -319,6 +325,7 @@ def _write(
                 release = simulate_cells(release, options["simulate"])
         with time_phase("Writing", "writing", seconds):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
+            written |= write_formats(place, start.formats)
     return _say(release, written, options)
 
 

@@ -59,17 +59,27 @@ def write_exports(
     OutputError
         The file system refused; nothing is left.
     """
-    for one in chosen:
-        if (reason := one.why_not(sheets[0])) is not None:
-            raise UsageError(f"This release cannot be exported to {one.name}: {reason}.")
-    written = {}
+    require_writable(sheets[0], chosen)
     with stage(path, overwrite=False) as folder:
-        for one in chosen:
-            for sheet, stem in _stems(sheets):
-                if sheet.level is None or one.why_not(sheet) is None:
-                    file = f"{stem}.{one.ending}"
-                    one.write(sheet, folder / file)
-                    written[file] = one.help
+        return fill(folder, sheets, chosen)
+
+
+def require_writable(cells: Sheet, chosen: Sequence[Export]) -> None:
+    """Raise UsageError for a format that cannot have a release; ``cells``: its own, or nobody."""
+    for one in chosen:
+        if (reason := one.why_not(cells)) is not None:
+            raise UsageError(f"This release cannot be exported to {one.name}: {reason}.")
+
+
+def fill(folder: Path, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> dict[str, str]:
+    """Write the same into a folder that is there, of sheets that the formats can have."""
+    written = {}
+    for one in chosen:
+        for sheet, stem in _stems(sheets):
+            if sheet.level is None or one.why_not(sheet) is None:
+                file = f"{stem}.{one.ending}"
+                one.write(sheet, folder / file)
+                written[file] = one.help
     return written
 
 

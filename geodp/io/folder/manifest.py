@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SUMS = "SHA256SUMS"
-PARTS = ("public", "restricted")
-"""Folders of a release, each with the checksums of its files."""
+BESIDE = "formats"
+"""Of other formats, for everybody."""
+
+PARTS = ("public", "restricted", BESIDE)
+"""Folders of a release, each with the checksums of its files; the last where it was asked for."""
 
 
 def sha256(path: Path) -> str:

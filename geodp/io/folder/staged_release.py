@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,10 @@ from typing import Any
 
 from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.folder.exports import fill, require_writable
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kept import Kept, discard_draft, keep, read_kept, reserve
+from geodp.io.folder.manifest import BESIDE, SUMS, sha256, sums_text
 from geodp.io.folder.publication import (
     RUN,
     json_text,
@@ -25,6 +27,7 @@ from geodp.io.folder.publication import (
 )
 from geodp.io.folder.staging import KEPT, require_free, require_own, stage
 from geodp.io.write import tables
+from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.format import Released
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
@@ -89,6 +92,30 @@ class StagedRelease:
         measured = 0 if nodes is None else nodes + VISITED * listed
         require_space(self.folder, listed + measured)
         reserve(self.folder, listed + measured)
+
+    def try_exports(self, nobody: Sheet, cells: int, chosen: Sequence[Export]) -> None:
+        """Write a release of nobody in other formats and take it back, before the charge.
+
+        Raises UsageError where a format cannot have it or a library is not there, OutputError where
+        space is short.
+        """
+        sheet = replace(nobody, card=replace(nobody.card, name=self.name))
+        require_writable(sheet, chosen)
+        listed = list_cells(self.grid, sheet.card, cells)
+        require_space(self.folder, listed * (1 + len(chosen)))
+        tried = self.folder / BESIDE
+        tried.mkdir()
+        fill(tried, [sheet], chosen)
+        shutil.rmtree(tried)
+
+    def write_exports(self, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> list[str]:
+        """Write a release in other formats beside its public folder, with their checksums."""
+        folder = self.folder / BESIDE
+        folder.mkdir()
+        names = sorted(fill(folder, sheets, chosen))
+        sums = sums_text({name: sha256(folder / name) for name in names})
+        (folder / SUMS).write_text(sums, encoding="utf-8", newline="\n")
+        return [str(Path(self.target, BESIDE, name)) for name in [SUMS, *names]]
 
     def keep(self, kept: Kept) -> None:
         """Keep what was charged until the release is complete, see :mod:`geodp.io.folder.kept`."""

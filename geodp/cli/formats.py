@@ -1,0 +1,44 @@
+"""``--formats``: a release in other formats too, written with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from geodp.io.folder.staged_release import StagedRelease
+    from geodp.io.write.export.sheet import Export
+    from geodp.release.publish import Prepared
+
+formats_option = click.option(
+    "--formats",
+    help="Other formats, with commas between, which go to OUTPUT/formats: those of geodp export.",
+)
+
+
+def choose_formats(options: Mapping[str, Any]) -> list[Export]:
+    """Return the formats that are asked for; UsageError for unknown ones."""
+    from geodp.io.folder.exports import choose_exports
+
+    return [] if options["formats"] is None else choose_exports(options["formats"])
+
+
+def try_formats(place: StagedRelease, prepared: Prepared, chosen: Sequence[Export]) -> None:
+    """Write the release of nobody in these formats before the charge, and take it back."""
+    from geodp.io.write.export.sheet import Sheet
+
+    if chosen:
+        nobody = prepared.outline
+        sheet = Sheet(nobody.table, nobody.card(), nobody.errors())
+        place.try_exports(sheet, int(prepared.table.key.size), chosen)
+
+
+def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:
+    """Write them from the public files that were just written; by folder, what was written."""
+    from geodp.release.opening import open_release
+
+    if not chosen:
+        return {}
+    return {"formats": place.write_exports(open_release(place.folder).list_sheets(), chosen)}
