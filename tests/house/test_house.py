@@ -132,7 +132,7 @@ FACES = {
 }
 """Files that do nothing but offer names of other files."""
 
-MOST_LINES, MOST_ENTRIES, MOST_FILES = 400, 12, 18
+MOST_LINES, MOST_ENTRIES, MOST_FILES, MOST_OF_A_FUNCTION = 400, 12, 18, 60
 
 
 @dataclass(frozen=True)
@@ -255,8 +255,21 @@ def violations(package: Path) -> list[str]:
             bad.append(f"{file} has {lines} lines")
         if only_offers(source) and file not in FACES:
             bad.append(f"{file} only offers names of other files")
+        bad += long_functions(file, source)
         bad += wrong_imports(name, source, names)
     return bad
+
+
+def long_functions(file: str, source: str) -> list[str]:
+    """Functions with too many lines, their signature included and their docstring left out."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            said = ast.get_docstring(node, clean=False) or ""
+            lines = node.end_lineno - node.lineno + 1 - len(said.splitlines())
+            if lines > MOST_OF_A_FUNCTION:
+                found.append(f"{file}: {node.name} has {lines} lines")
+    return found
 
 
 def test_the_house_is_built_by_its_plan():
@@ -308,11 +321,14 @@ def test_other_faults_of_the_plan_are_caught(tmp_path):
     for number in range(MOST_ENTRIES):
         (tmp_path / f"entry{number}.py").write_text("")
     (tmp_path / "errors.py").write_text("from geodp.grid.file1 import x\n__all__ = ['x']\n")
+    long = "def long():\n" + "    x = 1\n" * MOST_OF_A_FUNCTION
+    (tmp_path / "grid" / "file2.py").write_text(long)
     found = "\n".join(violations(tmp_path))
     for said in (
         "geodp has 14 entries",
         "grid has 19 files",
         "file3 has 401 lines",
+        "file2: long has 61 lines",
         "errors only offers names of other files",
         "entry1 stands on no floor",
         "errors imports geodp.grid.file1, which errors may not",

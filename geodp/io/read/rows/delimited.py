@@ -61,32 +61,7 @@ class TextTable:
         cls, source: Source, delimiter: str | None, encoding: str | None, labelled: bool
     ) -> TextTable:
         """Read the header."""
-
-        def start() -> bytes:
-            with source.open() as stream:
-                return stream.read(HEAD)
-
-        head = guard(source.name, start)
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            source, encoding = (
-                replace(source, open=partial(_recode, source.open), share=_unknown),
-                None,
-            )
-            head = guard(source.name, start)
-        if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
-            encoding = _encoding(head, source.name)
-        text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
-        line = text.lstrip("\r\n").partition("\n")[0]
-        unbroken = "\n" not in text and len(head) == HEAD
-        if unbroken or any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
-            raise InputError(BINARY, file=source.name)
-        if not line.strip():
-            rule = "The file holds no header and no rows."
-            if text.strip():
-                rule = "The first row names no column; the file needs a header with names."
-            raise InputError(rule, file=source.name)
-        if "\r" in line.rstrip("\r"):
-            raise InputError("Lines must end in LF or CR LF.", file=source.name)
+        source, encoding, text, line = _open_head(source, encoding)
         names: list[str] = []
         labels: list[str] = []
         try:
@@ -295,6 +270,40 @@ def _unknown(stream: IO[bytes]) -> float:
 
 def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
+
+
+def _open_head(source: Source, encoding: str | None) -> tuple[Source, str, str, str]:
+    """Return the source in an encoding that is read, that encoding, its head, and the first line.
+
+    Raises InputError where there is no line of text.
+    """
+
+    def start() -> bytes:
+        with source.open() as stream:
+            return stream.read(HEAD)
+
+    head = guard(source.name, start)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        source, encoding = (
+            replace(source, open=partial(_recode, source.open), share=_unknown),
+            None,
+        )
+        head = guard(source.name, start)
+    if encoding is None or head.startswith(codecs.BOM_UTF8):  # a mark says it for certain
+        encoding = _encoding(head, source.name)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
+    line = text.lstrip("\r\n").partition("\n")[0]
+    unbroken = "\n" not in text and len(head) == HEAD
+    if unbroken or any(category(mark) == "Cc" for mark in line.strip() if mark not in "\t\r"):
+        raise InputError(BINARY, file=source.name)
+    if not line.strip():
+        rule = "The file holds no header and no rows."
+        if text.strip():
+            rule = "The first row names no column; the file needs a header with names."
+        raise InputError(rule, file=source.name)
+    if "\r" in line.rstrip("\r"):
+        raise InputError("Lines must end in LF or CR LF.", file=source.name)
+    return source, encoding, text, line
 
 
 def _encoding(head: bytes, name: str) -> str:
