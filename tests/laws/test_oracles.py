@@ -15,7 +15,7 @@ LIMIT = -NormalDist().inv_cdf(1e-6 / 2)
 """Standard errors beyond which a true law is seen with probability 1e-6."""
 
 
-def moments(name, epsilon, held, trials=3000, n=40):
+def moments(name, epsilon, held, trials=2000, n=40):
     """Errors of a value's estimates that ``held`` of n devices have, and the stated variance.
 
     Sketches have hash functions of their own in each trial, and all other devices other values.
