@@ -21,7 +21,7 @@ COMPILING = (
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
-    *("cluster", "workers", "key_folder", "trust_cluster"),
+    *("cluster", "workers", "key_folder", "trust_cluster", "formats"),
 }
 """Options that say how and where a run is carried out, and change nothing in a release."""
 

@@ -94,3 +94,24 @@ def test_what_fails_after_the_charge_is_completed_at_no_cost(call, tmp_path, mon
     assert (tmp_path / "out" / "formats" / "n.fgb").exists()
     assert geodp("verify", tmp_path / "out").returncode == 0
     assert charges(tmp_path) == 1
+
+
+def test_a_format_that_goes_on_failing_can_be_left_out_of_what_was_charged(
+    call, tmp_path, monkeypatch
+):
+    write = FlatGeobuf.write
+
+    def fail(self, sheet, path):
+        if sheet.table.key.size:
+            raise OSError(errno.EFBIG, "too large")
+        write(self, sheet, path)
+
+    monkeypatch.setattr(FlatGeobuf, "write", fail)
+    assert geodp(*call, "--formats", "parquet,fgb").returncode == 1
+    done = geodp(*call, "--formats", "parquet", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "out" / "formats").iterdir()) == [
+        "SHA256SUMS",
+        "n.parquet",
+    ]
+    assert charges(tmp_path) == 1
