@@ -109,7 +109,11 @@ class StagedRelease:
         shutil.rmtree(tried)
 
     def write_exports(self, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> list[str]:
-        """Write a release in other formats beside its public folder, with their checksums."""
+        """Write a release in other formats beside its public folder, with their checksums.
+
+        Raises UsageError where a format cannot have it, as a resumed run may ask for others.
+        """
+        require_writable(sheets[0], chosen)
         folder = self.folder / BESIDE
         folder.mkdir()
         names = sorted(fill(folder, sheets, chosen))
