@@ -35,16 +35,15 @@ def folders(tmp_path_factory):
         people[: rows // 2, : cols // 2] += more
         table = geodp.CountTable.from_dense(people, GRID)
         key = NoiseKey(name.encode().ljust(32))  # one in twenty keys has a true ratio outside
-        release = geodp.publish(table, method="hay", epsilon=1, contribution=1, key=key)
-        release.write(folder / name)
+        asked = {"epsilon": 1, "contribution": 1, "key": key}
+        geodp.publish(table, method="hay", **asked).write(folder / name)
         flat = geodp.CountTable.from_dense(np.full((8, 8), 50 + more), PLACES)
-        geodp.publish(flat, method="laplace", epsilon=1, contribution=1).write(
-            folder / f"flat-{name}"
-        )
+        geodp.publish(flat, method="laplace", **asked).write(folder / f"flat-{name}")
     lone = np.zeros(GRID.shape, np.int64)
     lone[rows // 2, cols // 2] = lone[rows // 2, cols // 2 - 1] = 90
     table = geodp.CountTable.from_dense(lone, GRID)
-    geodp.publish(table, method="topdown", epsilon=1, contribution=1).write(folder / "lone")
+    asked["key"] = NoiseKey(b"lone".ljust(32))
+    geodp.publish(table, method="topdown", **asked).write(folder / "lone")
     corners = {"west": 139.0, "east": 139.125}
     features = [
         {
