@@ -67,10 +67,10 @@ DATUM, BEGIN = range(2)
 """Rows of a desk's scratch: which of the block's families with data each is (-1: it has none);
 first of the data of all children of these families, and one past the last."""
 
-THRESHOLDS, SUMS, LOST, CANDIDATES = range(4)
+THRESHOLDS, SUMS, LOST, CANDIDATES, ABOVE, ACTIVE = range(6)
 """Rows of ``Desk.row``, of families: what a candidate is above, later how many children are open;
 sums of children; how many are nowhere; how many are candidates times ``SEVERAL`` / 2, and the sum
-of their numbers."""
+of their numbers; sum and number of the children above the threshold."""
 
 SEVERAL = 1 << 17
 """From here on there are several candidates, below it the number of one is the rest."""
@@ -96,7 +96,7 @@ class Desk(NamedTuple):
     digits : uint32[2, LANES]
     noisy : int32[.]
         Noise of a block's children, then their counts with noise.
-    row : int32[4, .]
+    row : int32[6, .]
     mask : uint32[.]
     scratch : int64[2, .]
     part : uint8[.]

@@ -40,6 +40,7 @@ from geodp.kernels.pyramid.layout import (
     ROOM,
     SHARE,
     SPACE,
+    SPREADS,
     START,
     STRIDE,
     TOP,
@@ -169,7 +170,8 @@ def _share(
         known = nodes[PREFIX, here], nodes[WHOLE, here]
         cut(edges, level, known, shape, noisy, desk.row[LOST], desk.part)
     if not fill[BEYOND]:
-        rows.find_candidates(nodes[COUNT, here], fanout, noisy, desk.row, desk.mask)
+        spread = levels.spread[table[SPREADS, level] : table[SPREADS, level + 1]]
+        rows.find_candidates(nodes[COUNT, here], fanout, noisy, spread, desk.row, desk.mask)
     how = counted, fill[BEYOND] > 0
     fill[OPEN] = open_children(nodes, block, levels, level, desk, how)
     if not counted:

@@ -26,6 +26,7 @@ from geodp.kernels.pyramid.layout import (
     Desk,
     Levels,
 )
+from geodp.kernels.pyramid.thresholds import raise_thresholds
 
 SUB_BITS = 15
 """Digits of a draw below those that number its bucket."""
@@ -313,6 +314,7 @@ def find_candidates(
     total: NDArray[np.int64],
     fanout: int,
     noisy: NDArray[np.int32],
+    spread: NDArray[np.float64],
     row: NDArray[np.int32],
     mask: NDArray[np.uint32],
 ) -> None:
@@ -329,7 +331,9 @@ def find_candidates(
     fanout : int
     noisy : int32[.]
         Counts with noise; ``NOWHERE``: the child holds no cell.
-    row : int32[4, .], written
+    spread : float64[fanout + 1]
+        Variances of sums of 0, 1, 2 ... to all children's measurements.
+    row : int32[6, .], written
         ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too; and
         ``CANDIDATES``.
     mask : uint32[.], written
@@ -360,6 +364,7 @@ def find_candidates(
         row[THRESHOLDS, i] = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
     for n in range(size, pitch):
         row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
+    raise_thresholds(total, fanout, noisy, spread, row)
     for r in range(min(ROWS, fanout)):
         start, bit, one = np.uint64(r * pitch), np.uint32(1 << r), np.int32(SEVERAL // 2 + r)
         for n in range(-((r - fanout) // ROWS) * size):

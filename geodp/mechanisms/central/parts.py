@@ -68,9 +68,9 @@ class Parts(Mechanism):
     version: ClassVar[int] = 3
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
-        "geodp: its own method, defined and proved in this docstring; rounding along cycles: "
-        "Gandhi, Khuller, Parthasarathy, Srinivasan: Dependent Rounding and its Applications to "
-        "Approximation Algorithms. Journal of the ACM 53(3), 2006."
+        "geodp: its own method, defined and proved in the documentation of its class Parts; "
+        "rounding along cycles: Gandhi, Khuller, Parthasarathy, Srinivasan: Dependent Rounding and "
+        "its Applications to Approximation Algorithms. Journal of the ACM 53(3), 2006."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
         variant=PURE,

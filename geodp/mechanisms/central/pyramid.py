@@ -94,7 +94,9 @@ class Pyramid(Mechanism):
     name: ClassVar[str] = "pyramid"
     version: ClassVar[int] = 4
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
-    citation: ClassVar[str] = "geodp: its own method, defined and proved in this docstring."
+    citation: ClassVar[str] = (
+        "geodp: its own method, defined and proved in the documentation of its class Pyramid."
+    )
     guarantee: ClassVar[Guarantee] = Guarantee(
         variant=PURE,
         precondition=PUBLIC_DOMAIN,

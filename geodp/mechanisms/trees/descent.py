@@ -115,7 +115,7 @@ def desk_of(levels: Levels) -> Desk:
         room=(np.empty(16 * lanes, np.uint32), np.empty(widest, np.uint64)),
         digits=np.empty((2, lanes), np.uint32),
         noisy=np.empty(widest, np.int32),
-        row=np.zeros((4, widest), np.int32),
+        row=np.zeros((6, widest), np.int32),
         mask=np.empty(widest, np.uint32),
         scratch=np.empty((2, widest + lanes), np.int64),
         part=np.empty(widest, np.uint8),

@@ -99,8 +99,9 @@ def test_candidates_are_those_of_a_share(fanout, size, lost):
     total = draw.integers(1, 200, size)
     total[0] = 2**62
     noisy = in_rows(np.where(out, NOWHERE, z).astype(np.int32))
-    row, mask = np.empty((4, noisy.size), np.int32), np.empty(noisy.size, np.uint32)
-    rows.find_candidates(total, fanout, noisy, row, mask)
+    row, mask = np.empty((6, noisy.size), np.int32), np.empty(noisy.size, np.uint32)
+    spread = 1e12 * np.arange(fanout + 1)  # beside which totals are small: nothing is raised
+    rows.find_candidates(total, fanout, noisy, spread, row, mask)
     child, own, at = np.empty(fanout, np.uint64), np.empty(fanout), np.empty(fanout, np.uint64)
     variance = np.where(out, 0.0, 9.0)
     for f in range(size):
