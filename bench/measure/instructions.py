@@ -6,6 +6,7 @@ same versions of Numba and LLVM. valgrind has no AVX-512.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import re
@@ -28,7 +29,7 @@ CELLS = 500
 """Occupied cells of the table of isolated cells, at ``2**37``: 5e5 nodes, as valgrind is slow."""
 
 MORE = 5
-"""Runs beyond the first one: what they take is theirs alone, without start and compiling."""
+"""Runs of a method that are counted, after a first one of each: without start and compiling."""
 
 
 def measure(sizes: Sizes) -> Rows:
@@ -42,40 +43,50 @@ def measure(sizes: Sizes) -> Rows:
         return [{"method": method, "problem": problem} for method in METHODS]
     visited = [Refinement(method, _table()).run()[2] for method in METHODS]
     with tempfile.TemporaryDirectory(prefix="geodp-bench-") as cache:
-        _run([], [1, 1], cache)  # compiles
-        once = _counted([1, 1], cache)
-        each = [_counted([1 + MORE * (m == method) for m in METHODS], cache) for method in METHODS]
+        _run([], cache)  # compiles
+        counts = _counted(cache)
     return [
-        {"method": method, "visited": nodes, "a_node": (count - once) / MORE / nodes}
-        for method, nodes, count in zip(METHODS, visited, each, strict=True)
+        {"method": method, "visited": nodes, "a_node": (counts[method] - counts[""]) / MORE / nodes}
+        for method, nodes in zip(METHODS, visited, strict=True)
     ]
 
 
-def _counted(runs: list[int], cache: str) -> int:
-    """Instructions of a whole process that refines so many times by each method."""
+def _counted(cache: str) -> dict[str, int]:
+    """Instructions until the end of a process that refines by a method, and of one by none."""
     quiet = ["--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    told = _run(["valgrind", "--tool=cachegrind", *quiet], runs, cache)
-    found = re.search(r"I\s+refs:\s+([\d,]+)", told)
-    if found is None:
-        raise RuntimeError(f"valgrind counted nothing: {told[-300:]}")
-    return int(found[1].replace(",", ""))
+    done = _run(["valgrind", "--tool=cachegrind", *quiet], cache)
+    told = dict(re.findall(r"==(\d+)== I\s+refs:\s+([\d,]+)", done.stderr))
+    processes = dict(re.findall(r"^(\d+) (\w*)$", done.stdout, re.MULTILINE))
+    if not told.keys() >= processes.keys() or len(processes) <= len(METHODS):
+        raise RuntimeError(f"valgrind counted nothing: {done.stderr[-300:]}")
+    return {name: int(told[process].replace(",", "")) for process, name in processes.items()}
 
 
-def _run(before: list[str], runs: list[int], cache: str) -> str:
+def _run(before: list[str], cache: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(sys.path)  # the same geodp as here
     own = {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "NUMBA_CACHE_DIR": cache}
     own["OPENBLAS_NUM_THREADS"] = "1"  # others wait in loops, which would be counted
-    command = [*before, sys.executable, "-m", "bench.measure.instructions", *map(str, runs)]
+    command = [*before, sys.executable, "-m", "bench.measure.instructions"]
     env = {**os.environ, **PROCESSOR, **own}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
-    return done.stderr
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=True)
 
 
 def _table() -> geodp.CountTable:
     return synthetic.isolated(37, CELLS, 12_000 * CELLS)
 
 
+def _refine_more(method: str) -> None:
+    for _ in range(MORE if method else 0):
+        Refinement(method, _table()).run()
+
+
 if __name__ == "__main__":
-    for number, name in enumerate(METHODS, 1):
-        for _ in range(int(sys.argv[number])):
-            Refinement(name, _table()).run()
+    for each in METHODS:
+        Refinement(each, _table()).run()
+    # Processes that fork go on from what valgrind has counted so far: one start for all.
+    fork = multiprocessing.get_context("fork")
+    for each in ("", *METHODS):
+        process = fork.Process(target=_refine_more, args=(each,))
+        process.start()
+        print(process.pid, each, flush=True)
+        process.join()
