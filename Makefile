@@ -31,7 +31,7 @@ windows: $(INSTALLED)
 
 laws: $(INSTALLED)
 	@echo "Running the laws of the noise, the errors that are stated, and the audits ..."
-	$(BIN)/python -m pytest -n auto --dist worksteal -m law $(addprefix --ignore=,$(IGNORED))
+	$(BIN)/python -m pytest -n auto --dist worksteal -m law $(addprefix --ignore=,$(IGNORED)) tests
 
 docs: $(INSTALLED)
 	@echo "Running examples of docstrings and documents, and asking what holds their sentences ..."

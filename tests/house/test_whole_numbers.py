@@ -33,7 +33,7 @@ from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import mixtures, residuals
 from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import families, passes, records, rows, shares, spare
+from geodp.kernels.pyramid import families, passes, records, rows, shares, spare, thresholds
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -63,6 +63,7 @@ NOISY = {
     noise.families: "uniform numbers of nodes",
     rows.own_number: "uniform numbers of nodes",
     rows.draw: "noise, before a count is added, and arrays handed on",
+    rows.find_candidates: "released totals and noisy counts, and variances handed on",
     families.open_children: "noisy counts, released totals, uniform numbers",
     families._list_wide: "noisy counts and a released total",
     families._sum_wide: "noisy counts",
@@ -81,6 +82,7 @@ NOISY = {
     shares.settle: "noisy counts, released totals, uniform numbers",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
+    thresholds.raise_thresholds: "noisy counts, released totals and variances",
     predicted.share_prior: "a public prior",
     predicted.merge_scaled: "released counts",
     predicted.combine: "noisy counts and their variances",

@@ -95,9 +95,9 @@ def test_intervals_cover_random_rectangles(spec):
 
 @pytest.mark.law
 @pytest.mark.parametrize("spec", ["haar", "counts:chain=2-2"])
-def test_intervals_cover_2000_random_rectangles(spec):
-    """As closed forms do: 94.2 % of 8,000 for counts; three standard errors of 2,000 are 1.6 %."""
-    assert 0.926 <= cover(spec, 2000, fresh) <= 0.966
+def test_intervals_cover_1000_random_rectangles(spec):
+    """As closed forms do: 94.2 % of 8,000 for counts; 3.5 standard errors of 1,000 are 2.6 %."""
+    assert 0.916 <= cover(spec, 1000, fresh) <= 0.968
 
 
 def check_isolated(spec, runs, coins):
@@ -126,4 +126,4 @@ def test_a_lone_cell_loses_what_is_stated(spec):
 @pytest.mark.law
 @pytest.mark.parametrize("spec", ["haar", "counts:chain=4-4", "counts:chain=2-2-4"])
 def test_a_lone_cell_loses_what_is_stated_over_many_runs(spec):
-    check_isolated(spec, 600, fresh)
+    check_isolated(spec, 400, fresh)

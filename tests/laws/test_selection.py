@@ -17,7 +17,7 @@ from tests.reference import selection as reference
 pytestmark = [pytest.mark.law, pytest.mark.timeout(600)]
 
 COUNTS = np.array([5, 3, 3, 1, 0, 0, 0, 0, 0])
-TRIALS = 30_000
+TRIALS = 20_000
 SIGNIFICANCE = 1e-6
 
 

@@ -45,7 +45,7 @@ KEYS = 48
 LEAST_SHARED = 0.2
 """At epsilon 1 two neighbours' releases share at least 2 / (1 + e) = 0.54 of their probability."""
 
-TRIALS = 250
+TRIALS = 150
 
 
 def pair_of(name):

@@ -88,7 +88,7 @@ def rates(spec, trials, levels, **terms):
 @pytest.mark.law
 @pytest.mark.parametrize("spec", ["pyramid", "topdown"])
 def test_errors_of_both_kinds_with_gaussian_noise(spec):
-    trials = 1200
+    trials = 600
     (same,), (apart,) = rates(spec, trials, [0.05], epsilon=None, rho="1/800")
     assert same == pytest.approx(0.05, abs=2.2 * math.sqrt(0.05 * 0.95 / trials))
     power = sum(math.erfc((1.959964 + sign * 2.5) / math.sqrt(2)) / 2 for sign in (1, -1))
@@ -98,7 +98,7 @@ def test_errors_of_both_kinds_with_gaussian_noise(spec):
 @pytest.mark.law
 @pytest.mark.parametrize("spec", ["pyramid", "topdown", "privelet", "hay"])
 def test_laplace_noise_finds_nothing_too_often(spec):
-    levels, trials = [0.05, 0.01, 0.002], 900
+    levels, trials = [0.05, 0.01, 0.002], 450
     same, apart = rates(spec, trials, levels, epsilon="1/10")
     for level, rate in zip(levels, same.tolist(), strict=True):
         assert rate <= level + 3 * math.sqrt(level / trials)
