@@ -227,3 +227,6 @@ SCRIPT: Mapping[str, str] = {
     "no_cells_inside": "no cell of the domain has its centre inside",
     "too_many_cells": "too many cells for this page; use geodp estimate",
 }
+
+CARD: Mapping[str, str] = {}
+"""What a card says is English."""

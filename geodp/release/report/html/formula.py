@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
-from geodp.release.report.html.embed import MOST, pack_sorted
+from geodp.grid.hierarchy import HierarchyOrder
+from geodp.release.report.html.embed import MOST, pack_sorted, pack_whole
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedHierarchy
 
@@ -30,7 +31,7 @@ def why_no_cells(release: Release, card: Card) -> str | None:
     grid, table = release.grid, release.table
     if len(grid.places) != 1:
         return "no_map" if not grid.places else "no_pairs"
-    if isinstance(card.domain.order, StatedHierarchy):
+    if isinstance(card.domain.order, StatedHierarchy) and grid.hierarchy is None:
         return "no_regions"
     if grid.bits > KEY_BITS or table.key.size > MOST_CHILDREN * 4:
         return "no_room"
@@ -84,7 +85,19 @@ def _state_margins(margins: Margins) -> dict[str, Any]:
 
 
 def state_grid(grid: Grid) -> dict[str, Any]:
-    """Return the order of a grid's keys and its mask, as plain values."""
+    """Return the order of a grid's keys, and its mask or its regions' cells, as plain values."""
+    if isinstance(grid.order, HierarchyOrder):
+        regions, limits = grid.order.hierarchy, grid.order.limits(grid.shape)
+        row, col = regions.cell
+        return {
+            "shape": limits.high.tolist(),
+            "axes": list(limits.axes),
+            "radices": list(grid.order.radices),
+            "offset": [],
+            "mask": None,
+            "number": pack_sorted(regions.number),
+            "cell": pack_whole(row * grid.shape[1] + col),
+        }
     mask = None
     if grid.mask is not None:
         start, stop = grid.mask.ranges.T

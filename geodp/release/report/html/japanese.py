@@ -152,7 +152,7 @@ PAGE: Mapping[str, str] = {
     "孤立した場所は少なく出ます。",
     "answer_signed": "いいえ。負の値は雑音で、地域の合計には含めます。",
     "answer_others": "同じ人々についての、雑音のない表は対象外です。",
-    "not_protected": "保護されないもの（カードの言葉のまま）:",
+    "not_protected": "カードにある、保護されないもの:",
     "heading_office": "公表者から",
     "office_own": "公表者自身の言葉です。geodp は内容を確かめません。",
     "office_none": "この公開物には、表題、利用条件、連絡先についての公表者の記載がありません。",
@@ -231,3 +231,78 @@ SCRIPT: Mapping[str, str] = {
     "no_cells_inside": "対象のセルの中心が中にありません",
     "too_many_cells": "このページにはセルが多すぎます。geodp estimate を使ってください",
 }
+
+_TABLES = {
+    ",": "",
+    " with the cells' outlines,": "セルの輪郭つきの",
+    " with outlines of the cells, for GIS;": "GIS 用の、セルの輪郭つきの",
+}
+
+CARD: Mapping[str, str] = {
+    "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "
+    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
+    "too, with a mask a bound.": "揃った区画で、0 への切り上げがないときの閉じた式です。データには"
+    "依りません。95%誤差幅は標準誤差の 1.96 倍です。「最大」は、対象地域の端も含め、そのような"
+    "区画すべての中での最大で、マスクがあるときは上界です。",
+    "Closed form for an aligned block of cells wherever it lies; independent of the data; "
+    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
+    "too, with a mask a bound.": "揃った区画の、場所によらない閉じた式です。データには依りません。"
+    "95%誤差幅は標準誤差の 1.96 倍です。「最大」は、対象地域の端も含め、そのような区画すべての"
+    "中での最大で、マスクがあるときは上界です。",
+    "256 bits from the operating system, forgotten after the run": "OS からの 256 ビットの乱数で、"
+    "処理の後に捨てました",
+    "derived from a 256-bit key kept by its owner and a digest of the input": "所有者が保管する "
+    "256 ビットの鍵と入力のダイジェストから導きました",
+    "fixed by the calling program: NOT PRIVATE": "呼び出したプログラムが固定: 保護なし",
+    "the domain, the grid and every value of this card: public by construction": "対象地域、格子、"
+    "カードのすべての値: 作り方により公開です",
+    "other releases about the same people: their budgets add to this one": "同じ人々に"
+    "ついてのほかの公開物: その予算がこの予算に加わります",
+    "groups: k people together are protected with k times epsilon": "集団: k 人をまとめると、"
+    "イプシロンの k 倍で保護されます",
+    "groups: k people together are protected with k squared times rho": "集団: k 人をまとめると、"
+    "ρ の k の二乗倍で保護されます",
+    "whether two releases with the same kept key and parameters come from exactly the same input: "
+    "they are then identical, so use a new key for every new state of the data": "保管した同じ鍵と"
+    "同じ設定による二つの公開物が、まったく同じ入力によるものか: その場合は同一になるので、"
+    "データが変わるたびに新しい鍵を使います",
+    "that at least one row of the input meets the selection and lies in the domain: an input "
+    "without one is refused before anything is charged": "入力の少なくとも一行が条件に合い、"
+    "対象地域にあること: 一行もない入力は、予算を使う前に拒みます",
+    **{
+        f"the counts{how} one row for every cell {which}; cells of the domain that are not listed "
+        f"are 0": f"{said}数。{listed}につき一行。対象のセルで載っていないものは 0"
+        for how, said in _TABLES.items()
+        for which, listed in (("above 0", "0 より大きいセル"), ("that is not 0", "0 でないセル"))
+    },
+    "types of the CSV's columns, for GDAL and QGIS": "CSV の列の型（GDAL と QGIS 用）",
+    "the counts as a map, north up; cells of the domain that the tables do not list are 0": "北を"
+    "上にした地図としての数。対象のセルで表に載っていないものは 0",
+    "QGIS style of the map: fixed classes": "地図の QGIS スタイル（固定の階級）",
+    "the map as a picture, colours on a fixed scale": "地図の画像（固定の配色）",
+    "whole numbers, none negative": "整数、負の値なし",
+    "whole numbers, negative ones among them": "整数、負の値もあり",
+    "real numbers, none negative": "実数、負の値なし",
+    "real numbers, negative ones among them": "実数、負の値もあり",
+    "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes the "
+    "populous ones less. It is biased: a lone occupied cell in an empty region is pulled down, and "
+    "what it loses goes to the empty cells around it.": "非負化: 0 を下回る下位の区画は 0 とし、"
+    "その分を同じ親の区画から引きます（二段階の場合、人の多い区画からは少なく引きます）。偏りが"
+    "あります。空の地域に孤立したセルは少なく出て、その分は周りの空のセルに移ります。",
+    "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
+    "holds. The clamp is biased: a lone occupied cell in an empty region is pulled down by about 2 "
+    "to 3 noise scales, and what it loses goes to the empty cells around it (isolated-cell "
+    "shrinkage).": "非負化: 0 を下回る合計は 0 とし、差はその区画の数までに収めます。偏りが"
+    "あります。空の地域に孤立したセルは雑音の尺度の 2 から 3 倍ほど少なく出て、その分は周りの"
+    "空のセルに移ります。",
+    "None: negative counts stay as they are, every value is unbiased, and a sum over many cells "
+    "has the noise of all of them.": "なし: 負の数もそのままで、どの値にも偏りがなく、多くのセルの"
+    "合計にはそのすべての雑音が入ります。",
+    "Additivity: every area's count is exactly the sum of its cells.": "加法性: どの地域の数も、"
+    "そのセルの合計と正確に一致します。",
+    "Whole numbers: shares are rounded systematically with one random number of their node; "
+    "unbiased.": "整数化: 配分は区画ごとの一つの乱数で系統的に丸めます。偏りはありません。",
+    "Whole numbers: an odd sum is split by a random bit of its node; unbiased.": "整数化: 奇数の"
+    "合計は区画ごとの乱数の一ビットで分けます。偏りはありません。",
+}
+"""Sentences of cards of the usual methods; another one stays English, and is marked so."""

@@ -62,7 +62,8 @@ def write_page(
     """
     if language not in LANGUAGES:
         raise UsageError(f"language is one of {', '.join(LANGUAGES)}.")
-    page, said = LANGUAGES[language].PAGE, LANGUAGES[language].SCRIPT
+    known = LANGUAGES[language]
+    page, said = {**known.PAGE, **known.CARD}, known.SCRIPT
     card = release.card()
     surface = state_surface(release, card) if release.grid.places else None
     words = _tell_card(card, told, unit, page)

@@ -49,6 +49,11 @@ class Told(Protocol):
         """Of the table."""
 
 
+def quote(page: Page, text: str) -> Html:
+    """Return a sentence of the card: in the page's language, where it is known in that."""
+    return Html(escape(page[text])) if text in page else english(text)
+
+
 def tell_reading(page: Page, unit: str) -> Html:
     """Return how to read a release, and how not to."""
     found = []
@@ -80,7 +85,7 @@ def tell_errors(page: Page, card: Card) -> Html:
         for b in error.blocks
     ]
     found = [
-        element("p", english(f"{error.meaning[:1].upper()}{error.meaning[1:]}.")),
+        element("p", quote(page, f"{error.meaning[:1].upper()}{error.meaning[1:]}.")),
         element(
             "div",
             draw_errors(error.blocks, page),
@@ -150,7 +155,7 @@ def tell_hazards(page: Page, card: Card, unit: str) -> Html:
         for name, answer, who in _answers(page, card)
     ]
     head = [page["column_hazard"], page["column_answer"], page["column_who"]]
-    quoted = [english(line) for line in card.guarantee.not_protected]
+    quoted = [quote(page, line) for line in card.guarantee.not_protected]
     found = [table(page["hazards_table"], head, rows)]
     if quoted:
         found += [element("p", page["not_protected"]), bullets(quoted)]
@@ -161,7 +166,7 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
     """Yield the name of every hazard, its answer and who gives it."""
     said, domain = card.guarantee, card.domain
     answer = escape(page["answer_key" if card.private else "answer_key_not"])
-    yield "key", Html(answer.format(key=english(said.noise_key))), "tool"
+    yield "key", Html(answer.format(key=quote(page, said.noise_key))), "tool"
     bound = f"{said.contribution:,}"
     if said.model == "local":
         yield "bound", page["answer_local"].format(bound=bound), "office"
@@ -212,13 +217,15 @@ def tell_registry(page: Page, record: Mapping[str, Any]) -> Html:
 def tell_files(page: Page, card: Card) -> Html:
     """Return the files with their checksums, and those that were left out."""
     rows = [
-        (element("code", file.name), english(file.what), element("code", file.sha256))
+        (element("code", file.name), quote(page, file.what), element("code", file.sha256))
         for file in card.files
     ]
     head = [page["column_file"], page["column_what"], "SHA-256"]
     found = [table(page["files_table"], head, rows)]
     if card.left_out:
-        left = [Html(f"{element('code', one.name)}: {english(one.why)}") for one in card.left_out]
+        left = [
+            Html(f"{element('code', one.name)}: {quote(page, one.why)}") for one in card.left_out
+        ]
         found += [element("p", page["files_left"]), bullets(left)]
     return join(found)
 
@@ -229,15 +236,15 @@ def tell_method(page: Page, card: Card) -> Html:
     settings = ", ".join(f"{name} = {value}" for name, value in mechanism.settings.items())
     rows = [
         ("method", english(f"{mechanism.title} ({mechanism.spec}, {mechanism.version})")),
-        ("source", english(mechanism.citation)),
+        ("source", quote(page, mechanism.citation)),
         ("noise", english(f"{mechanism.noise} ({mechanism.noise_format})")),
         ("settings", settings or "–"),
-        ("values", english(mechanism.values)),
+        ("values", quote(page, mechanism.values)),
         ("software", f"{card.software.name} {card.software.version}"),
         ("schema", card.schema),
     ]
     found = [pairs((page[f"term_{name}"], what) for name, what in rows)]
     if card.post_processing:
-        lines = [english(line) for line in card.post_processing]
+        lines = [quote(page, line) for line in card.post_processing]
         found += [element("p", page["post_processing"]), bullets(lines)]
     return join(found)

@@ -20,6 +20,9 @@ LOOK = """
 async function look(window, one) {
   const { document } = window;
   const { view, surface } = window.geodpReport;
+  window.frameElement.height = 700;
+  await new Promise((done) => setTimeout(() => requestAnimationFrame(done), 50));
+  const wide = (node) => node.getBoundingClientRect().width;
   const slider = document.getElementById("belief");
   slider.value = "0";
   slider.dispatchEvent(new window.Event("input"));
@@ -34,6 +37,10 @@ async function look(window, one) {
   const faults = window.axe ? (await window.axe.run()).violations : [];
   return {
     pixels,
+    corner: Math.min(...view.toPixels([0, 0])),
+    bar: wide(document.getElementById("scale-bar")) / wide(view.canvas),
+    km: view.canvas.width / view.scale,
+    said: document.getElementById("scale-text").textContent,
     heading: document.querySelector("h1").textContent,
     status: document.getElementById("status").textContent,
     row: [...document.querySelectorAll("#estimates tbody td")].map((cell) => cell.textContent),
@@ -84,6 +91,10 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
         whole = release.estimate(tuple(release.grid.places[0].bounds))
         assert found["row"][:2] == ["630", f"{whole.count:,}"]
         assert found["levels"] == 4
+        assert -1 < found["corner"] < 2, "the whole map fills what there is of a lower window"
+        assert found["bar"] == pytest.approx(
+            float(found["said"].split()[0]) / found["km"], rel=0.03
+        )
         assert found["wide"] <= case["width"], "nothing sticks out to the right"
     found = looks[0][1]
     assert found["row"][3] == f"{whole.low:,.1f} to {whole.high:,.1f}".replace(".0", "")

@@ -10,6 +10,7 @@ import shapely
 
 import geodp
 from geodp.errors import UsageError
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
@@ -79,13 +80,34 @@ CASES = {
     "nowhere": (geodp.Grid.regular((16, 16), crs=None, transform=(1, 0, 0, 0, 1, 0)), {}),
 }
 
-LONG = ("gaussian", "topdown", "hay")
+LONG = ("gaussian", "topdown", "hay", "regions, gaussian")
 """Other methods and noises, on the same tree as the first."""
+
+
+REGIONS = Hierarchy.of_cells(
+    np.indices((21, 24)).reshape(2, -1)[:, ::-1],
+    {
+        "county": [f"c{row // 8}" for row in range(21) for col in range(24)][::-1],
+        "town": [f"t{row // 5}-{col // (4 + row % 3)}" for row in range(21) for col in range(24)][
+            ::-1
+        ],
+    },
+    "a public table",
+)
+CASES |= {
+    "regions": (GRID.with_hierarchy(REGIONS), {}),
+    "regions, gaussian": (GRID.with_hierarchy(REGIONS), {"epsilon": None, "rho": "1/10"}),
+    "regions, attributes": (
+        SEXES.with_hierarchy(REGIONS, "county"),
+        {"method": "pyramid", "contribution": 1},
+    ),
+}
 
 
 def counted(grid):
     """Towns inside the domain."""
-    return np.where(grid.domain.to_dense(), towns(*grid.shape[:2]), 0)
+    people = towns(*grid.shape[:2]).reshape(*grid.shape[:2], *[1] * len(grid.attributes))
+    return np.where(grid.domain.to_dense(), people, 0)
 
 
 @NODE
@@ -195,6 +217,16 @@ def test_what_has_no_closed_form_says_why(tmp_path):
         "line": ("no_map", "no_map"),
         "towns": (None, None),
     }
+
+
+def test_without_the_table_of_regions_there_are_no_sums_of_areas(tmp_path):
+    grid, _ = CASES["regions"]
+    release, card = publish(tmp_path / "release", grid, counted(grid))
+    assert why_no_formula(release, card) is None
+    (tmp_path / "release" / "public" / "population.regions.csv").unlink()
+    alone = geodp.open(tmp_path / "release")
+    assert why_no_formula(alone, card) == "no_regions"
+    assert "whole table of regions" in page_of(alone, card)
 
 
 @NODE

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+from html import escape, unescape
 from html.parser import HTMLParser
 from importlib.resources import files
 from string import Formatter
@@ -142,6 +143,29 @@ def test_both_languages_say_the_same_with_the_same_figures(kind):
         assert fields(text) >= fields(second[name]) or fields(text) == fields(second[name]), name
         if "unit" not in fields(text) ^ fields(second[name]):
             assert fields(text) == fields(second[name]), name
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"method": "pyramid", "epsilon": None, "rho": "1/10"},
+        {"method": "topdown", "key": None},
+        {"method": "laplace"},
+    ],
+    ids=lambda terms: terms["method"],
+)
+def test_what_a_card_of_usual_methods_says_is_japanese_on_a_japanese_page(terms, tmp_path):
+    """But for the names of methods and papers, and the laws of the noise."""
+    release, card = publish(tmp_path / "release", **terms)
+    page = page_of(release, card, "ja")
+    left = [unescape(one) for one in re.findall(r'<span lang="en">(.*?)</span>', page)]
+    names = (card.mechanism.title, card.mechanism.citation, card.mechanism.noise)
+    assert [one for one in left if not one.startswith(names)] == []
+    assert len(left) == 3
+    own = page_of(release, card)
+    for sentence in (*card.post_processing, *card.guarantee.not_protected):
+        assert escape(sentence) in own
+        assert escape(sentence) not in page
 
 
 def test_every_word_is_used_and_none_is_missing():

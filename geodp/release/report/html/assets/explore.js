@@ -110,7 +110,8 @@ function startNotes(view, words) {
     const most = 160 / each;
     const power = 10 ** Math.floor(Math.log10(most));
     const length = [5, 2, 1].find((step) => step * power <= most) * power;
-    byId("scale-bar").style.width = `${length * each}px`;
+    // In parts of the map, whose size on paper is another one.
+    byId("scale-bar").style.width = `${(100 * length * each * view.ratio) / view.canvas.width}%`;
     byId("scale-text").textContent = words.say("km", { km: words.few.format(length) });
   };
 }

@@ -17,26 +17,26 @@ class Grid {
   constructor(given) {
     Object.assign(this, given);
     this.offset = given.offset.length ? given.offset : given.shape.map(() => 0);
-    this.weights = given.shape.map((size, axis) => this.weigh(size, axis));
+    this.weights = given.shape.map((size, axis) =>
+      Float64Array.from({ length: size }, (_, i) => this.weigh(i, axis)),
+    );
     this.forms = new Map();
   }
 
-  /** What each index of an axis adds to a key. */
-  weigh(size, axis) {
-    return Float64Array.from({ length: size }, (_, i) => {
-      let left = i + this.offset[axis];
-      let weight = 1;
-      let found = 0;
-      for (let d = this.radices.length - 1; d >= 0; d--) {
-        const radix = this.radices[d];
-        if (this.axes[d] === axis) {
-          found += (left % radix) * weight;
-          left = Math.floor(left / radix);
-        }
-        weight *= radix;
+  /** What an index of an axis adds to a key. */
+  weigh(index, axis) {
+    let left = index + this.offset[axis];
+    let weight = 1;
+    let found = 0;
+    for (let d = this.radices.length - 1; d >= 0; d--) {
+      const radix = this.radices[d];
+      if (this.axes[d] === axis) {
+        found += (left % radix) * weight;
+        left = Math.floor(left / radix);
       }
-      return found;
-    });
+      weight *= radix;
+    }
+    return found;
   }
 
   encode(index) {
@@ -83,6 +83,39 @@ class Grid {
 
   contains(index) {
     return !this.mask || this.overlaps(this.encode(index), 1);
+  }
+}
+
+/** A grid whose cells are numbered by an office's regions: the number is axis 0 of its keys. */
+class RegionGrid extends Grid {
+  constructor(given, cols) {
+    super({ ...given, shape: [0, ...given.shape.slice(1)] });
+    this.shape = given.shape;
+    this.cols = cols;
+    this.places = new Map();
+    given.cell.forEach((cell, i) => this.places.set(cell, this.weigh(given.number[i], 0)));
+  }
+
+  encode([row, col, ...labels]) {
+    const place = this.places.get(row * this.cols + col);
+    return labels.reduce((key, at, i) => key + this.weights[i + 1][at], place);
+  }
+
+  decode(key) {
+    const [number, ...labels] = super.decode(key);
+    const cell = this.cell[countBelow(this.number, number, false)];
+    return [Math.floor(cell / this.cols), cell % this.cols, ...labels];
+  }
+
+  overlaps(node, stride) {
+    const [first, ...labels] = super.decode(node * stride);
+    const after = first + this.sides(stride)[0];
+    if (labels.some((at, i) => at >= this.shape[i + 1])) return false;
+    return countBelow(this.number, after, false) > countBelow(this.number, first, false);
+  }
+
+  contains([row, col]) {
+    return this.places.has(row * this.cols + col);
   }
 }
 

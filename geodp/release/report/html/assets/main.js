@@ -29,10 +29,7 @@ async function start() {
   byId("zoom-in").addEventListener("click", () => view.zoom(1.5));
   byId("zoom-out").addEventListener("click", () => view.zoom(1 / 1.5));
   byId("zoom-all").addEventListener("click", () => view.fit());
-  new ResizeObserver(() => {
-    view.resize();
-    view.draw();
-  }).observe(view.canvas);
+  new ResizeObserver(() => (view.isWhole() ? view.fit() : view.resize())).observe(view.canvas);
   view.fit();
   tell(view, words, [surface.place.cols / 2, surface.place.rows / 2]);
   globalThis.geodpReport = { surface, view };

@@ -30,7 +30,7 @@ class MapView {
 
   /** Begin anew with the whole map. */
   fit() {
-    this.resize();
+    this.measure();
     const [wide, high] = this.size;
     this.least = Math.min(this.canvas.width / wide, this.canvas.height / high);
     this.scale = this.least;
@@ -38,11 +38,25 @@ class MapView {
     this.draw();
   }
 
+  /** Whether nobody has zoomed or moved. */
+  isWhole() {
+    const [wide, high] = this.size;
+    return this.scale === this.least && this.x === wide / 2 && this.y === high / 2;
+  }
+
+  /** Draw what is seen on a canvas that has got another size. */
   resize() {
+    this.measure();
+    this.draw();
+  }
+
+  measure() {
     const ratio = globalThis.devicePixelRatio || 1;
     this.canvas.width = Math.max(1, Math.round(this.canvas.clientWidth * ratio));
     this.canvas.height = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
     this.ratio = ratio;
+    const shape = this.canvas.width / this.canvas.height;
+    this.canvas.parentElement.style.setProperty("--shape", String(shape));
   }
 
   /** The coastline as a path whose unit is a row of cells. */

@@ -13,7 +13,7 @@ class Surface {
     this.parts = data.attributes.map(() => -1);
     this.layer = 0;
     if (data.cells) {
-      this.order = new Grid(data.grid);
+      this.order = data.grid.number ? new RegionGrid(data.grid, cols) : new Grid(data.grid);
       this.sums = new Sums(data.cells.key, data.cells.count);
       this.index = this.locate();
     }
