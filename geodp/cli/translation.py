@@ -32,6 +32,12 @@ OPENING, CLOSING = "（「『(“[", "、。，．）」』)”:;：；,.％%]�
 NAMED = re.compile(r"\{([a-z_]+)\}")
 """A value in a message."""
 
+SAID = "said_"
+"""How the name of a value begins that is a part of a sentence."""
+
+DEEPEST, LONGEST = 3, 1000
+"""How often parts have parts, and the letters of a message: a stranger's file may be quoted."""
+
 
 def choose_language(group: click.Group) -> None:
     """Show a group of commands in the language of the environment, if there is a catalogue of it.
@@ -111,13 +117,14 @@ def _pieces(text: str) -> Iterator[str]:
     yield piece
 
 
-def translate_message(text: str) -> str:
+def translate_message(text: str, depth: int = 0) -> str:
     """Translate a finished message, whose values stay as they are.
 
     A catalogue's key ``The ledger has no data set {name}.`` is a pattern. Of several that fit, the
-    one with the most letters of its own is it.
+    one with the most letters of its own is it. What stands at ``{said_...}`` is said by geodp, too,
+    and translated; whatever else stands in a message is a value.
     """
-    if gettext.textdomain() != DOMAIN:
+    if gettext.textdomain() != DOMAIN or len(text) > LONGEST or depth > DEEPEST:
         return text
     if (whole := translate(text)) != text:
         return whole
@@ -125,7 +132,11 @@ def translate_message(text: str) -> str:
     if not fitting:
         return text
     key, found = max(fitting, key=lambda one: len(NAMED.sub("", one[0])))
-    return translate(key).format_map(found.groupdict())
+    values = {
+        name: translate_message(value, depth + 1) if name.startswith(SAID) else value
+        for name, value in found.groupdict().items()
+    }
+    return translate(key).format_map(values)
 
 
 def tell(error: GeodpError) -> str:

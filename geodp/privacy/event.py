@@ -348,11 +348,15 @@ class Measurement(Spent):
             )
         # Beyond that, the factor is no number that anyone could read.
         factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
-        besides = "" if self.delta is None else f", and {float(self.delta):g} besides,"
+        if self.delta is None:
+            return (
+                f"Whatever anyone sees of this release is at most exp({self.epsilon}){factor} "
+                f"times as likely or as unlikely, after {change}, {counted}"
+            )
         return (
-            f"Whatever anyone sees of this release is at most exp({self.epsilon})"
-            f"{factor} times as likely{besides} or as unlikely, after {change}, {counted}"
-        ).replace("besides, or as unlikely,", "besides,")
+            f"Whatever anyone sees of this release is at most exp({self.epsilon}){factor} times "
+            f"as likely, and {float(self.delta):g} besides, after {change}, {counted}"
+        )
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card."""

@@ -9,13 +9,28 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from geodp.cli import geodp
 from geodp.cli.help import STEPS, group_options
-from geodp.cli.translation import DOMAIN, FOLDER, paragraphs, tell, translate_option, wrap
+from geodp.cli.translation import (
+    DOMAIN,
+    FOLDER,
+    paragraphs,
+    tell,
+    translate_message,
+    translate_option,
+    wrap,
+)
 from geodp.errors import InputError, UsageError
+from geodp.grid.grid import Grid
+from geodp.privacy.event import Measurement
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
+from geodp.release.publish import publish
+from geodp.table.counts import CountTable
 from tests.catalogues import SOURCES, sentences
 from tests.cli.test_help import commands
 
@@ -201,3 +216,44 @@ def test_what_budget_says_is_japanese_and_json_is_not(tmp_path, monkeypatch):
     asked = CliRunner().invoke(geodp, [*shown, "--json"]).output
     monkeypatch.setenv("LANGUAGE", "C")
     assert asked == CliRunner().invoke(geodp, [*shown, "--json"]).output
+
+
+def spent(**terms):
+    return Measurement.of("m", Terms.of(**{"contribution": 1, **terms}), 1)
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("contribution", [1, 3])
+@pytest.mark.parametrize(
+    "amount", [{"epsilon": "1/10"}, {"rho": "1/8"}, {"rho": "1/8", "delta": "0.001"}], ids=str
+)
+@pytest.mark.usefixtures("japanese")
+def test_the_guarantee_is_japanese_with_its_numbers(neighbours, contribution, amount):
+    event = spent(neighbours=neighbours, contribution=contribution, **amount)
+    said = translate_message(event.words)
+    assert {*re.findall("[A-Za-z]+", said)} <= {"exp", "a"}
+    assert set(re.findall(r"[0-9./]*[0-9]", event.words)) <= set(re.findall(r"[0-9./]+", said))
+    assert "（人）" in said
+
+
+@pytest.mark.usefixtures("japanese")
+def test_a_unit_without_translation_stays_in_the_guarantee():
+    assert "（lorry）" in translate_message(spent(epsilon="1", unit="lorry").words)
+
+
+@pytest.mark.parametrize("said", ["none: " * 600 + "none", "none: " * 10**5])
+@pytest.mark.usefixtures("japanese")
+def test_a_quoted_text_that_repeats_a_sentence_ends(said):
+    assert translate_message(said).endswith(said[-6:])
+
+
+@pytest.mark.usefixtures("japanese")
+def test_what_verify_says_is_japanese_and_json_is_not(tmp_path):
+    table = CountTable(Grid.regular((2, 2)), np.arange(2, dtype=np.uint64), np.array([3, 5]))
+    publish(table, epsilon=1, contribution=1).write(tmp_path / "r")
+    words = ["verify", str(tmp_path / "r")]
+    lines = CliRunner().invoke(geodp, words).output.splitlines()
+    assert "合格    ファイル: 一覧にないものはフォルダーにありません" in lines
+    english = [line for line in lines if not re.search("[ぁ-ん]|なし|公開物|整数", line)]
+    assert english == []
+    assert CliRunner().invoke(geodp, [*words, "--json"]).output.isascii()

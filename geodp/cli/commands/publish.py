@@ -388,7 +388,7 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
     said = translate_message(f"Published in {public}; for the operator only: {restricted}")
-    return f"{said}\n{release.event.words}"
+    return f"{said}\n{translate_message(release.event.words)}"
 
 
 def _warnings(release: Release) -> list[str]:

@@ -23,6 +23,7 @@ from geodp.cli.options import (
     terms_of,
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -184,8 +185,10 @@ def _say(options: dict[str, Any], selected: Selected, written: dict[str, list[st
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    lines = [" ".join(map(str, one.values())) for one in selected.chosen]
+    chosen = [" ".join(map(str, one.values())) for one in selected.chosen]
+    lines = []
     if below is not None:
         lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")
     lines.append(f"Published in {public}; for the operator only: {restricted}")
-    return "\n".join([*lines, selected.event.words])
+    lines.append(selected.event.words)
+    return "\n".join([*chosen, *map(translate_message, lines)])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from geodp.cli.translation import translate, translate_message
 from geodp.errors import VerificationError, printable
 
 
@@ -26,8 +27,9 @@ def verify(release: Path, as_json: bool) -> None:
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
     else:
         for c in checks:
-            click.echo(f"{'ok    ' if c.ok else 'FAILED'}  {c.name}: {printable(c.detail)}")
-    failed = [c.name for c in checks if not c.ok]
+            mark, name = translate("ok    " if c.ok else "FAILED"), translate(c.name)
+            click.echo(f"{mark}  {name}: {printable(translate_message(c.detail))}")
+    failed = [translate(c.name) for c in checks if not c.ok]
     if failed:
         raise VerificationError(f"The release does not agree with itself: {', '.join(failed)}.")
 

@@ -26,6 +26,7 @@ from geodp.cli.options import (
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.running import describe_call, pad_time, tell_if_kept
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
 
@@ -296,5 +297,5 @@ def _say(series: Series, written: dict[str, list[str]], options: dict[str, Any])
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    said = f"Published in {public}; for the operator only: {restricted}"
-    return f"{said}\n{series.card().guarantee.in_words}"
+    said = translate_message(f"Published in {public}; for the operator only: {restricted}")
+    return f"{said}\n{translate_message(series.card().guarantee.in_words)}"
