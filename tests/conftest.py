@@ -45,6 +45,22 @@ def pytest_make_collect_report():
     return fail_unless_listed((yield))
 
 
+@pytest.fixture
+def japanese_font(monkeypatch, tmp_path_factory):
+    """A font of boxes for the letters of JIS X 0208, whatever this machine has."""
+    from geodp.io.write.drawing import fonts
+    from tests.io.write.drawing.test_fonts import font, forget
+
+    folder = tmp_path_factory.mktemp("fonts")
+    pairs = (bytes((row, place)) for row in range(0xA1, 0xF5) for place in range(0xA1, 0xFF))
+    letters = b"".join(pairs).decode("euc_jp", errors="ignore")
+    font(folder / "f.ttf", "Test Japanese", sorted(set(letters)))
+    monkeypatch.setattr(fonts, "_folders", lambda: [folder])
+    forget()
+    yield
+    forget()
+
+
 def pytest_configure(config):
     """Fix what tests leave to chance, where a run must be like the one before."""
     if os.environ.get("CI"):

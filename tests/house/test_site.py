@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from geodp.io.write.drawing import fonts
 from tests.command import geodp
-from tests.io.write.drawing.test_fonts import font, forget
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
@@ -56,20 +54,6 @@ def test_the_first_guide_runs_command_by_command(tmp_path):
         assert (tmp_path / country / "public" / "population.tif").exists()
     assert "<canvas" in (tmp_path / "japan.html").read_text(encoding="utf-8")
     assert "People around Tokyo" in (tmp_path / "japan.svg").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def japanese_font(monkeypatch, tmp_path):
-    """A font of boxes for the letters of JIS X 0208, whatever this machine has."""
-    folder = tmp_path / "installed"
-    folder.mkdir()
-    pairs = (bytes((row, place)) for row in range(0xA1, 0xF5) for place in range(0xA1, 0xFF))
-    letters = b"".join(pairs).decode("euc_jp", errors="ignore")
-    font(folder / "f.ttf", "Test Japanese", sorted(set(letters)))
-    monkeypatch.setattr(fonts, "_folders", lambda: [folder])
-    forget()
-    yield
-    forget()
 
 
 @pytest.mark.law

@@ -65,7 +65,8 @@ def discriminant(runs, _changed, quantiles=QUANTILES):
     """Fisher's linear discriminant of the halves that choose, cut at quantiles."""
     one, two = runs[0], runs[1]
     spread = np.cov(one.T) + np.cov(two.T) + 1e-9 * np.eye(one.shape[1])
-    direction = np.linalg.solve(np.atleast_2d(spread), one.mean(axis=0) - two.mean(axis=0))
+    apart = one.mean(axis=0) - two.mean(axis=0)
+    direction = np.linalg.lstsq(np.atleast_2d(spread), apart)[0]  # few runs of many cells: singular
     lines = [run @ direction for run in runs]
     cuts = np.quantile(np.concatenate(lines[:2]), quantiles)
     return [np.searchsorted(cuts, line)[:, None] for line in lines]

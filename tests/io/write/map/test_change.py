@@ -61,6 +61,7 @@ def test_believed_changes_are_hatched_and_others_are_pale():
 
 
 @pytest.mark.law
+@pytest.mark.usefixtures("japanese_font")
 def test_the_page_names_both_and_their_margin():
     both = shown(), shown(MOVED)
     words = words_of(compose_change(*both, Look(graticule=True)))
