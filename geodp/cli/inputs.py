@@ -48,7 +48,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
     elif kind == "like":
         grid = _like(Path(rest), options)
     elif kind == "units":
-        return _units(Path(rest), options)
+        grid = _units(Path(rest), options)
     else:
         from geodp.grid.mask import grid_of_primaries
 
@@ -156,19 +156,14 @@ def _like(path: Path, options: Mapping[str, Any]) -> Grid:
 
 
 def _units(path: Path, options: Mapping[str, Any]) -> Grid:
-    """Return the units of a public table; they have no map and need no order."""
+    """Return the units of a public table; they have no map and an order of their own."""
     from geodp.io.read.public.units import read_units
 
-    wrong = [name for name in ("mask", "regions", "attribute_order") if options[name] is not None]
-    wrong += [name for name in ("axis", "pairs") if options[name]]
+    wrong = [name for name in ("mask", "regions") if options[name] is not None]
+    wrong += ["pairs"] if options["pairs"] else []
     wrong += ["order"] if options["order"] != "morton" else []
-    if options.get("attribute"):
-        wrong.append("attribute")
     if wrong:
-        raise UsageError(
-            f"A grid of units: has its own levels and no map; leave out "
-            f"--{wrong[0].replace('_', '-')}."
-        )
+        raise UsageError(f"A grid of units: has its own levels and no map; leave out --{wrong[0]}.")
     source = _needed(options, "units_source")
     if _is_input(path, options["inputs"]):
         raise UsageError("The units are one of the inputs; a table of units is public.")

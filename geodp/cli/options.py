@@ -333,7 +333,9 @@ POLYGON_NAME = click.option(
     "--polygon-name", help="Field that names the polygons; default: name, id or code."
 )
 AREA = click.option(
-    "--area", multiple=True, help="Code of an area of the grid's codes; repeatable."
+    "--area",
+    multiple=True,
+    help="Code of an area of the grid's codes, or of a region or unit of an office; repeatable.",
 )
 
 

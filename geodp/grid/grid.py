@@ -117,7 +117,11 @@ class Grid:
         return cls((Lattice.of_system(found, bounds),))
 
     def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:
-        """Return this grid times an attribute; its bits come under the places' in the key."""
+        """Return this grid times an attribute; its digits come under the places' in the key."""
+        own = self.hierarchy
+        if own is not None and self.order == HierarchyOrder.of(own, self._attribute_digits):
+            plain = replace(self, order=self._morton())
+            return plain.with_attribute(name, labels).with_hierarchy(own)
         self._require_morton()
         attributes = (*self.attributes, Attribute(name, tuple(labels)))
         mask = self.mask

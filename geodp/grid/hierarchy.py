@@ -127,6 +127,12 @@ class Hierarchy:
         order = np.lexsort((morton, above))
         return cls(names, tuple(codes), np.array(region)[:, order], at[:, order], source.strip())
 
+    @cached_property
+    def names_cells(self) -> bool:
+        """Whether every cell is a region of its own, whose code no other has."""
+        codes = self.codes[-1]
+        return len(codes) == len({*codes}) == self.cells
+
     def within(self, rows: int, cols: int) -> Hierarchy:
         """Return the part on a grid of a size; UsageError where there is none."""
         kept = ((self.cell >= 0) & (self.cell < [[rows], [cols]])).all(axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from geodp.errors import CodeError, UsageError
 from geodp.grid.coarsen import coarser_system
 from geodp.grid.codes import CodeSystem
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
 
 MOST_CELLS = 1 << 26
@@ -21,6 +23,8 @@ MOST_CELLS = 1 << 26
 
 Labels = Mapping[str, str | Sequence[str]]
 """Chosen labels by attribute; all labels of attributes that are not named."""
+
+ABOVE = "give those of the regions above it first, the coarsest first, as in 13/101."
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +63,11 @@ class Region:
         grid : Grid
         given : Region, shapely geometry, str, sequence or array
             A region of an equal grid; a polygon or multipolygon in the grid's CRS (cells whose
-            centre lies inside); one code or several of areas of the grid's code system, of any of
-            its published levels; four numbers west, south, east, north in the grid's CRS, in a
-            list or tuple (cells whose centre lies inside); an array of cell indices int[d, n], or
-            of keys uint64[n].
+            centre lies inside); one code or several of an office's regions or units, or of areas
+            of the grid's code system, of any of its published levels; four numbers west, south,
+            east, north in the grid's CRS, in a list or tuple (cells whose centre lies inside); an
+            array of cell indices int[d, n], of rows and columns of a map int[2, n], or of keys
+            uint64[n].
         labels : mapping, optional
             With places only: chosen labels by attribute. Default: the sum over all.
 
@@ -71,6 +76,8 @@ class Region:
         UsageError, CodeError
             Something else, an area outside the domain, or more than 2**26 cells.
         """
+        if isinstance(given, np.ndarray) and given.ndim == 2 and len(given) == 2 < len(grid.shape):
+            return cls._of_places(grid, given, labels)
         if isinstance(given, np.ndarray | Region):
             if labels is not None:
                 raise UsageError("Labels go with places; cells say their labels themselves.")
@@ -112,6 +119,13 @@ class Region:
         return cls(grid, np.unique(given))
 
     @classmethod
+    def _of_places(cls, grid: Grid, given: NDArray[Any], labels: Labels | None) -> Self:
+        _map_of(grid)
+        if given.dtype.kind not in "iu":
+            raise UsageError("Rows and columns of a map are whole numbers, int[2, n].")
+        return cls(grid, np.unique(grid.encode(_times_labels(grid, given, labels)[0])))
+
+    @classmethod
     def of_rectangle(
         cls, grid: Grid, bounds: Sequence[float], labels: Labels | None = None
     ) -> Self:
@@ -130,26 +144,16 @@ class Region:
 
     @classmethod
     def of_areas(cls, grid: Grid, codes: Sequence[str], labels: Labels | None = None) -> Self:
-        """Cells of areas of the grid's code system: one of its published levels for each code.
+        """Cells of an office's regions, or of areas of the grid's code system, by their codes.
 
-        Of an area that the domain cuts, the cells inside. CodeError for what is no such code, and
-        for an area without a cell in the domain.
+        A code that regions of an office have is theirs, on any level; where several have it, the
+        codes of those above it come first, as in ``13/101``. Of an area that the domain cuts, the
+        cells inside. CodeError for what is no such code, and for an area without a cell in the
+        domain.
         """
-        place = _map_of(grid)
-        if place.system is None:
-            raise UsageError("The grid has no code system whose areas could be named.")
-        rows, cols = [], []
-        for position, code in enumerate(codes):
-            row, col, side = _area(place.system, code, position)
-            row, col = row - place.row0, col - place.col0
-            down = np.arange(max(row, 0), min(row + side, place.rows))
-            right = np.arange(max(col, 0), min(col + side, place.cols))
-            if not down.size or not right.size:
-                raise CodeError(position, f"The area {code} lies outside the domain.")
-            across, along = np.meshgrid(right, down)
-            rows.append(along.reshape(-1))
-            cols.append(across.reshape(-1))
-        return cls.of_map(grid, np.concatenate(rows), np.concatenate(cols), labels)
+        found = [_cells_of(grid, code, position) for position, code in enumerate(codes)]
+        row, col = np.concatenate(found, axis=1)
+        return cls.of_map(grid, row, col, labels)
 
     @classmethod
     def of_map(
@@ -260,6 +264,28 @@ def cells_of_polygon(
     return row[hit], col[hit]
 
 
+def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
+    """Row and column of the cells of a region or area: int64[2, k]."""
+    place, regions = _map_of(grid), grid.hierarchy
+    if regions is not None:
+        own = _region(regions, code, position)
+        if own is not None:
+            return own
+        if place.system is None:
+            names = ", ".join(regions.levels)
+            raise CodeError(position, f"{code!r} is no code of {names}.")
+    if place.system is None:
+        raise UsageError("The grid has no code system whose areas could be named.")
+    row, col, side = _area(place.system, code, position)
+    row, col = row - place.row0, col - place.col0
+    down = np.arange(max(row, 0), min(row + side, place.rows))
+    right = np.arange(max(col, 0), min(col + side, place.cols))
+    if not down.size or not right.size:
+        raise CodeError(position, f"The area {code} lies outside the domain.")
+    across, along = np.meshgrid(right, down)
+    return np.stack([along.reshape(-1), across.reshape(-1)])
+
+
 def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:
     """First row and column of an area in the code system, and its side in cells."""
     for name, side in system.areas:
@@ -270,6 +296,22 @@ def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:
         return int(row[0]) * side, int(col[0]) * side, side
     names = ", ".join(name for name, _ in system.areas)
     raise CodeError(position, f"{code!r} is no code of {names}.")
+
+
+def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] | None:
+    """Row and column of the cells of an office's region, int64[2, k]; None where it has none."""
+    found = [
+        number == which
+        for codes, number in zip(regions.codes, regions.region, strict=True)
+        for which in np.flatnonzero(np.array(codes) == code)
+    ]
+    if found:
+        if any((one != found[0]).any() for one in found):
+            raise CodeError(position, f"Several regions have the code {code!r}; {ABOVE}")
+        return regions.cell[:, found[0]]
+    with suppress(UsageError):
+        return regions.cells_in(*code.split("/"))
+    return None
 
 
 def _map_of(grid: Grid) -> Lattice:

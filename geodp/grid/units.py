@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.lattice import parse_codes as parse_written
 
 
 def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str) -> Grid:
@@ -73,8 +74,7 @@ def has_units(grid: Grid) -> bool:
     table = grid.hierarchy
     if table is None or grid.shape[0] != 1 or grid.places[0].system is not None:
         return False
-    codes = table.codes[-1]
-    return grid.places[0].crs is None and len(codes) == len({*codes}) == table.cells
+    return grid.places[0].crs is None and table.names_cells
 
 
 def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
@@ -99,6 +99,35 @@ def index_of_units(grid: Grid, codes: Sequence[str] | NDArray[Any]) -> NDArray[n
     if wrong.any():
         raise CodeError(int(wrong.argmax()), UNKNOWN)
     return np.asarray(table.cell[:, at])
+
+
+def format_codes(grid: Grid, number: int, index: NDArray[np.int64]) -> NDArray[np.str_]:
+    """Return the codes that a release gives to cells: of units their own, else as their map does.
+
+    Parameters
+    ----------
+    grid : Grid
+    number : int
+        Of the place: 0, or 1 for the destination of a pair.
+    index : int64[d, n]
+        Of cells of the domain.
+    """
+    row, col = index[2 * number : 2 * number + 2]
+    if (table := grid.hierarchy) is None or not has_units(grid):
+        return grid.places[number].format(row, col)
+    names = np.empty(grid.shape[1], np.array(table.codes[-1]).dtype)
+    names[table.cell[1]] = table.codes[-1]
+    return np.asarray(names[col])
+
+
+def parse_codes(grid: Grid, number: int, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+    """Inverse of :func:`format_codes`: row and column of written codes, int64[2, n].
+
+    Raises CodeError for what is no such code.
+    """
+    if has_units(grid):
+        return index_of_units(grid, codes)
+    return np.stack(parse_written(grid.places[number], codes))
 
 
 def _first_missing(kept: NDArray[np.int64], n: int) -> int:

@@ -7,6 +7,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, grid_of_primaries, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.grid.units import grid_of_units
 
 LABELS = {"sex": ["female", "male"], "age": ["child", "adult", "old"], "kind": ["one"]}
 SIDES = (0.001, 0.1, 1.0, 10.0, 12.5, 100.0, 500.0, 1000.0, 10_000.0)
@@ -144,6 +145,20 @@ def _regions_attributes(random):
     return grid.with_hierarchy(table, str(random.choice(["below", "above", *table.levels])))
 
 
+def _units(random):
+    """Units of a list, some under a tract and county of their own, with attributes or without."""
+    number = np.arange(int(random.integers(1, 40)))
+    tract = number // int(random.integers(1, 9))
+    county = tract // int(random.integers(1, 4))
+    codes = {"block": number, "tract": tract, "county": county}
+    named = {name: [f"{name}{code:02d}" for code in codes[name]] for name in codes}
+    grid = grid_of_units(named, "a drawn list")
+    if random.random() < 0.5:
+        return grid
+    where = str(random.choice(["below", "above", "tract"]))
+    return _with_attributes(random, grid).with_attribute_order(where)
+
+
 def _coarser(random):
     """What --stop-at makes of a grid, with a mask or attributes."""
     grid = _map(random)
@@ -175,6 +190,7 @@ FORMS = {
     "official, attributes": _official_attributes,
     "regions": _regions,
     "regions, attributes": _regions_attributes,
+    "units": _units,
     "coarser": _coarser,
     "mixed digits": _digits,
 }

@@ -17,6 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.grid.units import grid_of_units
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.key import NOISE_FORMAT, digest
 from geodp.privacy.neighbours import NEIGHBOURS
@@ -82,6 +83,9 @@ def grids() -> dict[str, Grid]:
     land = np.argwhere((row + 2 * col) % 5 > 0).T
     codes = {"county": [f"{r // 3}" for r in land[0]], "town": [f"{c // 2}" for c in land[1]]}
     regions = Hierarchy.of_cells(land, codes, "made up")
+    unit = np.arange(11)
+    lists = {"block": unit, "tract": unit // 3, "county": unit // 6}
+    units = grid_of_units({n: [f"{code:02d}" for code in lists[n]] for n in lists}, "made up")
     return {
         "one cell": Grid.regular((1, 1)),
         "line": Grid.regular((13,)),
@@ -102,6 +106,8 @@ def grids() -> dict[str, Grid]:
         "regions, attribute below": ages.with_hierarchy(regions),
         "regions, attribute above": ages.with_hierarchy(regions, "above"),
         "regions, attribute under county": ages.with_hierarchy(regions, "county"),
+        "units": units,
+        "units, attribute": units.with_attribute("age", ["child", "adult", "old"]),
     }
 
 

@@ -7,6 +7,7 @@ import shapely
 from geodp import CountTable, Grid, NoiseKey, publish
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import CodeError, UsageError
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.region import Region
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35.5))
@@ -105,6 +106,51 @@ def test_one_cell_of_a_padded_domain_has_at_most_the_stated_error(method):
 def test_a_region_without_a_cell_is_refused(given):
     with pytest.raises(UsageError, match="no cell of the domain"):
         Region.of(GRID, given)
+
+
+REGIONS = Hierarchy.of_cells(
+    [[0, 0, 1, 1, 2], [0, 1, 0, 1, 0]],
+    {"county": list("AAABB"), "town": ["1", "1", "2", "1", "9"]},
+    "an example",
+)
+
+
+def test_regions_of_an_office_have_codes_with_those_above_where_several_have_one():
+    grid = Grid.regular((3, 2)).with_hierarchy(REGIONS).with_attribute("sex", ["f", "m"])
+    assert Region.of(grid, "A").cells == 6
+    assert Region.of(grid, "9").cells == 2
+    assert Region.of(grid, ["A", "2"]).cells == 6  # one holds the other
+    assert Region.of(grid, "A/1", {"sex": "f"}).cells == 2
+    for code, rule in (("1", "above it first"), ("C", "county, town"), ("A/9", "county, town")):
+        with pytest.raises(CodeError, match=rule) as refused:
+            Region.of(grid, ["A", code])
+        assert refused.value.position == 1
+    one = Hierarchy.of_cells([[0], [0]], {"county": ["7"], "town": ["7"]}, "an example")
+    assert Region.of(Grid.regular((1, 2)).with_hierarchy(one), "7").cells == 1
+
+
+def test_regions_come_before_areas_of_the_code_system():
+    cells = np.array([[0, 1], [0, 0]])
+    grid = GRID.with_hierarchy(Hierarchy.of_cells(cells, {"town": ["5239", "x"]}, "an example"))
+    assert Region.of(grid, "5239").cells == 1
+    assert Region.of(grid, "523940").cells == 2
+    with pytest.raises(CodeError, match="no code of jis"):
+        Region.of(grid, "y")
+
+
+def test_rows_and_columns_of_a_map_stand_for_all_labels_or_for_those_chosen():
+    grid = Grid.regular((3, 4)).with_attribute("sex", ["f", "m"])
+    places = np.array([[0, 2], [1, 3]])
+    full = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [0, 1, 0, 1]])
+    assert (Region.of(grid, places).key == Region.of(grid, full).key).all()
+    some = Region.of(grid, places, {"sex": "m"})
+    assert (some.key == Region.of(grid, full[:, 1::2]).key).all()
+    with pytest.raises(CodeError):
+        Region.of(grid, np.array([[0, 3], [1, 3]]))
+    with pytest.raises(UsageError, match="whole numbers"):
+        Region.of(grid, places / 2)
+    with pytest.raises(UsageError, match="one map"):
+        Region.of(Grid.regular((3, 4)).pairs(), places)
 
 
 def test_labels_are_a_mapping():

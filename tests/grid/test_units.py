@@ -1,11 +1,19 @@
 """Units as a domain: their order, their codes, and tables that are no tree."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import geodp
 from geodp.errors import CodeError, UsageError
-from geodp.grid.units import grid_of_units, has_units, index_of_units
+from geodp.grid.units import (
+    format_codes,
+    grid_of_units,
+    has_units,
+    index_of_units,
+    parse_codes,
+)
+from geodp.io.verify.verify import verify
 
 UNITS = {
     "block": ["0012", "0111", "0011", "0021"],
@@ -66,6 +74,41 @@ def test_a_code_that_is_no_unit_is_refused_without_its_value() -> None:
         index_of_units(grid, ["0011", "98765"])
     assert refused.value.position == 1
     assert "98765" not in str(refused.value)
+
+
+def test_attributes_come_under_the_cells_and_elsewhere_when_asked() -> None:
+    grid = grid_of_units(UNITS, "a test")
+    ages = grid.with_attribute("sex", ["f", "m"]).with_attribute("age", ["young", "old"])
+    assert ages.official_steps() == (*grid.official_steps(), ("sex", 1), ("age", 1))
+    assert ages.size == 4 * grid.size
+    assert ages.hierarchy == grid.hierarchy
+    above = ages.with_attribute_order("above")
+    assert above.official_steps() == (("sex", 1), ("age", 1), *grid.official_steps())
+    with pytest.raises(UsageError, match="order last"):
+        above.with_attribute("kind", ["one", "other"])
+
+
+def test_frames_are_read_by_the_codes_of_units() -> None:
+    grid = grid_of_units(UNITS, "a test")
+    frame = pd.DataFrame({"unit": ["0111", "0011", "0111"], "n": [3, 4, 5]})
+    table = geodp.CountTable.from_pandas(frame, grid, code="unit", value="n")
+    wanted = geodp.CountTable.from_index(grid, index_of_units(grid, ["0011", "0111"]), [4, 8])
+    assert table.to_dense().tolist() == wanted.to_dense().tolist()
+    with pytest.raises(CodeError, match="no unit"):
+        geodp.CountTable.from_pandas(frame.replace("0011", "5"), grid, code="unit", value="n")
+
+
+def test_written_codes_are_read_again_whatever_is_in_them(tmp_path) -> None:
+    names = ["a,b", 'c"d', "it's", "府中市", "two\nlines"]
+    grid = grid_of_units({"town": names, "county": list("11122")}, "a test")
+    codes = format_codes(grid, 0, index_of_units(grid, names))
+    assert codes.tolist() == names
+    assert (parse_codes(grid, 0, codes) == index_of_units(grid, names)).all()
+    table = geodp.CountTable.from_index(grid, index_of_units(grid, names), [100] * 5)
+    geodp.publish(table, epsilon=1, contribution=1).write(tmp_path / "out")
+    verify(tmp_path / "out")
+    found = pd.read_csv(tmp_path / "out" / "public" / "population.csv")
+    assert sorted(found["code"]) == sorted(names)
 
 
 def test_one_unit_is_a_domain() -> None:

@@ -22,9 +22,10 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
-from geodp.grid.lattice import Lattice, normalise_crs, parse_codes
+from geodp.grid.lattice import Lattice, normalise_crs
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.grid.units import parse_codes
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
@@ -210,8 +211,8 @@ def index_of(rows: Any, grid: Grid) -> NDArray[np.int64]:
 
 
 def _axes(rows: Any, grid: Grid) -> Iterator[NDArray[np.int64]]:
-    for number, place in enumerate(grid.places):
-        yield from parse_codes(place, texts_of(rows.column(number)))
+    for number in range(len(grid.places)):
+        yield from parse_codes(grid, number, texts_of(rows.column(number)))
     for axis in range(len(grid.extents)):
         yield rows[f"axis{axis}"].to_numpy()
     for attribute in grid.attributes:

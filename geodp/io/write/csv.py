@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from geodp.grid.grid import Grid
+from geodp.grid.units import has_units
 from geodp.io.write.format import Entry, Format, Released
 from geodp.io.write.tables import (
     arrow_columns,
@@ -144,6 +145,8 @@ def write_csv(table: ReleasedTable, path: Path, *, name: str, errors: Errors | N
     require_released(table)
     grid = table.grid
     labels = "".join(label for attribute in grid.attributes for label in attribute.labels)
+    if grid.hierarchy is not None and has_units(grid):
+        labels += "".join(grid.hierarchy.codes[-1])
     rows = (
         arrow_columns(table, part, index, name, errors)
         for part, index, _ in count_chunks(table, "Writing the CSV")

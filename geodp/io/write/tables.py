@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.units import format_codes
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import BESIDE, Errors, names_of
 from geodp.table.card import Card
@@ -135,9 +136,8 @@ def arrow_columns(
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]
     arrays = []
-    for number, place in enumerate(grid.places):
-        row, col = index[2 * number], index[2 * number + 1]
-        arrays.append(pa.array(place.format(row, col), pa.string()))
+    for number in range(len(grid.places)):
+        arrays.append(pa.array(format_codes(grid, number, index), pa.string()))
     arrays += [pa.array(axis) for axis in centres(grid, index)]
     plain = 2 * len(grid.places)
     arrays += [pa.array(axis) for axis in index[plain : plain + len(grid.extents)]]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.units import has_units, index_of_units
 
 if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice
@@ -94,10 +95,11 @@ class FromFrames:
         if (code is None) == (x is None or y is None):
             raise UsageError("Give code=, or x= and y=: where each row lies.")
         index: list[NDArray[np.int64]] = []
+        units = has_units(grid)
         for number, place in enumerate(grid.places):
             if code is not None:
-                codes = np.asarray(_column(frame, _nth(code, number)))
-                index += place.parse(_require_codes(codes))
+                codes = _require_codes(np.asarray(_column(frame, _nth(code, number))))
+                index.extend(index_of_units(grid, codes) if units else place.parse(codes))
             else:
                 at = (_floats(_column(frame, _nth(axis, number))) for axis in (x, y))
                 index += place.locate(*at)

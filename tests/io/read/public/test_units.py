@@ -7,11 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 import geodp
+from geodp.cli.commands.compare import estimate
 from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
 from geodp.grid.units import index_of_units
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
+from tests.command import Runner
 from tests.io.files import gzipped, parquet, text
 
 ROWS = [("0012", "001", "00"), ("0111", "011", "01"), ("0011", "001", "00"), ("0021", "002", "00")]
@@ -102,6 +104,40 @@ def test_a_release_of_units_names_them_at_every_level_and_verifies(tmp_path: Pat
     assert release.estimate(units.cells_in("00")).count == sum(parts)
 
 
+def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_path: Path) -> None:
+    rows = [(unit, sex, 30 + i) for i, unit in enumerate(r[0] for r in ROWS) for sex in "mf"]
+    lines = [",".join(map(str, row)) for row in rows]
+    long = text("geocode,sex,n\n" + "\n".join(lines) + "\n", "long.csv")(tmp_path)
+    wide = text(
+        "geocode,m,f\n" + "".join(f"{row[0]},{30 + i},{30 + i}\n" for i, row in enumerate(ROWS)),
+        "wide.csv",
+    )(tmp_path)
+    given = ["--grid", f"units:{text(TEXT, 'units.csv')(tmp_path)}", "--units-source", "a test"]
+    given += ["--code", "geocode", "--epsilon", "1", "--contribution", "1"]
+    ways = {
+        long: ["--value", "n", "--axis", "sex=m,f", "--column", "sex=sex"],
+        wide: ["--value", "m", "--value", "f", "--attribute", "sex", "--attribute-order", "below"],
+    }
+    for path, own in ways.items():
+        out = tmp_path / f"{path.stem}-out"
+        done = CliRunner().invoke(publish, [str(path), *given, *own, "--output", str(out)])
+        assert done.exit_code == 0, done.output
+        verify(out)
+        header = (out / "public" / "population.csv").read_text().splitlines()[0]
+        assert header.startswith("code,sex,population")
+        release = geodp.open(out)
+        assert release.grid == read_units(tmp_path / "units.csv", source="a test").with_attribute(
+            "sex", ["m", "f"]
+        )
+        assert release.card().mechanism.name == "parts"
+        whole, *sexes = (
+            release.estimate("001", some) for some in (None, {"sex": "m"}, {"sex": "f"})
+        )
+        assert whole.count == sum(one.count for one in sexes)
+        (row,) = Runner(estimate).document_of(out, "--area", "00/001")["estimates"]
+        assert row["count"] == whole.count
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -110,7 +146,7 @@ def test_a_release_of_units_names_them_at_every_level_and_verifies(tmp_path: Pat
         ("--units-source", "a test", "--mask", "land:world"),
         ("--units-source", "a test", "--pairs"),
         ("--units-source", "a test", "--order", "official"),
-        ("--units-source", "a test", "--axis", "sex=m,f"),
+        ("--units-source", "a test", "--attribute-order", "below"),
     ],
 )
 def test_what_makes_no_sense_with_units_is_refused_and_nothing_written(
