@@ -33,7 +33,7 @@ from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import mixtures, residuals
 from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import families, passes, records, rows, shares, spare, thresholds
+from geodp.kernels.pyramid import families, masks, passes, records, rows, shares, spare, thresholds
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -79,9 +79,10 @@ NOISY = {
     passes.second_pass: "estimates from noisy counts",
     shares.combine: "noisy counts and their variances",
     shares.could_be_above_zero: "noisy counts and a released total",
-    shares.settle: "noisy counts, released totals, uniform numbers",
+    shares.project: "noisy counts and released totals",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
+    masks.list_children: "noisy counts",
     thresholds.raise_thresholds: "noisy counts, released totals and variances",
     predicted.share_prior: "a public prior",
     predicted.merge_scaled: "released counts",

@@ -122,7 +122,7 @@ def open_children(
     (share, whole), (own, least) = prior, known
     members, closed, prefix, count = found
     family, at, out = room
-    better, variance, scratch = family[0], family[1], family[2]
+    better, variance = family[0], family[1]
     fanout, every, learned = out.size, inside.size == 0, tables[2].shape[0] > 0
     some = np.uint64(0)
     for n in range(total.size):
@@ -134,7 +134,7 @@ def open_children(
             after = first + np.uint64(fanout)
             _predict(better, variance, share[first:after], total[n] / whole[n], tables)
         children = np.uint64(0), np.uint64(fanout)
-        share_family(better, variance, children, (total[n], uniform[n], least), scratch, at, out)
+        share_family(better, variance, children, (total[n], uniform[n], least), at, out)
         below, spread, before = 0.0, 0.0, some
         for j in range(fanout):
             i = first + np.uint64(j)
@@ -197,6 +197,6 @@ def share_again(
         children = np.uint64(0), np.uint64(some)
         spare(better, spread, children, (total[n], out.size, firm), scratch, at)
         own = total[n], uniform[n], least
-        share_family(better, spread, children, own, scratch, at, out)
+        share_family(better, spread, children, own, at, out)
         for j in range(some):
             count[first + np.uint64(j)] = out[j]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare_inline, inline, kernel
 from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
@@ -19,6 +19,9 @@ NOWHERE = -(1 << 31)
 ROWS = 16
 """In which a block's children stand, see :mod:`geodp.kernels.pyramid.layout`: a block of noise has
 so many words, and a word of a mask so many bits."""
+
+STEP = 32
+"""Places of a row that are gone through at once: rows end at whole steps, so that none is left."""
 
 
 class Edges(NamedTuple):
@@ -54,6 +57,20 @@ RADIX, AXIS, WEIGHT = range(3)
 DIGITS, CHILD = range(2)
 LOW, HIGH = range(2)
 """Rows and columns of :class:`Edges`."""
+
+
+@bare_inline
+def pitch_of(fanout: int, families: int) -> int:
+    """Places of a row of a block, of which those past the families' parts are nobody's."""
+    return int(-(-(-(-fanout // ROWS) * families) // STEP) * STEP)
+
+
+@bare_inline
+def length_of(row: int, fanout: int, shape: tuple[int, int]) -> int:
+    """Places of a row that are gone through: all, but where the last part's child is none."""
+    size, pitch = shape
+    most = -((row - fanout) // ROWS)  # parts that have such a child
+    return pitch if most == -(-fanout // ROWS) else most * size
 
 
 @inline
@@ -131,7 +148,7 @@ def cut(
     """
     fanout, stride = shape
     prefix, whole = nodes
-    pitch = -(-fanout // ROWS) * prefix.size
+    pitch = pitch_of(fanout, prefix.size)
     at, many = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
     for f in range(prefix.size):
         lost[f] = 0

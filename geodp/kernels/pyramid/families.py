@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare, part
-from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS
+from geodp.kernels.pyramid.edges import ALL, NOTHING, pitch_of
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     CANDIDATES,
@@ -36,7 +36,7 @@ from geodp.kernels.pyramid.layout import (
 )
 from geodp.kernels.pyramid.masks import list_children
 from geodp.kernels.pyramid.rows import own_number, place_of, wrap
-from geodp.kernels.pyramid.shares import could_be_above_zero, settle
+from geodp.kernels.pyramid.shares import could_be_above_zero, project
 
 EVERY_Z, EVERY_VARIANCE = 2, 3
 """Rows of ``Desk.family`` for all children of a family."""
@@ -77,41 +77,44 @@ def open_children(
     """
     table, (first, families), (counted, wide) = levels.table, block, how
     fanout, own, least = table[FANOUT, level], levels.real[OWN, level], levels.real[LEAST, level]
-    child, at, out = desk.family[1][CHILD], desk.family[1][AT], desk.family[2]
-    noisy, mask, row, lane = desk.noisy, desk.mask, desk.row, desk.lane[level]
-    held, estimates, opened_child = desk.nodes[COUNT], desk.estimates, desk.child
-    z, spread, digits = desk.family[0][Z], desk.family[0][VARIANCE], desk.digits
-    shape, one = (families, -(-fanout // ROWS) * families), np.uint64(1)
+    child, at = desk.family[1][CHILD], desk.family[1][AT]
+    row, lane, held, opened_child = desk.row, desk.lane[level], desk.nodes[COUNT], desk.child
+    z, spread, estimates = desk.family[0][Z], desk.family[0][VARIANCE], desk.estimates
+    shape, one = (families, pitch_of(fanout, families)), np.uint64(1)
     start = np.uint64(table[START, level])
-    to = start
+    spreads, to = levels.spread[table[SPREADS, level] :], start
+    for j in range(fanout):
+        spread[np.uint64(j)] = own
     for f in range(families):
-        i, total, some = np.uint64(f), nodes[COUNT, np.uint64(first + f)], one
+        i, total, begin = np.uint64(f), nodes[COUNT, np.uint64(first + f)], to
+        some, above = one, 0.0
         if wide:
-            some = _list_wide(nodes, first, (fanout, families, f), own, desk)
+            some, above = _list_wide(nodes, first, (fanout, families, f), own, desk)
         elif row[CANDIDATES, i] >= SEVERAL:
-            some = list_children(mask, fanout, (f, families), child)
-            for e in range(some):
-                z[e] = np.float64(noisy[place_of(child[e], f, shape)])
-                spread[e] = own
+            lane_of = f, families, shape[1]
+            some, above = list_children(desk.mask, desk.noisy, fanout, lane_of, (child, at, z))
         else:
             child[np.uint64(0)] = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
-            z[np.uint64(0)] = np.float64(noisy[place_of(child[np.uint64(0)], f, shape)])
-        out[np.uint64(0)], begin = total, to
+            z[np.uint64(0)] = np.float64(desk.noisy[place_of(child[np.uint64(0)], f, shape)])
+        at[np.uint64(0)], tau, reached, shared = np.uint64(0), 0.0, 0.0, 0
         if some > one:
-            lane[NUMBER, i] = own_number(digits, i)
-            for e in range(some):
-                at[e], out[e] = np.uint64(e), 0
-            settle(z, spread, at, some, (total, lane[NUMBER, i], least), out)
+            reached = lane[NUMBER, i] = own_number(desk.digits, i)
+            sums, known = (above, spreads[some]), (float(total), least)
+            some, tau = project(z, spread, at, some, sums, known)
         for e in range(some):
-            opened_child[to], held[to] = np.uint16(child[e]), out[e]
-            estimates[Z, to], estimates[VARIANCE, to] = z[e], own
-            to += np.uint64(out[e] > 0)
+            c, upto = at[e], total
+            if e + one < some:
+                reached += z[c] - tau * own
+                upto = min(int(np.floor(reached)), total)
+            opened_child[to], held[to] = np.uint16(child[c]), upto - shared
+            estimates[Z, to], estimates[VARIANCE, to] = z[c], own
+            to += np.uint64(upto > shared)
+            shared = upto
         opened_child[to - one] |= np.uint16(LAST_CHILD)
         row[THRESHOLDS, i] = np.int32(to - begin)
         if wide:
             _sum_wide((fanout, counted), desk, lane, f, (begin, to))
     if not wide:
-        spreads = levels.spread[table[SPREADS, level] :]
         _sum_shut((fanout, families, counted), spreads, row, lane, (estimates[Z], start))
     return int(np.int64(to - start))
 
@@ -184,14 +187,14 @@ def _list_wide(
     family: tuple[int, int, int],
     own: float,
     desk: Desk,
-) -> np.uint64:
-    """Estimate all children of a family, list the candidates and count them.
+) -> tuple[np.uint64, float]:
+    """Estimate all children of a family, list the candidates, count and add them up.
 
     Here alone estimates are more than the measurements can be: one from an earlier release too
     takes their place.
     """
     fanout, families, f = family
-    node, shape = first + f, (families, -(-fanout // ROWS) * families)
+    node, shape = first + f, (families, pitch_of(fanout, families))
     z, variance = desk.family[0][EVERY_Z], desk.family[0][EVERY_VARIANCE]
     child = desk.family[1][CHILD]
     for j in range(fanout):
@@ -200,11 +203,11 @@ def _list_wide(
         if nodes[WHOLE, node] or desk.part[f * fanout + j] != NOTHING:
             z[j], variance[j] = np.float64(desk.far[at]), own
     every, goal = (np.uint64(0), np.uint64(fanout)), np.float64(nodes[COUNT, node])
-    own_z, own_variance = desk.family[0][Z], desk.family[0][VARIANCE]
-    some = could_be_above_zero(z, variance, every, goal, own_z, child)
+    own_z, at = desk.family[0][Z], desk.family[1][AT]
+    some, above, _ = could_be_above_zero(z, variance, every, goal, child)
     for e in range(some):
-        own_z[e], own_variance[e] = z[child[e]], variance[child[e]]
-    return some
+        own_z[e], at[e] = z[child[e]], np.uint64(e)
+    return some, above
 
 
 @part

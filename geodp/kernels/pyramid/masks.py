@@ -22,19 +22,36 @@ def bit_of(power: np.uint64) -> np.uint64:
 
 @bare_inline
 def list_children(
-    mask: NDArray[np.uint32], fanout: int, lane: tuple[int, int], child: NDArray[np.uint64]
-) -> np.uint64:
-    """List the numbers of a family's children that a mask names, in order, and count them.
+    mask: NDArray[np.uint32],
+    noisy: NDArray[np.int32],
+    fanout: int,
+    lane: tuple[int, int, int],
+    to: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.float64]],
+) -> tuple[np.uint64, float]:
+    """List a family's children that a mask names, in order; count them and add them up.
 
-    The mask's words stand at ``lane[0]``, ``lane[0] + lane[1]`` ...
+    Parameters
+    ----------
+    mask : uint32[.]
+        Words at ``lane[0]``, ``lane[0] + lane[1]`` ...
+    noisy : int32[.]
+        A row's child in the same place, rows ``lane[2]`` apart.
+    fanout : int
+    lane : int, int, int
+    to : uint64[.], uint64[.], float64[.], written
+        The children's numbers, 0, 1, 2 ..., and what is measured of them.
     """
-    found, at = np.uint64(0), np.uint64(lane[0])
+    (child, at, z), here, pitch = to, np.uint64(lane[0]), np.uint64(lane[2])
+    found, above = np.uint64(0), 0.0
     for j in range(0, fanout, ROWS):
-        word = np.uint64(mask[at])
-        at += np.uint64(lane[1])
+        word = np.uint64(mask[here])
         while word:
             power = word & (~word + np.uint64(1))
-            child[found] = np.uint64(j) + bit_of(power)
+            row = bit_of(power)
+            child[found], at[found] = np.uint64(j) + row, found
+            z[found] = np.float64(noisy[row * pitch + here])
+            above += z[found]
             found += np.uint64(1)
             word ^= power
-    return found
+        here += np.uint64(lane[1])
+    return found, above

@@ -216,7 +216,7 @@ def _close(
             desk.estimates[VARIANCE, start + e] = goal.given[VARIANCE, state[GIVEN] + e]
         state[GIVEN] += opened
     measured = counted and fill[i, BEYOND] == 0
-    written = block[1], opened, measured
+    written = opened, measured
     state[AT] = write_record(desk, start, desk.lane[i], written, record, state[AT])
     return True
 

@@ -45,7 +45,7 @@ def write_record(
     desk: Desk,
     start: int,
     lane: NDArray[np.float64],
-    block: tuple[int, int, bool],
+    block: tuple[int, bool],
     record: NDArray[np.uint64],
     first: int,
 ) -> int:
@@ -58,49 +58,47 @@ def write_record(
         Where the level's open children start.
     lane : float64[3, LANES]
         Of the level; the numbers are overwritten.
-    block : int, int, bool
-        Families, open children, and whether their estimates are measurements that int32 holds.
+    block : int, bool
+        Open children, and whether their estimates are measurements that int32 holds.
     record : uint64[.], written
     first : int
     """
-    families, opened, measured = block
+    opened, measured = block
     real, short, half = record.view(np.float64), record.view(np.int32), record.view(np.uint16)
     number, z, variance = lane[NUMBER], desk.estimates[Z], desk.estimates[VARIANCE]
     child = desk.child[start:][:opened]
     for k in range(opened):
         half[4 * first + k] = child[k]
-    at, e, here = first - (-opened // 4), np.uint64(0), np.uint64(start)
-    several, some, kind = 0, np.uint64(0), EVEN
+    at, here, mark = first - (-opened // 4), np.uint64(start), np.uint16(LAST_CHILD - 1)
     words, halves, spare = np.uint64(at), np.uint64(2 * at), np.uint64(at + opened)
-    for f in range(families):
-        if child[e] >= LAST_CHILD:
-            e += np.uint64(1)
-            continue
+    several, some, f, after = np.uint64(0), np.uint64(0), np.uint64(0), True
+    for k in range(opened):  # no branch on a random number
+        e = np.uint64(k)
+        alone, after = after, child[e] > mark  # the first of its family, and the last
+        alone &= after
+        if measured:
+            short[halves + some] = np.int32(z[here + e])
+        else:
+            real[words + some], real[spare + some] = z[here + e], variance[here + e]
         number[several] = number[f]
-        several += 1
-        more = True
-        while more:
-            more = child[e] < LAST_CHILD
-            if measured:
-                short[halves + some] = np.int32(z[here + e])
-            else:
-                real[words + some] = z[here + e]
-                real[spare + some] = variance[here + e]
-                kind = EVEN if kind == EVEN and variance[here + e] == real[spare] else UNEVEN
-            some += np.uint64(1)
-            e += np.uint64(1)
-    estimates = int(np.int64(some))
+        several += np.uint64(after & (not alone))
+        some += np.uint64(not alone)
+        f += np.uint64(after)
+    estimates, kind = int(np.int64(some)), EVEN
     if measured:
         kind, at = MEASURED, at - (-estimates // 2)
     else:
+        for k in range(estimates):
+            if real[spare + np.uint64(k)] != real[spare]:
+                kind = UNEVEN
         spreads = min(estimates, 1) if kind == EVEN else estimates
         for k in range(spreads):
             real[at + estimates + k] = real[spare + np.uint64(k)]
         at += estimates + spreads
     for k in range(several):
-        real[at + k] = number[k]
-    at += several
-    record[at] = np.uint64(opened << 40 | estimates << 16 | several << 2 | kind)
+        real[np.uint64(at) + k] = number[k]
+    at += np.int64(several)
+    record[at] = np.uint64(opened << 40 | estimates << 16 | np.int64(several) << 2 | kind)
     record[at + 1] = np.uint64(first)
     return int(at + 2)
 
@@ -164,7 +162,7 @@ def read_record(
         children, chance = (np.uint64(0), k), real[number]
         number += np.uint64(1)
         spare(z, variance, children, (total, fanout, firm), room, at)
-        share_family(z, variance, children, (total, chance, least), room, at, out)
+        share_family(z, variance, children, (total, chance, least), at, out)
         for i in range(k):
             j = np.uint64(half[child + here + np.uint64(i)]) & np.uint64(LAST_CHILD - 1)
             below.nodes[PREFIX, to], below.nodes[COUNT, to] = base + np.int64(j), out[i]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.chacha import LANES, lanes
-from geodp.kernels.jit import bare, bare_inline, kernel
+from geodp.kernels.jit import bare, bare_inline, part
 from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, Table, look_up, settle
-from geodp.kernels.pyramid.edges import NOWHERE, ROWS
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP, length_of, pitch_of
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     CANDIDATES,
@@ -17,6 +17,7 @@ from geodp.kernels.pyramid.layout import (
     FIRST,
     GUIDE,
     LAW,
+    LOST,
     PREFIX,
     SEVERAL,
     STOP,
@@ -81,23 +82,23 @@ def draw(
     bucket = levels.bucket[level << BUCKET_BITS :][: 1 << BUCKET_BITS]
     fanout, stream = table[FANOUT, level], np.uint32(table[STREAM, level])
     size, parts, undecided = prefix.size, -(-fanout // ROWS), 0
-    pitch, (state, address), noise = parts * size, desk.room, desk.noisy
-    for part in range(parts):
+    pitch, (state, address), noise = pitch_of(fanout, size), desk.room, desk.noisy
+    for p in range(parts):
         for n in range(size):
             own = np.uint64(prefix[np.uint64(n)]) * np.uint64(parts)
-            address[np.uint64(part * size + n)] = own + np.uint64(part)
+            address[np.uint64(p * size + n)] = own + np.uint64(p)
     for start in range(0, pitch, LANES):
         stop = min(start + LANES, pitch)
         lanes(words, stream, np.uint32(0), address[start:stop], state)
         if start == 0:
-            _collect_nibbles(state, size, desk.digits)
+            _collect_nibbles(state, -(-size // STEP) * STEP, desk.digits)
         for r in range(min(ROWS, fanout)):
-            some = min(-((r - fanout) // ROWS) * size - start, LANES)  # of all parts' children r
+            some = min(length_of(r, fanout, (size, pitch)), stop) - start
             place = np.uint64(r * pitch + start)
             if _look_up_row(state, np.uint64(r * LANES), bucket, noise, place, some):
-                family = (r, start, fanout)
-                word, drawn = state[r * LANES :][:some], noise[place:][:some]
-                undecided += _finish_row(words, stream, prefix, family, word, law, drawn)
+                family, inside = (r, start, fanout), min(some, parts * size - start)
+                word, drawn = state[r * LANES :][:inside], noise[place:][:inside]
+                undecided += _finish_row(words, stream, prefix, family, word, law, drawn, desk)
     return undecided
 
 
@@ -133,7 +134,7 @@ def _look_up_row(
     return bool(left)
 
 
-@kernel
+@part
 def _finish_row(
     words: NDArray[np.uint32],
     stream: np.uint32,
@@ -142,25 +143,27 @@ def _finish_row(
     word: NDArray[np.uint32],
     law: Table,
     drawn: NDArray[np.int32],
+    desk: Desk,
 ) -> int:
-    """Draw by all digits what one comparison has left; how many even these do not decide."""
-    r, start, fanout = family
-    place, some = np.empty(drawn.size + 1, np.int64), 0
+    """Draw by all digits what one comparison has left; how many even these do not decide.
+
+    What the desk has for later steps is written.
+    """
+    (r, start, fanout), some = family, np.uint64(0)
+    place, node = desk.scratch[DATUM], desk.scratch[BEGIN].view(np.uint64)
     for i in range(drawn.size):
         place[some] = i
-        some += drawn[i] == NOWHERE
-    own, noise = np.empty(some, np.uint32), np.empty(some, np.int64)
-    todo = np.empty(some + 1, np.int32)
+        some += np.uint64(drawn[np.uint64(i)] == NOWHERE)
+    own, noise, todo = desk.mask[:some], desk.far, desk.row[THRESHOLDS]
     for e in range(some):
         own[e] = word[place[e]]
     left = look_up(own, law, noise, todo)
     if left:
-        node = np.empty(left, np.uint64)
         for e in range(left):
             lane = place[todo[e]] + start
             j = lane // prefix.size * ROWS + r
             node[e] = np.uint64(prefix[lane % prefix.size]) * np.uint64(fanout) + np.uint64(j)
-        left = settle(words, stream, node, own, law, noise, todo)
+        left = settle(words, stream, node[:left], own, law, noise, todo)
         for e in range(left):
             noise[todo[e]] = UNDECIDED
     for e in range(some):
@@ -229,7 +232,7 @@ def add_counts(
     (fanout, stride), (first, families) = shape, block
     datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
-    pitch, shift = -(-fanout // ROWS) * families, np.uint64(0)
+    pitch, shift = pitch_of(fanout, families), np.uint64(0)
     while (stride >> np.int64(shift)) > 1:
         shift += one
     even = stride == 1 << np.int64(shift)
@@ -297,7 +300,7 @@ def widen(
     far : int64[.], changed
         The noise where it was ``NOWHERE``; afterwards the counts with noise.
     """
-    shape = families, -(-fanout // ROWS) * families
+    shape = families, pitch_of(fanout, families)
     datum, begin = scratch[DATUM], scratch[BEGIN]
     for f in range(families):
         for j in range(fanout):
@@ -340,42 +343,47 @@ def find_candidates(
         Word w of family f at ``w * n + f``.
     """
     size, parts = total.size, -(-fanout // ROWS)
-    pitch = parts * size
+    pitch = pitch_of(fanout, size)
     for n in range(pitch):
         i = np.uint64(n)
         row[THRESHOLDS, i], row[SUMS, i], mask[i] = noisy[i], np.int32(0), np.uint32(0)
         row[CANDIDATES, i] = np.int32(0)
     for r in range(min(ROWS, fanout)):
         start = np.uint64(r * pitch)
-        for n in range(-((r - fanout) // ROWS) * size):
+        for n in range(length_of(r, fanout, (size, pitch))):
             i = np.uint64(n)
             one = noisy[start + i]
             row[THRESHOLDS, i] = max(one, row[THRESHOLDS, i])
             row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(one))
-    for part in range(1, parts):
-        other = np.uint64(part * size)
+    for p in range(1, parts):
+        other = np.uint64(p * size)
         for f in range(size):
             i = np.uint64(f)
             row[THRESHOLDS, i] = max(row[THRESHOLDS, other + i], row[THRESHOLDS, i])
             row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(row[SUMS, other + i]))
+    own = spread[np.uint64(1)]
     for f in range(size):
         i = np.uint64(f)
         excess = np.int64(row[THRESHOLDS, i]) - total[i]
-        row[THRESHOLDS, i] = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
-    for n in range(size, pitch):
+        least = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
+        lost = np.int64(row[LOST, i])
+        every = np.float64(wrap(np.int64(row[SUMS, i]) + (lost << 31)))
+        tau = (every - np.float64(total[i])) / spread[np.uint64(fanout - lost)]
+        row[THRESHOLDS, i] = max(least, np.int32(max(np.floor(tau * own), np.float64(NOWHERE))))
+    for n in range(size, parts * size):
         row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
     raise_thresholds(total, fanout, noisy, spread, row)
     for r in range(min(ROWS, fanout)):
         start, bit, one = np.uint64(r * pitch), np.uint32(1 << r), np.int32(SEVERAL // 2 + r)
-        for n in range(-((r - fanout) // ROWS) * size):
+        for n in range(length_of(r, fanout, (size, pitch))):
             i = np.uint64(n)
             some = noisy[start + i] > row[THRESHOLDS, i]
             mask[i] |= bit if some else np.uint32(0)
             row[CANDIDATES, i] += one if some else np.int32(0)
-    for part in range(1, parts):
-        other = np.uint64(part * size)
+    for p in range(1, parts):
+        other = np.uint64(p * size)
         for f in range(size):
             i = np.uint64(f)
             more = row[CANDIDATES, other + i]
             many = np.int32(more // np.int32(SEVERAL // 2))
-            row[CANDIDATES, i] += np.int32(more + many * np.int32(ROWS * part))
+            row[CANDIDATES, i] += np.int32(more + many * np.int32(ROWS * p))

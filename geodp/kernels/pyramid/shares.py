@@ -49,83 +49,86 @@ def could_be_above_zero(
     variance: NDArray[np.float64],
     children: tuple[np.uint64, np.uint64],
     goal: float,
-    own: NDArray[np.float64],
     at: NDArray[np.uint64],
-) -> np.uint64:
+) -> tuple[np.uint64, float, float]:
     """List a node's children that are not below 0 for every tau that can be, and count them.
 
-    The largest child gets no more than the total ``goal``, which bounds tau from below.
+    The largest child gets no more than the total ``goal``, which bounds tau from below. With sums
+    of their z and variances, in order.
     """
     first, after = children
     best, widest, active = -np.inf, 0.0, np.uint64(0)
     for j in range(first, after):
-        own[j - first] = z[j] if variance[j] > 0 else -np.inf
-    for j in range(first, after):
-        best = own[j - first] if own[j - first] > best else best
+        best = z[j] if (z[j] > best) & (variance[j] > 0) else best
         widest = variance[j] if variance[j] > widest else widest
     free, excess = best <= goal, best - goal  # tau is at least excess / widest
+    above, spread = 0.0, 0.0
     for j in range(first, after):  # kept ones move up; no branch on a random number
         at[active] = j
-        some = free | (own[j - first] * widest > excess * variance[j])
-        active += np.uint64(some & (variance[j] > 0))
-    return active
+        some = free | (z[j] * widest > excess * variance[j])
+        some &= variance[j] > 0
+        active += np.uint64(some)
+        above += z[j] if some else 0.0
+        spread += variance[j] if some else 0.0
+    return active, above, spread
 
 
 @bare_inline
-def settle(
+def project(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
     at: NDArray[np.uint64],
     active: np.uint64,
-    known: tuple[int, float, float],
-    out: NDArray[np.int64],
-) -> None:
-    """Share out a total above 0 among some children, all above 0 so far, in whole numbers.
+    sums: tuple[float, float],
+    known: tuple[float, float],
+) -> tuple[np.uint64, float]:
+    """Project children, all above 0 so far, on the simplex of a total above 0.
 
     Parameters
     ----------
     z, variance : float64[.]
         Of children; above 0 the variances of those that ``at`` names.
     at : uint64[.], overwritten
-        The first ``active`` of them, at least 2, are the places of these children, in order.
-    known : int, float, float
-        The total; a number in [0, 1); children below the last are dropped, see :func:`share`.
-    out : int64[.], written
-        At the places of children that are above 0 in the end; elsewhere as it was.
+        The first ``active`` of them are the places of these children, in order.
+    sums : float, float
+        Of these children's z and variances, added up in order.
+    known : float, float
+        The total; children below the last are dropped, see :func:`share`.
+
+    Returns
+    -------
+    active, tau
+        How many are above 0 in the end, whose places ``at`` has: each gets
+        ``z - tau * variance``.
     """
-    total, uniform, least = known
-    one, goal = np.uint64(1), float(total)
+    (goal, least), (above, spread) = known, sums
     dropped = least <= 0
     while True:
-        above, spread, before = 0.0, 0.0, active
-        for j in range(active):
-            above += z[at[j]]
-            spread += variance[at[j]]
-        tau, active = (above - goal) / spread, np.uint64(0)
-        for j in range(before):
+        tau, before = (above - goal) / spread, active
+        above, spread, active = 0.0, 0.0, np.uint64(0)
+        for j in range(before):  # no branch on a random number; sums for the next round
             i = at[j]
             at[active] = i
-            active += np.uint64(z[i] > tau * variance[i])
+            some = z[i] > tau * variance[i]
+            active += np.uint64(some)
+            above += z[i] if some else 0.0
+            spread += variance[i] if some else 0.0
         if active < before:
             continue
         if dropped:
-            break
-        dropped, largest, active = True, 0.0, np.uint64(0)
+            return active, tau
+        dropped, largest = True, 0.0
         for j in range(before):
             largest = max(largest, z[at[j]] - tau * variance[at[j]])
+        above, spread, active = 0.0, 0.0, np.uint64(0)
         for j in range(before):
             i = at[j]
             x = z[i] - tau * variance[i]
             at[active] = i
-            active += np.uint64((x >= least) | (x == largest))
-    reached, shared = uniform, 0
-    for j in range(active - one):
-        i = at[j]
-        reached += z[i] - tau * variance[i]
-        upto = min(int(np.floor(reached)), total)
-        out[i] = upto - shared
-        shared = upto
-    out[at[active - one]] = total - shared
+            some = (x >= least) | (x == largest)
+            active += np.uint64(some)
+            above += z[i] if some else 0.0
+            spread += variance[i] if some else 0.0
 
 
 @bare_inline
@@ -134,20 +137,28 @@ def share_family(
     variance: NDArray[np.float64],
     children: tuple[np.uint64, np.uint64],
     known: tuple[int, float, float],
-    own: NDArray[np.float64],
     at: NDArray[np.uint64],
     out: NDArray[np.int64],
 ) -> None:
-    """Share out one node's total, see :func:`share`; ``own`` and ``at`` are overwritten."""
+    """Share out one node's total, see :func:`share`; ``at`` is overwritten."""
     for j in range(children[0], children[1]):
         out[j] = 0
     if known[0] == 0:
         return
-    active = could_be_above_zero(z, variance, children, float(known[0]), own, at)
+    active, above, spread = could_be_above_zero(z, variance, children, float(known[0]), at)
     if active == np.uint64(1):
         out[at[np.uint64(0)]] = known[0]
     else:
-        settle(z, variance, at, active, known, out)
+        total, reached, least = known
+        sums, shared, one = (above, spread), 0, np.uint64(1)
+        active, tau = project(z, variance, at, active, sums, (float(total), least))
+        for j in range(active - one):
+            i = at[j]
+            reached += z[i] - tau * variance[i]
+            upto = min(int(np.floor(reached)), total)
+            out[i] = upto - shared
+            shared = upto
+        out[at[active - one]] = total - shared
 
 
 @kernel
@@ -187,10 +198,10 @@ def share(
     most = 1
     for i in range(members.size):
         most = max(most, members[i])
-    at, own = np.empty(most, np.uint64), np.empty(most)
+    at = np.empty(most, np.uint64)
     after = np.uint64(0)
     for n in range(total.size):  # unsigned indices spare the test for negative ones
         node = np.uint64(n)
         first, after = after, after + np.uint64(members[node])
         known = total[node], uniform[node], least
-        share_family(z, variance, (first, after), known, own, at, out)
+        share_family(z, variance, (first, after), known, at, out)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import part
-from geodp.kernels.pyramid.edges import NOWHERE, ROWS
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS, length_of, pitch_of
 from geodp.kernels.pyramid.layout import ABOVE, ACTIVE, THRESHOLDS
 
 ROUNDS = 3
@@ -23,7 +23,7 @@ def raise_thresholds(
 ) -> None:
     """Raise the thresholds of a block's families by the first rounds of their projections.
 
-    The rounds of :func:`geodp.kernels.pyramid.shares.settle`, which goes on from there: the same
+    The rounds of :func:`geodp.kernels.pyramid.shares.project`, which goes on from there: the same
     sums, as they are of whole numbers, and the same tau. A whole number is above tau times the
     variance where it is above that rounded down, and tau never falls.
 
@@ -40,7 +40,7 @@ def raise_thresholds(
         ``THRESHOLDS`` are there, once for each of a family's parts.
     """
     size, parts = total.size, -(-fanout // ROWS)
-    pitch, own, before = parts * size, spread[np.uint64(1)], np.int64(-1)
+    pitch, own, before = pitch_of(fanout, size), spread[np.uint64(1)], np.int64(-1)
     least, full = np.int64(np.sqrt(own)), np.int64(0)
     for f in range(size):
         full += np.int64(total[np.uint64(f)] > least)
@@ -52,13 +52,13 @@ def raise_thresholds(
             row[ABOVE, i], row[ACTIVE, i] = np.int32(0), np.int32(0)
         for r in range(min(ROWS, fanout)):
             start = np.uint64(r * pitch)
-            for n in range(-((r - fanout) // ROWS) * size):
+            for n in range(length_of(r, fanout, (size, pitch))):
                 i = np.uint64(n)
                 one = noisy[start + i]
                 some = one > row[THRESHOLDS, i]
                 row[ABOVE, i] += one if some else np.int32(0)
                 row[ACTIVE, i] += np.int32(some)
-        for other in range(size, pitch):
+        for other in range(size, parts * size):
             i, more = np.uint64(other % size), np.uint64(other)
             row[ABOVE, i] += row[ABOVE, more]
             row[ACTIVE, i] += row[ACTIVE, more]
@@ -70,7 +70,7 @@ def raise_thresholds(
             floor = np.int32(max(np.floor(tau * own), np.float64(NOWHERE)))
             row[THRESHOLDS, i] = max(row[THRESHOLDS, i], floor)
             active += np.int64(row[ACTIVE, i])
-        for n in range(size, pitch):
+        for n in range(size, parts * size):
             row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
         if active == before:
             return

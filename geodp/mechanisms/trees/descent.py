@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels import chacha
 from geodp.kernels.pyramid import layout
-from geodp.kernels.pyramid.edges import ROWS
+from geodp.kernels.pyramid.edges import ROWS, STEP
 from geodp.kernels.pyramid.layout import Below, Desk, Levels
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
@@ -23,6 +23,9 @@ CHILDREN = 1 << 11
 
 NARROWEST = 8
 """Families of a block at least, as the cipher makes so many blocks at the price of one."""
+
+LINE = 64
+"""Bytes of a line of the cache, and of the widest vectors."""
 
 LEAST_VARIANCE = 1e-12
 """Noise of less is as good as none; a variance of 0 is that of a child that cannot be."""
@@ -106,22 +109,37 @@ def desk_of(levels: Levels) -> Desk:
     """Return room for a block of every level."""
     table, lanes = levels.table, chacha.LANES
     size, most = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
-    widest = int((-(-table[layout.FANOUT] // ROWS) * ROWS * table[layout.WIDTH]).max())
+    parts = -(-table[layout.FANOUT] // ROWS) * table[layout.WIDTH]
+    widest = int((-(-parts // STEP) * STEP * ROWS).max())
     return Desk(
         nodes=np.empty((5, size), np.int64),
         estimates=np.empty((2, size)),
         child=np.empty(size, np.uint16),
         lane=np.empty((table.shape[1] - 1, 3, lanes)),
-        room=(np.empty(16 * lanes, np.uint32), np.empty(widest, np.uint64)),
-        digits=np.empty((2, lanes), np.uint32),
-        noisy=np.empty(widest, np.int32),
-        row=np.zeros((6, widest), np.int32),
-        mask=np.empty(widest, np.uint32),
+        room=(align((16 * lanes,), np.uint32), align((widest,), np.uint64)),
+        digits=align((2, lanes), np.uint32),
+        noisy=align((widest,), np.int32),
+        row=align((6, widest), np.int32),
+        mask=align((widest,), np.uint32),
         scratch=np.empty((2, widest + lanes), np.int64),
         part=np.empty(widest, np.uint8),
         far=np.empty(widest, np.int64),
         family=(np.empty((4, most)), np.empty((2, most), np.uint64), np.empty(most, np.int64)),
     )
+
+
+def align(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    """Return zeros of which every row starts with a line of the cache, and no two rows alike.
+
+    A vector that lies across two lines is read and written in two steps.
+    """
+    *above, last = shape
+    line = LINE // np.dtype(kind).itemsize
+    pitch = (-(-last // line) | 1) * line
+    size = int(np.prod([*above, pitch]))
+    room = np.zeros(size + line, kind)
+    first = -(room.ctypes.data // room.itemsize) % line
+    return room[first : first + size].reshape(*above, pitch)
 
 
 def below_of(levels: Levels) -> Below:

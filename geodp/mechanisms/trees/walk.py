@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass, field
-from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.tree import edges_of
 from geodp.kernels.pyramid import layout, passes
-from geodp.kernels.pyramid.edges import ROWS, Edges
+from geodp.kernels.pyramid.edges import ROWS, STEP, Edges
 from geodp.kernels.pyramid.layout import Desk, Levels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
@@ -19,8 +19,17 @@ from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Cells, CountTable
 
-RECORDS = 1 << 17
-"""Words of 64 bits of a piece of the first pass's records, which the second pass lets go."""
+RECORDS = 1 << 12, 1 << 17
+"""Words of 64 bits of the first piece of the first pass's records, and of the largest: each is
+twice the one before. The second pass lets them go."""
+
+AT_ONCE = (
+    {}
+    if not hasattr(mmap, "MAP_POPULATE")
+    else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE}
+)
+"""Pages of a piece come all together where the system can do that: asked for one by one, when they
+are first written, they cost more than what is written."""
 
 PUT = 1 << 16
 """Open nodes that are put out in one piece."""
@@ -303,7 +312,8 @@ class Run:
                 if why == layout.DONE:
                     break
                 if why == layout.ROOM:
-                    record = piece_of(max(RECORDS, int(state[layout.NEEDED])))
+                    size = min(max(RECORDS[0], 2 * record.size), RECORDS[1])
+                    record = piece_of(max(size, int(state[layout.NEEDED])))
                     state[layout.AT] = 0
                 if why == layout.SPACE:
                     out = self._out(max(PUT, state[layout.NEEDED]))
@@ -346,8 +356,9 @@ class Run:
         fanout, source = int(table[layout.FANOUT, level]), self.walk.noise[level]
         drawn = np.zeros((above.size, -(-fanout // ROWS) * ROWS), np.int64)
         drawn[:, :fanout] = source.families(above, fanout)[0].reshape(-1, fanout)
-        rows = drawn.reshape(above.size, -1, ROWS).transpose(2, 1, 0)
-        desk.far[: drawn.size] = rows.reshape(-1)
+        rows = drawn.reshape(above.size, -1, ROWS).transpose(2, 1, 0).reshape(ROWS, -1)
+        pitch = -(-rows.shape[1] // STEP) * STEP
+        desk.far[: ROWS * pitch].reshape(ROWS, pitch)[:, : rows.shape[1]] = rows
 
 
 def prefix_sums(table: Cells) -> NDArray[np.int64]:
@@ -357,7 +368,7 @@ def prefix_sums(table: Cells) -> NDArray[np.int64]:
 
 def piece_of(words: int) -> NDArray[np.uint64]:
     """Return words of 64 bits whose memory goes back to the system as soon as nobody has them."""
-    return np.frombuffer(mmap(-1, 8 * words), np.uint64)
+    return np.frombuffer(mmap.mmap(-1, 8 * words, **AT_ONCE), np.uint64)
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:

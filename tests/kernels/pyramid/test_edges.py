@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.grid.tree import edges_of, overlaps
-from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS, SOME, cut
+from geodp.kernels.pyramid.edges import ALL, NOTHING, ROWS, SOME, STEP, cut
 from tests.grids import FORMS
 
 
@@ -28,14 +28,17 @@ def test_nodes_of_every_level(name):
         expected = np.select([held == 0, held == stride], [NOTHING, ALL], SOME)
         parent = keys.reshape(-1, strides[level - 1]).all(axis=1)[above]
         parts = -(-fanout // ROWS)
-        noisy, lost = np.full(parts * ROWS * above.size, 5, np.int32), np.full(above.size, 9, "i4")
+        places = parts * above.size
+        noisy = np.full(ROWS * (-(-places // STEP) * STEP), 5, np.int32)
+        lost = np.full(above.size, 9, "i4")
         part = np.full(fanout * above.size, 9, np.uint8)
         cut(edges, level, (above, parent.astype(np.int64)), (fanout, stride), noisy, lost, part)
         children = above[:, None] * fanout + np.arange(fanout)
         found = part.reshape(-1, fanout)
         assert (found[~parent] == expected[children[~parent]]).all()
         assert (found[parent] == 9).all()
-        here = noisy.reshape(ROWS, parts, -1).T.reshape(-1, parts * ROWS)[:, :fanout] == 5
+        here = noisy.reshape(ROWS, -1)[:, :places].reshape(ROWS, parts, -1)
+        here = here.T.reshape(-1, parts * ROWS)[:, :fanout] == 5
         assert (here == (expected[children] != NOTHING)).all()
         assert (lost == fanout - here.sum(axis=1)).all()
         nodes = children.reshape(-1).astype(np.uint64)

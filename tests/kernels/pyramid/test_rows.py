@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geodp.kernels.pyramid import families, layout, masks, passes, records, rows, shares
-from geodp.kernels.pyramid.edges import NOWHERE, ROWS
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP
 from geodp.kernels.pyramid.spare import spare_all
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey, expose
@@ -22,7 +22,9 @@ def in_rows(values, fill=0):
     size, fanout = values.shape
     every = np.full((size, -(-fanout // ROWS) * ROWS), fill, values.dtype)
     every[:, :fanout] = values
-    return np.ascontiguousarray(every.reshape(size, -1, ROWS).transpose(2, 1, 0)).reshape(-1)
+    rows = every.reshape(size, -1, ROWS).transpose(2, 1, 0).reshape(ROWS, -1)
+    beyond = np.full((ROWS, -rows.shape[1] % STEP), fill, values.dtype)
+    return np.ascontiguousarray(np.hstack([rows, beyond])).reshape(-1)
 
 
 @cache
@@ -40,7 +42,7 @@ def chain_of(fanout, law=None):
 def test_a_child_stands_where_it_is_said():
     for fanout, size in ((2, 5), (16, 3), (17, 4), (100, 2)):
         block = in_rows(np.arange(fanout * size).reshape(size, fanout), -1)
-        shape = size, -(-fanout // ROWS) * size
+        shape = size, block.size // ROWS
         for f in range(size):
             places = [int(door(rows.place_of)(np.uint64(j), f, shape)) for j in range(fanout)]
             assert block[places].tolist() == list(range(f * fanout, (f + 1) * fanout))
@@ -85,13 +87,14 @@ def test_draws_that_no_table_decides_are_nowhere_and_counted():
         left = rows.draw(words, levels, 1, above, desk)
     noise = in_rows(NodeNoise(key, 9, law).families(above.astype("u8"), 20)[0].reshape(60, 20))
     drawn = desk.noisy[: noise.size]
+    drawn[in_rows(np.ones((60, 20), bool)) == 0] = 1  # nobody's places
     assert left == (drawn == NOWHERE).sum() > 100
     assert ((noise == 0) == (drawn == 0))[drawn != 1].all()
 
 
 @pytest.mark.parametrize(("fanout", "size"), [(2, 128), (16, 120), (17, 60), (100, 16)])
 @pytest.mark.parametrize("lost", [0.0, 0.4])
-def test_candidates_are_those_of_a_share(fanout, size, lost):
+def test_candidates_are_those_of_a_share_above_the_mean_excess(fanout, size, lost):
     draw = np.random.default_rng(fanout)
     z = np.rint(draw.laplace(0, 30, (size, fanout))).astype(np.int32)
     out = draw.random(z.shape) < lost
@@ -100,17 +103,25 @@ def test_candidates_are_those_of_a_share(fanout, size, lost):
     total[0] = 2**62
     noisy = in_rows(np.where(out, NOWHERE, z).astype(np.int32))
     row, mask = np.empty((6, noisy.size), np.int32), np.empty(noisy.size, np.uint32)
+    row[layout.LOST, :size] = out.sum(axis=1)
+    mean = (np.where(out, 0, z).sum(axis=1) - total) / (~out).sum(axis=1)
     spread = 1e12 * np.arange(fanout + 1)  # beside which totals are small: nothing is raised
     rows.find_candidates(total, fanout, noisy, spread, row, mask)
-    child, own, at = np.empty(fanout, np.uint64), np.empty(fanout), np.empty(fanout, np.uint64)
+    child, own, at = np.empty((3, fanout), np.uint64)
+    place = np.empty(fanout)
     variance = np.where(out, 0.0, 9.0)
     for f in range(size):
-        found = int(door(masks.list_children)(mask, fanout, (f, size), child))
-        ends, goal = (np.uint64(0), np.uint64(fanout)), float(total[f])
-        some = door(shares.could_be_above_zero)(
-            z[f].astype(float), variance[f], ends, goal, own, at
+        lane = f, size, noisy.size // ROWS
+        found, above = door(masks.list_children)(mask, noisy, fanout, lane, (child, own, place))
+        ends, goal, found = (np.uint64(0), np.uint64(fanout)), float(total[f]), int(found)
+        some, _, _ = door(shares.could_be_above_zero)(
+            z[f].astype(float), variance[f], ends, goal, at
         )
-        assert child[:found].tolist() == at[: int(some)].tolist()
+        some = [int(j) for j in at[: int(some)] if z[f, int(j)] > np.floor(mean[f])]
+        assert child[:found].tolist() == some
+        assert place[:found].tolist() == z[f, some].tolist()
+        assert above == z[f, some].sum()
+        assert own[:found].tolist() == list(range(found))
         one = layout.SEVERAL // 2
         assert (row[layout.CANDIDATES, f] < 2 * one) == (found == 1)
         assert found > 1 or row[layout.CANDIDATES, f] == one + child[0]
@@ -187,9 +198,15 @@ def test_a_mask_names_its_children_in_order():
         bits = np.append(some, np.zeros(words * ROWS - fanout, bool)).reshape(words, -1)
         mask = np.zeros(3 * words, np.uint32)
         mask[1::3] = bits @ (1 << np.arange(ROWS))
-        child = np.empty(fanout, np.uint64)
-        found = int(door(masks.list_children)(mask, fanout, (1, 3), child))
-        assert child[:found].tolist() == np.flatnonzero(some).tolist()
+        noisy = in_rows(np.arange(3 * fanout, dtype=np.int32).reshape(3, fanout))
+        to = *np.empty((2, fanout), np.uint64), np.empty(fanout)
+        lane = 1, 3, noisy.size // ROWS
+        found, above = door(masks.list_children)(mask, noisy, fanout, lane, to)
+        children = np.flatnonzero(some)
+        assert to[0][: int(found)].tolist() == children.tolist()
+        assert to[1][: int(found)].tolist() == list(range(children.size))
+        assert to[2][: int(found)].tolist() == (children + fanout).tolist()
+        assert above == (children + fanout).sum()
 
 
 def test_blocks_of_a_level_are_even_and_none_is_left_out():
@@ -227,7 +244,7 @@ def test_records_are_read_as_they_were_written(kind):
     number = draw.random(size)
     desk.lane[1, layout.NUMBER, :size] = number
     record = np.zeros(5 + records.most_words(size, child.size), np.uint64)
-    block = size, child.size, kind == records.MEASURED
+    block = child.size, kind == records.MEASURED
     end = records.write_record(desk, start, desk.lane[1], block, record, 5)
     assert end <= record.size
     nodes = np.zeros((5, size + 2), np.int64)

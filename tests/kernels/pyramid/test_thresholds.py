@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.kernels.pyramid import layout, masks, rows, shares, thresholds
-from geodp.kernels.pyramid.edges import NOWHERE
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from tests.kernels.pyramid.test_rows import door, in_rows
 
 SHAPES = [(2, 128), (16, 120), (17, 60), (100, 16), (4096, 3)]
@@ -15,11 +15,13 @@ def found_in(noisy, total, spread):
     size, fanout = noisy.shape
     block = in_rows(noisy.astype(np.int32), NOWHERE)
     row, mask = np.empty((6, block.size), np.int32), np.empty(block.size, np.uint32)
+    row[layout.LOST, :size] = (noisy == NOWHERE).sum(axis=1)
     rows.find_candidates(total, fanout, block, spread, row, mask)
-    child, lists = np.empty(fanout, np.uint64), []
+    to, lists = (*np.empty((2, fanout), np.uint64), np.empty(fanout)), []
     for f in range(size):
-        some = int(door(masks.list_children)(mask, fanout, (f, size), child))
-        lists.append(child[:some].copy())
+        lane = f, size, block.size // ROWS
+        some, _ = door(masks.list_children)(mask, block, fanout, lane, to)
+        lists.append(to[0][: int(some)].copy())
     return lists
 
 
@@ -29,8 +31,16 @@ def shared(noisy, own, children, known):
     if at.size == 1:
         out[at[0]] = known[0]
         return out
-    args = noisy.astype(float), np.full(noisy.size, own), at, np.uint64(at.size), known, out
-    door(shares.settle)(*args)
+    z, variance, (total, reached, least) = noisy.astype(float), np.full(noisy.size, own), known
+    sums = float(z[at.astype(int)].sum()), own * at.size
+    active, tau = door(shares.project)(
+        z, variance, at, np.uint64(at.size), sums, (float(total), least)
+    )
+    before = 0
+    for j in at[: int(active)].astype(int):
+        reached += z[j] - tau * own
+        out[j], before = int(reached) - before, int(reached)
+    out[j] += total - before
     return out
 
 
