@@ -97,7 +97,7 @@ def write_record(
         at += estimates + spreads
     for k in range(several):
         real[np.uint64(at) + k] = number[k]
-    at += np.int64(several)
+    at += int(np.int64(several))
     record[at] = np.uint64(opened << 40 | estimates << 16 | np.int64(several) << 2 | kind)
     record[at + 1] = np.uint64(first)
     return int(at + 2)

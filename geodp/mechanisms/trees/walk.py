@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,17 +20,9 @@ from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import Cells, CountTable
 
-RECORDS = 1 << 12, 1 << 17
-"""Words of 64 bits of the first piece of the first pass's records, and of the largest: each is
-twice the one before. The second pass lets them go."""
-
-AT_ONCE = (
-    {}
-    if not hasattr(mmap, "MAP_POPULATE")
-    else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE}
-)
-"""Pages of a piece come all together where the system can do that: asked for one by one, when they
-are first written, they cost more than what is written."""
+RECORDS = 1 << 13, 1 << 18
+"""Words of 64 bits of the first piece of the first pass's records, and of the largest: each is as
+long as all before it. The second pass lets them go."""
 
 PUT = 1 << 16
 """Open nodes that are put out in one piece."""
@@ -312,7 +305,8 @@ class Run:
                 if why == layout.DONE:
                     break
                 if why == layout.ROOM:
-                    size = min(max(RECORDS[0], 2 * record.size), RECORDS[1])
+                    kept = sum(piece.size for piece in self.pieces[-RECORDS[1].bit_length() :])
+                    size = min(max(RECORDS[0], kept), RECORDS[1])
                     record = piece_of(max(size, int(state[layout.NEEDED])))
                     state[layout.AT] = 0
                 if why == layout.SPACE:
@@ -367,8 +361,20 @@ def prefix_sums(table: Cells) -> NDArray[np.int64]:
 
 
 def piece_of(words: int) -> NDArray[np.uint64]:
-    """Return words of 64 bits whose memory goes back to the system as soon as nobody has them."""
-    return np.frombuffer(mmap.mmap(-1, 8 * words, **AT_ONCE), np.uint64)
+    """Return words of 64 bits, and of many the memory goes back as soon as nobody has them.
+
+    It comes in large pages where the system has them: small ones, asked for one by one as they are
+    first written, cost more than what is written.
+    """
+    if words < RECORDS[1]:
+        return np.empty(words, np.uint64)
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return np.frombuffer(mmap.mmap(-1, 8 * words), np.uint64)
+    piece = mmap.mmap(-1, 8 * words, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a system that was built without them
+            piece.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(piece, np.uint64)
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
