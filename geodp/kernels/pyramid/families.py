@@ -87,29 +87,30 @@ def open_children(
         spread[np.uint64(j)] = own
     for f in range(families):
         i, total, begin = np.uint64(f), nodes[COUNT, np.uint64(first + f)], to
-        some, above = one, 0.0
-        if wide:
-            some, above = _list_wide(nodes, first, (fanout, families, f), own, desk)
-        elif row[CANDIDATES, i] >= SEVERAL:
-            lane_of = f, families, shape[1]
-            some, above = list_children(desk.mask, desk.noisy, fanout, lane_of, (child, at, z))
+        if not wide and row[CANDIDATES, i] < SEVERAL:
+            only = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
+            opened_child[to], held[to] = np.uint16(only), total
+            estimates[Z, to] = np.float64(desk.noisy[place_of(only, f, shape)])
+            estimates[VARIANCE, to] = own
+            to += one
         else:
-            child[np.uint64(0)] = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
-            z[np.uint64(0)] = np.float64(desk.noisy[place_of(child[np.uint64(0)], f, shape)])
-        at[np.uint64(0)], tau, reached, shared = np.uint64(0), 0.0, 0.0, 0
-        if some > one:
+            if wide:
+                some, above = _list_wide(nodes, first, (fanout, families, f), own, desk)
+            else:
+                place = f, families, shape[1]
+                some, above = list_children(desk.mask, desk.noisy, fanout, place, (child, at, z))
             reached = lane[NUMBER, i] = own_number(desk.digits, i)
-            sums, known = (above, spreads[some]), (float(total), least)
-            some, tau = project(z, spread, at, some, sums, known)
-        for e in range(some):
-            c, upto = at[e], total
-            if e + one < some:
-                reached += z[c] - tau * own
-                upto = min(int(np.floor(reached)), total)
-            opened_child[to], held[to] = np.uint16(child[c]), upto - shared
-            estimates[Z, to], estimates[VARIANCE, to] = z[c], own
-            to += np.uint64(upto > shared)
-            shared = upto
+            sums, shared = (above, spreads[some]), 0
+            some, tau = project(z, spread, at, some, sums, (float(total), least))
+            for e in range(some):
+                c, upto = at[e], total
+                if e + one < some:
+                    reached += z[c] - tau * own
+                    upto = min(int(np.floor(reached)), total)
+                opened_child[to], held[to] = np.uint16(child[c]), upto - shared
+                estimates[Z, to], estimates[VARIANCE, to] = z[c], own
+                to += np.uint64(upto > shared)
+                shared = upto
         opened_child[to - one] |= np.uint16(LAST_CHILD)
         row[THRESHOLDS, i] = np.int32(to - begin)
         if wide:

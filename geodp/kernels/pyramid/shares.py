@@ -98,12 +98,12 @@ def project(
     Returns
     -------
     active, tau
-        How many are above 0 in the end, whose places ``at`` has: each gets
-        ``z - tau * variance``.
+        How many are above 0 in the end, whose places ``at`` has: each of several gets
+        ``z - tau * variance``, one alone everything.
     """
-    (goal, least), (above, spread) = known, sums
+    (goal, least), (above, spread), tau = known, sums, 0.0
     dropped = least <= 0
-    while True:
+    while active > np.uint64(1):
         tau, before = (above - goal) / spread, active
         above, spread, active = 0.0, 0.0, np.uint64(0)
         for j in range(before):  # no branch on a random number; sums for the next round
@@ -116,7 +116,7 @@ def project(
         if active < before:
             continue
         if dropped:
-            return active, tau
+            break
         dropped, largest = True, 0.0
         for j in range(before):
             largest = max(largest, z[at[j]] - tau * variance[at[j]])
@@ -129,6 +129,7 @@ def project(
             active += np.uint64(some)
             above += z[i] if some else 0.0
             spread += variance[i] if some else 0.0
+    return active, tau
 
 
 @bare_inline
@@ -146,19 +147,16 @@ def share_family(
     if known[0] == 0:
         return
     active, above, spread = could_be_above_zero(z, variance, children, float(known[0]), at)
-    if active == np.uint64(1):
-        out[at[np.uint64(0)]] = known[0]
-    else:
-        total, reached, least = known
-        sums, shared, one = (above, spread), 0, np.uint64(1)
-        active, tau = project(z, variance, at, active, sums, (float(total), least))
-        for j in range(active - one):
-            i = at[j]
-            reached += z[i] - tau * variance[i]
-            upto = min(int(np.floor(reached)), total)
-            out[i] = upto - shared
-            shared = upto
-        out[at[active - one]] = total - shared
+    total, reached, least = known
+    sums, shared, one = (above, spread), 0, np.uint64(1)
+    active, tau = project(z, variance, at, active, sums, (float(total), least))
+    for j in range(active - one):
+        i = at[j]
+        reached += z[i] - tau * variance[i]
+        upto = min(int(np.floor(reached)), total)
+        out[i] = upto - shared
+        shared = upto
+    out[at[active - one]] = total - shared
 
 
 @kernel
