@@ -22,6 +22,7 @@ SAVED = Path(__file__).parents[1] / "results" / "speed.json"
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "speed.md"
 PLOT = ROOT / "docs" / "speed.png"
+MEMORY = ROOT / "docs" / "memory.png"
 
 PARTS: dict[str, Callable[[Sizes], Rows]] = {
     "refinement": speed_parts.refinement,
@@ -129,6 +130,8 @@ def fill_document() -> dict[str, Any]:
     fill(DOCUMENT, marks("summary"), summary(result))
     if result["growth"]:
         speed_growth.draw(result["growth"], PLOT)
+    if result["memory"]:
+        speed_growth.draw_memory(result["memory"], MEMORY)
     return result
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from bench.measure import cost
 from bench.measure.refinement import METHODS, Refinement
 from bench.suites.speed_parts import Rows, Sizes
 from geodp.analysis.style import COLOURS, FAINT, INK
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(10))
 THREADS = (1, 2)
@@ -88,8 +92,9 @@ def slope(rows: Rows, x: str, y: str) -> float:
     return float(np.polyfit(across, up, 1)[0])
 
 
-def draw(rows: Rows, path: Path) -> None:
-    """Time against work with fitted lines; then what each setting alone does. A PNG."""
+@contextmanager
+def _figure(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
+    """Give a figure in the documents' style, which is then written: a PNG."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -97,9 +102,55 @@ def draw(rows: Rows, path: Path) -> None:
     settings = {"font.family": "sans-serif", "font.size": 9}
     settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(10.5, 6.8), dpi=150, facecolor="white")
+        figure = Figure(figsize=size, dpi=150, facecolor="white")
         figure.set_layout_engine("none")
         FigureCanvasAgg(figure)
+        yield figure
+        figure.savefig(path, format="png", metadata={"Software": "geodp"})
+
+
+def draw_memory(rows: Rows, path: Path) -> None:
+    """Peak memory beyond the table's against output cells, beside lines of so many bytes each."""
+    with _figure(path, (6.4, 4.2)) as figure:
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.12, right=0.97, top=0.88, bottom=0.13)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        for number, method in enumerate(METHODS):
+            for kind, face in (("clustered", COLOURS[number]), ("isolated", "white")):
+                mine = [r for r in rows if (r["method"], r["table"]) == (method, kind)]
+                x = [row["output"] for row in mine]
+                y = [(row["peak_bytes"] - 16 * row["occupied"]) / 1e6 for row in mine]
+                axes.plot(
+                    x,
+                    y,
+                    f"{'os'[number]}-",
+                    color=COLOURS[number],
+                    markerfacecolor=face,
+                    markersize=4.6,
+                    linewidth=1,
+                    label=f"{method}, {kind}",
+                )
+        ends = np.array([min(row["output"] for row in rows), max(row["output"] for row in rows)])
+        for each in (16, 40):
+            axes.plot(ends, each * ends / 1e6, "--", color="#777777", linewidth=1, zorder=1)
+            axes.annotate(
+                f"{each} bytes",
+                (ends[0], each * ends[0] / 1e6),
+                (14, -4),
+                textcoords="offset points",
+                color="#555555",
+                fontsize=8.5,
+            )
+        _dressed(axes, "output cells")
+        axes.set_ylabel("MB beyond the table")
+        axes.legend(loc="upper left", frameon=False)
+        figure.text(0.12, 0.93, "Peak memory", fontsize=12.5, fontweight="bold")
+
+
+def draw(rows: Rows, path: Path) -> None:
+    """Time against work with fitted lines; then what each setting alone does. A PNG."""
+    with _figure(path, (10.5, 6.8)) as figure:
         above, below = figure.subplots(2, 3)
         figure.subplots_adjust(
             left=0.065, right=0.985, top=0.9, bottom=0.075, wspace=0.2, hspace=0.28
@@ -129,7 +180,6 @@ def draw(rows: Rows, path: Path) -> None:
             ncols=2,
             frameon=False,
         )
-        figure.savefig(path, format="png", metadata={"Software": "geodp"})
 
 
 def _varied(rows: Rows, what: str) -> Rows:

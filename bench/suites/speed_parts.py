@@ -79,7 +79,10 @@ FULL = Sizes(
         ("isolated", 37, 10_000),
     ),
     million=1_000_000,
-    held=(("clustered", 250_000), ("clustered", 1_000_000), ("isolated", 10_000)),
+    held=(
+        *(("clustered", occupied) for occupied in (30_000, 250_000, 1_000_000, 4_000_000)),
+        *(("isolated", occupied) for occupied in (10_000, 100_000)),
+    ),
     dense=26,
     listed=20,
     sorted=10_000_000,

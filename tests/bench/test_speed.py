@@ -230,6 +230,12 @@ def test_the_plot_is_drawn(tiny, tmp_path):
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_memory_is_drawn(tmp_path):
+    rows = json.loads(speed.SAVED.read_text(encoding="utf-8"))["memory"]
+    speed_growth.draw_memory(rows, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_memory_of_a_process_of_its_own(tmp_path):
     synthetic.save(synthetic.clustered(30, 3000), tmp_path)
     found = refinement.alone(tmp_path, 30, "topdown")
