@@ -127,7 +127,7 @@ def _regions(grid: Grid, texts: dict[str, list[str]]) -> list[list[str]]:
 
 
 def region_columns(grid: Grid) -> list[Callable[[str], str]]:
-    """What columns of a level's codes are called: its name, of pairs after that of each end.
+    """Return names of columns of a level's codes: its own, of pairs after that of each end.
 
     Examples
     --------
