@@ -1,5 +1,6 @@
 """Tables of units: read, refused, published by the code of a unit, and verified."""
 
+import secrets
 from pathlib import Path
 
 import numpy as np
@@ -216,7 +217,7 @@ def test_the_same_key_gives_the_same_pairs(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         key = tmp_path / "noise.key"
         if not key.exists():
-            key.write_text(bytes(range(32)).hex())
+            key.write_text(secrets.token_hex(32))
             key.chmod(0o600)
         more = ("--contribution", "1", "--key-file", str(key))
         done = publish_pairs(tmp_path / name, JOBS, *more)
