@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -14,6 +14,7 @@ from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
+from geodp.grid.pairs import ENDS
 from geodp.privacy.event import Spent
 from geodp.table.counts import Counts
 from geodp.table.released import ReleasedTable
@@ -121,7 +122,21 @@ def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | N
 def _regions(grid: Grid, texts: dict[str, list[str]]) -> list[list[str]]:
     """Return the codes by level, without the labels of attributes."""
     assert grid.hierarchy is not None
-    return [texts[level] for level in grid.hierarchy.levels if level in texts]
+    names = [column(level) for column in region_columns(grid) for level in grid.hierarchy.levels]
+    return [texts[name] for name in names if name in texts]
+
+
+def region_columns(grid: Grid) -> list[Callable[[str], str]]:
+    """Return names of columns of a level's codes: its own, of pairs after that of each end.
+
+    Examples
+    --------
+    >>> [column("tract") for column in region_columns(Grid.regular((1, 4)).pairs())]
+    ['origin_tract', 'destination_tract']
+    """
+    if len(grid.places) != len(ENDS):
+        return [str]
+    return [f"{end}_{{}}".format for end in ENDS]
 
 
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
@@ -150,11 +165,12 @@ def _names_of(
     """Codes and labels of regions, from the indices of a cell in each."""
     regions = grid.hierarchy
     assert regions is not None
-    at = np.searchsorted(regions.number, regions.number_of(index[:2]))
     found: dict[str, list[str]] = {}
-    for number in range(regions.levels.index(level) + 1):
-        texts = np.array(regions.codes[number])
-        found[regions.levels[number]] = texts[regions.region[number, at]].tolist()
+    for end, column in enumerate(region_columns(grid)):
+        at = np.searchsorted(regions.number, regions.number_of(index[2 * end : 2 * end + 2]))
+        for number in range(regions.levels.index(level) + 1):
+            texts = np.array(regions.codes[number])
+            found[column(regions.levels[number])] = texts[regions.region[number, at]].tolist()
     spatial = len(grid.shape) - len(grid.attributes)
     for i, attribute in enumerate(grid.attributes):
         if spatial + i in grid.order.axes[:digits]:

@@ -18,6 +18,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.tree import cells_of_box
 
+MOST_PAIRS = 1 << 16
+"""Most pairs of regions whose errors the median is of."""
+
 CHUNK = 1 << 18
 """Cells whose errors are worked out together."""
 
@@ -157,8 +160,14 @@ def _strides(grid: Grid) -> list[int]:
 
 
 def _keys_of_regions(grid: Grid) -> NDArray[np.uint64]:
-    """Keys of all cells of the regions, with the first label of every attribute."""
-    return grid.domain.keys_of_ranks(np.arange(0, grid.size, prod(grid.shape[2:])))
+    """Keys of all cells of the regions, with the first label of every attribute.
+
+    Of many pairs a part of them, evenly spread over origins and destinations.
+    """
+    if len(grid.places) == 1:
+        return grid.domain.keys_of_ranks(np.arange(0, grid.size, prod(grid.shape[2:])))
+    step = -(-grid.size // MOST_PAIRS) | 1
+    return np.sort(grid.domain.keys_of_ranks(np.arange(0, grid.size, step)))
 
 
 def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:

@@ -60,7 +60,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         else:
             grid = grid_of_primaries(system, options["primary"])
     if options["pairs"]:
-        grid = grid.pairs()
+        grid = _pairs(grid, options) if kind == "units" else grid.pairs()
     for name, labels in read_named(options["axis"], "--axis").items():
         grid = grid.with_attribute(name, [label.strip() for label in labels.split(",")])
     if options.get("attribute") and options["value"] and not grid.attributes:
@@ -160,7 +160,6 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     from geodp.io.read.public.units import read_units
 
     wrong = [name for name in ("mask", "regions") if options[name] is not None]
-    wrong += ["pairs"] if options["pairs"] else []
     wrong += ["order"] if options["order"] != "morton" else []
     if wrong:
         raise UsageError(f"A grid of units: has its own levels and no map; leave out --{wrong[0]}.")
@@ -170,6 +169,15 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     columns = options["units_columns"]
     names = [name.strip() for name in columns.split(",")] if columns else ()
     return read_units(path, source=source, columns=names)
+
+
+def _pairs(grid: Grid, options: Mapping[str, Any]) -> Grid:
+    """Return the pairs of all units."""
+    from geodp.grid.units import pairs_of_units
+
+    if options["axis"] or options.get("attribute"):
+        raise UsageError("Pairs of units take no attributes; leave out --axis and --attribute.")
+    return pairs_of_units(grid)
 
 
 def _regular(size: str, options: Mapping[str, Any]) -> Grid:

@@ -335,7 +335,8 @@ POLYGON_NAME = click.option(
 AREA = click.option(
     "--area",
     multiple=True,
-    help="Code of an area of the grid's codes, or of a region or unit of an office; repeatable.",
+    help="Code of an area of the grid's codes, or of a region or unit of an office; of pairs of "
+    "units ORIGIN:DESTINATION; repeatable.",
 )
 
 

@@ -21,6 +21,7 @@ from geodp.errors import UsageError
 from geodp.grid.axes import Mask
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
+from geodp.grid.pairs import PairOrder
 
 MOST_KEYS = 1 << 26
 """Most cells of a domain that are numbered one by one."""
@@ -294,12 +295,12 @@ class Masked(Domain):
 
 @dataclass(frozen=True, eq=False)
 class Hierarchical(Domain):
-    """The cells of an office's regions, with attributes anywhere in their order.
+    """The cells of an office's regions, with attributes anywhere in their order, or their pairs.
 
-    Cells of the map are numbered as the regions are, and the attributes of each in index order.
+    Cells of each map are numbered as the regions are, and the attributes of each in index order.
     """
 
-    order: HierarchyOrder
+    order: HierarchyOrder | PairOrder
 
     kind: ClassVar[str] = "table of regions"
 
@@ -315,37 +316,34 @@ class Hierarchical(Domain):
 
     @cached_property
     def cells(self) -> int:
-        """Cells of the map in regions, times attributes."""
+        """Cells of the map in regions, or their pairs, times attributes."""
         return prod(self._numbered)
 
     @property
     def _numbered(self) -> tuple[int, ...]:
-        return (self.order.hierarchy.cells, *self.shape[2:])
+        ends = self.order.ends
+        return (*(self.order.hierarchy.cells,) * ends, *self.shape[2 * ends :])
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether they lie inside the axes' sizes and a region."""
-        inside = in_box(index, self.shape)
-        return inside & (self.order.hierarchy.number_of(np.where(inside, index, 0)[:2]) >= 0)
-
-    def to_dense(self) -> NDArray[np.bool_]:
-        """From the regions' cells."""
-        inside = np.zeros(self.shape, np.bool_)
-        row, col = self.order.hierarchy.cell
-        inside[row, col] = True
-        return inside
+        found = in_box(index, self.shape)
+        within = np.where(found, index, 0)
+        for end in range(self.order.ends):
+            found &= self.order.hierarchy.number_of(within[2 * end : 2 * end + 2]) >= 0
+        return found
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
         """As the regions number them, the attributes of each in index order."""
-        number, *labels = np.unravel_index(rank, self._numbered)
-        cell = self.order.hierarchy.cell[:, number]
-        return self.order.encode(np.array([*cell, *labels], np.int64))
+        index, ends = np.unravel_index(rank, self._numbered), self.order.ends
+        cells = [self.order.hierarchy.cell[:, number] for number in index[:ends]]
+        return self.order.encode(np.array([*np.concatenate(cells), *index[ends:]], np.int64))
 
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """As the regions number them, the attributes of each in index order."""
-        place = self.order.numbers(key, len(self.shape))
+        place = np.atleast_2d(self.order.numbers(key, len(self.shape)))
         number = np.searchsorted(self.order.hierarchy.number, place)
-        labels = self.order.decode(key, len(self.shape))[2:]
-        return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
+        labels = self.order.decode(key, len(self.shape))[2 * self.order.ends :]
+        return np.asarray(np.ravel_multi_index((*number, *labels), self._numbered), np.int64)
 
 
 def skip_ranks(taken: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -382,6 +380,6 @@ def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
 
 def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain:
     """Return the domain of a grid's order, axes and mask."""
-    if isinstance(order, HierarchyOrder):
+    if isinstance(order, HierarchyOrder | PairOrder):
         return Hierarchical(order, shape)
     return Box(order, shape) if mask is None else Masked(order, shape, mask)

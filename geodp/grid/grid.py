@@ -25,6 +25,7 @@ from geodp.grid.domain import Domain, domain_of, in_box
 from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
 from geodp.grid.lattice import Lattice, affine_coefficients, normalise_crs
 from geodp.grid.order import Order, bits_for, official_digits
+from geodp.grid.pairs import ENDS, PairOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +164,8 @@ class Grid:
         under = {"below": None, "above": -1, **{name: i for i, name in enumerate(names)}}
         if attributes not in under:
             raise UsageError(f"Attributes come {', '.join(under)}.")
-        first = (place.row0, place.col0)
-        order = Order.official(
-            sides, first, self.shape[:2], self._attribute_digits, under[attributes]
-        )
+        digits, first = self._attribute_digits, (place.row0, place.col0)
+        order = Order.official(sides, first, self.shape[:2], digits, under[attributes])
         return replace(self, order=order)
 
     def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
@@ -235,6 +234,8 @@ class Grid:
         Names of the areas (or attributes) that a step ends at, and its number of digits; ""
         where it ends at none. None where the order is not one of official areas or regions.
         """
+        if isinstance(self.order, PairOrder):
+            return self.order.steps
         if self.hierarchy is not None:
             areas = self.hierarchy.steps
         elif len(self.places) != 1 or self.places[0].system is None or self.mask is not None:
@@ -257,7 +258,7 @@ class Grid:
     @property
     def hierarchy(self) -> Hierarchy | None:
         """The office's regions that the cells are ordered by, if they are."""
-        return self.order.hierarchy if isinstance(self.order, HierarchyOrder) else None
+        return getattr(self.order, "hierarchy", None)
 
     @property
     def _attribute_digits(self) -> list[tuple[int, int]]:
@@ -278,10 +279,9 @@ class Grid:
     @cached_property
     def axis_names(self) -> tuple[str, ...]:
         """Names of all axes."""
-        if len(self.places) == 2:
-            spatial = ["origin_row", "origin_col", "destination_row", "destination_col"]
-        else:
-            spatial = ["row", "col"][: 2 * len(self.places)]
+        spatial = ["row", "col"][: 2 * len(self.places)]
+        if len(self.places) == len(ENDS):
+            spatial = [f"{end}_{axis}" for end in ENDS for axis in spatial]
         plain = [f"axis{i}" for i in range(len(self.extents))]
         return (*spatial, *plain, *(a.name for a in self.attributes))
 

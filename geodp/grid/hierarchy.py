@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -278,6 +278,8 @@ class HierarchyOrder(Order):
 
     hierarchy: Hierarchy = field(kw_only=True)
 
+    ends: ClassVar[int] = 1
+
     @classmethod
     def of(
         cls, hierarchy: Hierarchy, attributes: Digits = (), under: str | None = None
@@ -357,7 +359,7 @@ class HierarchyOrder(Order):
     def limits(self, sizes: Sequence[int]) -> Limits:
         """Of the place's number, which is axis 0, and of attributes from axis 1 on."""
         high = np.array((prod(self.hierarchy.radices), *sizes[2:]), np.int64)
-        return Limits(self._inner.axes, np.zeros_like(high), high, self.hierarchy.number)
+        return Limits(self._inner.axes, np.zeros_like(high), high, self.hierarchy.number[None])
 
     def describe(self) -> dict[str, Any]:
         """Plain values for the release card: all but the table itself."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
+from geodp.grid.pairs import PairOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,10 @@ def split_grid(grid: Grid) -> Joint | None:
         return None
     width = prod(order.radices[digits:])
     labels = tuple(len(attribute.labels) for attribute in grid.attributes)
-    if isinstance(order, HierarchyOrder):
-        own: Order = HierarchyOrder.of(order.hierarchy)
+    if isinstance(order, PairOrder):  # without attributes
+        own: Order = order
+    elif isinstance(order, HierarchyOrder):
+        own = HierarchyOrder.of(order.hierarchy)
     else:
         own = Order(order.axes[:digits], order.radices[:digits], order.offset[:spatial])
     mask = grid.mask

@@ -36,8 +36,9 @@ class Limits(NamedTuple):
         Axis of every digit.
     low, high : int64[a]
         First index of a cell on every axis, and one past the last.
-    number : int64[c]
-        All indices of axis 0 that are cells' in increasing order; empty: all between those two.
+    number : int64[p, c]
+        All indices of each of the first p axes that are cells', in increasing order; of the others
+        all between those two.
     """
 
     axes: tuple[int, ...]
@@ -205,7 +206,7 @@ class Order:
     def limits(self, sizes: Sequence[int]) -> Limits:
         """Return what the indices that digits write have to be, for axes of these sizes."""
         low = np.array(self.offset or (0,) * len(sizes), np.int64)
-        return Limits(self.axes, low, low + np.array(sizes, np.int64), np.empty(0, np.int64))
+        return Limits(self.axes, low, low + np.array(sizes, np.int64), np.empty((0, 0), np.int64))
 
     def describe(self) -> Any:
         """Plain values for the release card."""

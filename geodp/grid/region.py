@@ -17,6 +17,7 @@ from geodp.grid.codes import CodeSystem
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
+from geodp.grid.pairs import ENDS, PairOrder
 
 MOST_CELLS = 1 << 26
 """Most cells of a region."""
@@ -149,8 +150,12 @@ class Region:
         A code that regions of an office have is theirs, on any level; where several have it, the
         codes of those above it come first, as in ``13/101``. Of an area that the domain cuts, the
         cells inside. CodeError for what is no such code, and for an area without a cell in the
-        domain.
+        domain. Of pairs of units two codes with a colon between, origin and destination; an end
+        that is left out means all units.
         """
+        if isinstance(grid.order, PairOrder):
+            pairs = [_pairs_of(grid.order.hierarchy, *one) for one in enumerate(codes)]
+            return cls(grid, np.unique(grid.encode(np.concatenate(pairs, axis=1))))
         found = [_cells_of(grid, code, position) for position, code in enumerate(codes)]
         row, col = np.concatenate(found, axis=1)
         return cls.of_map(grid, row, col, labels)
@@ -284,6 +289,29 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
         raise CodeError(position, f"The area {code} lies outside the domain.")
     across, along = np.meshgrid(right, down)
     return np.stack([along.reshape(-1), across.reshape(-1)])
+
+
+def _pairs_of(regions: Hierarchy, position: int, code: str) -> NDArray[np.int64]:
+    """Return row and column of origins and destinations of a pair of codes: int64[4, k]."""
+    found = []
+    for at in (i for i, character in enumerate(code) if character == ":"):
+        ends = [
+            _region(regions, end, position) if end else regions.cell
+            for end in (code[:at], code[at + 1 :])
+        ]
+        found += [[one for one in ends if one is not None]]
+    found = [ends for ends in found if len(ends) == len(ENDS)]
+    if len(found) != 1:
+        names = ", ".join(regions.levels)
+        raise CodeError(
+            position,
+            f"{code!r} is no pair of codes of {names}; write ORIGIN:DESTINATION, where an end that "
+            "is left out means all units.",
+        )
+    ((origin, destination),) = found
+    _require_few(origin.shape[1] * destination.shape[1])
+    first = np.repeat(origin, destination.shape[1], axis=1)
+    return np.concatenate([first, np.tile(destination, origin.shape[1])])
 
 
 def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:

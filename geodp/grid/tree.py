@@ -125,7 +125,7 @@ def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
     radices = grid.order.radices
     if grid.size == prod(radices):
         no = np.empty((0, 0), np.int64)
-        return Edges(no, no, no, no, np.empty((0, 2), np.uint64), np.empty(0, np.int64))
+        return Edges(no, no, no, no, np.empty((0, 2), np.uint64), no)
     axes, low, high, number = grid.order.limits(grid.shape)
     digits = [next(i for i in range(len(radices) + 1) if prod(radices[i:]) == s) for s in strides]
     weight = [

@@ -18,6 +18,7 @@ from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import parse_codes as parse_written
+from geodp.grid.pairs import PairOrder
 
 
 def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str) -> Grid:
@@ -67,6 +68,33 @@ def grid_of_units(units: Mapping[str, Sequence[Any] | NDArray[Any]], source: str
     levels = dict(zip(reversed([*units]), reversed(texts), strict=True))
     hierarchy = Hierarchy.of_cells(np.stack([np.zeros_like(place), place]), levels, source)
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
+
+
+def pairs_of_units(grid: Grid) -> Grid:
+    """Return the pairs of all units: origins times destinations, both in one table.
+
+    Pairs of units of one level are nodes of the order of cells, on every level.
+
+    Parameters
+    ----------
+    grid : Grid
+        Of :func:`grid_of_units`, without attributes.
+
+    Raises UsageError for another grid, and for more pairs than a key can number.
+
+    Examples
+    --------
+    >>> units = {"block": ["11", "12", "21"], "tract": ["1", "1", "2"]}
+    >>> grid = pairs_of_units(grid_of_units(units, "an example"))
+    >>> grid.size, grid.official_steps()
+    (9, (('tract', 2), ('block', 2)))
+    """
+    table = grid.hierarchy
+    if table is None or len(grid.places) != 1 or not has_units(grid):
+        raise UsageError("Pairs of units need a grid of units, without pairs.")
+    if grid.attributes:
+        raise UsageError("Pairs of units take no attributes; publish each label on its own.")
+    return Grid(grid.places * 2, order=PairOrder.of(table))
 
 
 def has_units(grid: Grid) -> bool:

@@ -25,6 +25,7 @@ from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.lattice import Lattice, normalise_crs
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.grid.pairs import PairOrder
 from geodp.grid.units import parse_codes
 from geodp.io.opening import open_parquet, open_raster, texts_of
 from geodp.io.read.public.hierarchy import read_hierarchy
@@ -236,8 +237,11 @@ def order_grid_of(folder: Path, card: Card) -> Grid:
     if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
     stated = order.regions
-    found = read_hierarchy(path, grid, source=stated.source, delimiter=",", encoding="utf-8")
+    one = Grid(grid.places[:1])
+    found = read_hierarchy(path, one, source=stated.source, delimiter=",", encoding="utf-8")
     require(found.sha256 == stated.sha256, "The table of regions is not the card's.")
+    if len(grid.places) == PairOrder.ends:
+        return grid.with_order(PairOrder(order.axes, order.radices, hierarchy=found))
     return grid.with_order(HierarchyOrder(order.axes, order.radices, hierarchy=found))
 
 

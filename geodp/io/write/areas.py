@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from geodp import progress
-from geodp.accuracy.areas import Areas, levels_above
+from geodp.accuracy.areas import Areas, levels_above, region_columns
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write import csv, parquet, tables
@@ -69,7 +69,8 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
     if len(set(found.values())) < len(found):
         raise UsageError("Two levels of regions would be written to one file; rename a level.")
     if grid.hierarchy is not None:
-        columns = [*levels, *(a.name for a in grid.attributes), name, ERROR]
+        ends = [column(level) for column in region_columns(grid) for level in levels]
+        columns = [*ends, *(a.name for a in grid.attributes), name, ERROR]
         if len({column.casefold() for column in columns}) < len(columns):
             raise UsageError("A level of regions has the name of another column; rename it.")
     return found

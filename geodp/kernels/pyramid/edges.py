@@ -41,8 +41,8 @@ class Edges(NamedTuple):
         What each child adds to the indices of its node.
     ranges : uint64[r, 2]
         Sorted, disjoint ranges [start, stop) of keys; r = 0: all.
-    number : int64[c]
-        Sorted indices of axis 0 that are cells; c = 0: all.
+    number : int64[p, c]
+        Sorted indices of each of the first p axes that are cells; p = 0: all.
     """
 
     digit: NDArray[np.int64]
@@ -99,7 +99,7 @@ def _locate(edges: Edges, level: int, prefix: int, at: NDArray[np.int64]) -> Non
 
 @inline
 def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int:
-    """Return what the box and the list hold of a child of the node at some indices."""
+    """Return what the box and the lists hold of a child of the node at some indices."""
     found, step = ALL, edges.level[level, CHILD] + child
     for a in range(at.size):
         first = at[a] + edges.delta[step, a]
@@ -108,12 +108,14 @@ def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int
             return NOTHING
         if first < edges.limit[LOW, a] or after > edges.limit[HIGH, a]:
             found = SOME
-    if edges.number.size:
-        first = at[0] + edges.delta[step, 0]
-        after = first + edges.level[level, 2]
-        cells = _before(edges.number, after) - _before(edges.number, first)
+    for a in range(edges.number.shape[0]):
+        first = at[a] + edges.delta[step, a]
+        after = first + edges.level[level, 2 + a]
+        cells = _before(edges.number[a], after) - _before(edges.number[a], first)
+        if cells == 0:
+            return NOTHING
         if cells < after - first:
-            found = min(found, SOME) if cells else NOTHING
+            found = SOME
     return found
 
 

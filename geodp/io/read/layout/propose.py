@@ -233,7 +233,8 @@ def _of_table(
             asks.append(_ask_grid(table))
         else:
             options["grid"] = grid
-    if known.get("points") or (key is None and table["geometry"] is None):
+    pairs = known.get("pairs") and known.get("column")
+    if known.get("points") or (key is None and table["geometry"] is None and not pairs):
         where = {"geometry": table["geometry"]} if table["geometry"] else {}
         return _of_points(names, {**known, **where}, options, asks)
     located = not {"code", "x", "y", "column"}.isdisjoint(known)

@@ -107,7 +107,8 @@ def cell_locators(
 
 def _code_locator(grid: Grid, column: str, place: int) -> Locator:
     if has_units(grid):
-        return Locator((column,), (0, 1), lambda codes: _read_units(grid, codes))
+        axes = (2 * place, 2 * place + 1)
+        return Locator((column,), axes, lambda codes: _read_units(grid, codes))
     if place >= len(grid.places) or grid.places[place].system is None:
         raise UsageError("Codes need a grid with a code system, such as jis:half or inspire:1km.")
     lattice = grid.places[place]

@@ -161,6 +161,9 @@ def lodes(folder):
     rows = ["w_geocode,h_geocode,S000,SA01,SA02,SA03,createdate"]
     rows += ["090010101011000,090010101011001,12,4,4,4,20230321"]
     (folder / "ct_od_main_JT00_2021.csv.gz").write_bytes(gzip.compress(_rows(*rows, end="\n")))
+    rows = ["block,tract,county"]
+    rows += [f"{code},{code[:11]},{code[:5]}" for code in ("090010101011000", "090010101011001")]
+    (folder / "blocks.csv").write_bytes(_rows(*rows, end="\n"))
 
 
 def _tiff(path, values, crs, corner, cell, nodata=None):

@@ -1,5 +1,6 @@
 """Tables of units: read, refused, published by the code of a unit, and verified."""
 
+import secrets
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import geodp
 from geodp.cli.commands.compare import estimate
 from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
-from geodp.grid.units import index_of_units
+from geodp.grid.units import index_of_units, pairs_of_units
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner
@@ -145,6 +146,7 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
         ("--units-source", "a test", "--bounds", "0,0,1,1"),
         ("--units-source", "a test", "--mask", "land:world"),
         ("--units-source", "a test", "--pairs"),
+        ("--units-source", "a test", "--pairs", "--axis", "sex=m,f"),
         ("--units-source", "a test", "--order", "official"),
         ("--units-source", "a test", "--attribute-order", "below"),
     ],
@@ -156,6 +158,72 @@ def test_what_makes_no_sense_with_units_is_refused_and_nothing_written(
     assert isinstance(done.exception, UsageError | SystemExit)
     assert done.exit_code != 0
     assert not (tmp_path / "out").exists()
+
+
+JOBS = "w_geocode,h_geocode,S000,createdate\n0011,0111,300,2023\n0021,0011,90,2023\n"
+
+
+def publish_pairs(folder: Path, content: str = JOBS, *more: str):
+    given = [str(text(content, "lodes.csv")(folder)), "--grid"]
+    given += [f"units:{text(TEXT, 'units.csv')(folder)}", "--units-source", "a test"]
+    return CliRunner().invoke(
+        publish, [*given, "--epsilon", "1", "--output", str(folder / "out"), *more]
+    )
+
+
+def test_pairs_of_units_are_published_with_both_codes_at_every_level(tmp_path: Path) -> None:
+    done = publish_pairs(tmp_path, JOBS, "--contribution", "1")
+    assert done.exit_code == 0, done.output
+    verify(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    for level, columns in (("tract", ["county", "tract"]), ("county", ["county"])):
+        header = (public / f"population-{level}.csv").read_text().splitlines()[0].split(",")
+        ends = [f"{end}_{name}" for end in ("origin", "destination") for name in columns]
+        assert header[: len(ends)] == ends
+    rows = (public / "population.csv").read_text().splitlines()
+    assert rows[0].startswith("origin,destination,population")
+    assert any(row.startswith("0111,0011,") for row in rows)  # home first, with leading zeros
+    release = geodp.open(tmp_path / "out")
+    assert release.grid == pairs_of_units(read_units(tmp_path / "units.csv", source="a test"))
+    asked = ["--area", "01:00", "--area", "01:00/001", "--area", "01:002", "--area", ":"]
+    rows = Runner(estimate).document_of(tmp_path / "out", *asked)["estimates"]
+    whole, one, other, all_of_them = (row["count"] for row in rows)
+    assert whole == one + other
+    assert abs(whole - 300) < 60
+    assert all_of_them == release.table.total
+
+
+def test_how_many_jobs_a_person_has_is_asked_for(tmp_path: Path) -> None:
+    done = publish_pairs(tmp_path)
+    assert isinstance(done.exception, UsageError)
+    assert "--contribution" in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_code_of_a_pair_that_is_no_unit_names_file_row_and_column(tmp_path: Path) -> None:
+    for row, column in (("11,0111,1,2023", "w_geocode"), ("0011,98765,1,2023", "h_geocode")):
+        done = publish_pairs(tmp_path, JOBS + row + "\n", "--contribution", "1")
+        assert isinstance(done.exception, InputError)
+        assert Path(str(done.exception.file)).name == "lodes.csv"
+        assert done.exception.row == 4
+        assert column in str(done.exception)
+        assert "98765" not in str(done.exception)
+        assert not (tmp_path / "out").exists()
+
+
+def test_the_same_key_gives_the_same_pairs(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        key = tmp_path / "noise.key"
+        if not key.exists():
+            key.write_text(secrets.token_hex(32))
+            key.chmod(0o600)
+        more = ("--contribution", "1", "--key-file", str(key))
+        done = publish_pairs(tmp_path / name, JOBS, *more)
+        assert done.exit_code == 0, done.output
+        found.append((tmp_path / name / "out" / "public" / "population.csv").read_bytes())
+    assert found[0] == found[1]
 
 
 def test_the_table_of_units_is_no_input(tmp_path: Path) -> None:
