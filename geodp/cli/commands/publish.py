@@ -150,6 +150,9 @@ def publish(**options: Any) -> None:
     Points:               geodp publish people.csv --grid jis:quarter --points --x lon --y lat ...
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...
 
+    INPUTS are files, folders, patterns such as 'pings/*.parquet', and URLs (pip install
+    'geodp[url]'); --scratch says where a file that is fetched lies until it has been read.
+
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
     A selection or domain that no row meets is refused before anything is charged.
     """

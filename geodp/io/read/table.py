@@ -95,7 +95,11 @@ class Table(Reader):
         if RECORDS in values:
             tally.count_records()
         for table in open_tables(
-            paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            layer=self.layer,
+            scratch=self.scratch,
         ):
             locators = located or self._locators_of_geometry(grid, table, wide)
             names = [*values, *(name for locator in locators for name in locator.columns)]
