@@ -241,3 +241,22 @@ def test_without_sheets_checksums_are_asked_alone(out):
     CHANGES["csv:excel"](out / "formats" / "n.excel.csv")
     (found,) = (one for one in verify(out) if one.name == "formats")
     assert not found.ok
+
+
+def test_levels_of_areas_are_compared_too(tmp_path):
+    rows = "".join(f"533946{y}{x}{q},400\n" for y in range(8) for x in range(8) for q in "1234")
+    (tmp_path / "in.csv").write_text(f"mesh,n\n{rows}")
+    call = "--grid jis:half --order official --code mesh --value n --bounds 139.5 35.5 140 36"
+    done = run(
+        *("publish", tmp_path / "in.csv", *call.split(), "--contribution", "1", "--epsilon", "1"),
+        *("--name", "n", "--output", tmp_path / "out", "--formats", "parquet,csv:excel"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert asked(tmp_path / "out").ok
+    change_parquet(tmp_path / "out" / "formats" / "n-basic.parquet")
+    list_again(tmp_path / "out")
+    found = asked(tmp_path / "out")
+    assert found.detail == "n-basic.parquet does not hold what the release does."
+    (tmp_path / "out" / "formats" / "n-basic.parquet").unlink()
+    list_again(tmp_path / "out")
+    assert asked(tmp_path / "out").detail == "A level lacks its file of parquet."
