@@ -74,6 +74,11 @@ class Rows:
         kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
         return Rows(self.table, self.first, kept)
 
+    def at(self, positions: NDArray[np.int64]) -> Rows:
+        """Return the rows at some of these positions."""
+        kept = positions if self.kept is None else self.kept[positions]
+        return Rows(self.table, self.first, kept)
+
     def records(self, n: int) -> NDArray[np.int64]:
         """Numbers in the table of these n rows, from 0: int64[n], rising."""
         return self.first + (np.arange(n) if self.kept is None else self.kept)
