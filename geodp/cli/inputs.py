@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -215,7 +216,7 @@ def read_named(given: Sequence[str], option: str) -> dict[str, str]:
 
 def _is_input(path: Path, inputs: Sequence[Path]) -> bool:
     """Whether a file is one of the inputs or a copy of one; readers refuse those not there."""
-    present = [other for other in inputs if other.is_file()]
+    present = [other for other in inputs if os.path.isfile(other)]
     return path.is_file() and any(sha256(path) == sha256(other) for other in present)
 
 

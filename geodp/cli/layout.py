@@ -16,6 +16,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.propose import Proposal
+    from geodp.io.read.rows.sources import FilePath
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -118,7 +119,7 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
     write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
 
 
-def command_of(path: Path, found: Proposal) -> str:
+def command_of(path: FilePath, found: Proposal) -> str:
     """Return the command that publishes a file as proposed, under a budget to be changed."""
     from geodp.cli.commands.publish import publish
 

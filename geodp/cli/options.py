@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -223,19 +224,22 @@ def prior_options(command: Command) -> Command:
 
 
 def find_inputs(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[Path, ...]
-) -> tuple[Path, ...]:
-    """Return the files that inputs stand for: those of folders and patterns, too."""
-    if all(path.is_file() for path in given):
-        return given
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[Path | str, ...]:
+    """Return the files that inputs stand for, those of folders and patterns too; URLs as texts."""
+    if all(os.path.isfile(path) for path in given):
+        return tuple(map(Path, given))
+    from geodp.io.read.rows.forms.url import is_url, require_readable
     from geodp.io.read.rows.sources import list_paths
 
-    return tuple(Path(path) for path in list_paths(given))
+    urls = [path for path in given if is_url(path)]
+    for one in urls:
+        require_readable(one)
+    files = [path for path in given if path not in urls]
+    return (*(Path(path) for path in (list_paths(files) if files else ())), *urls)
 
 
-inputs = click.argument(
-    "inputs", nargs=-1, required=True, type=click.Path(path_type=Path), callback=find_inputs
-)
+inputs = click.argument("inputs", nargs=-1, required=True, type=click.Path(), callback=find_inputs)
 epsilon = click.option("--epsilon", help="Budget, read exactly: 0.1 or 1/10.")
 rho = click.option("--rho", help="Instead: Gaussian noise under zero-concentrated privacy.")
 delta = click.option(

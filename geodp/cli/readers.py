@@ -5,10 +5,14 @@ Readers are looked for when a command that reads is asked for its options, not b
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,9 +49,10 @@ class ReadingCommand(GridCommand):
         return [*own[:grid], *reader_options(), *own[grid:]]
 
     def invoke(self, ctx: click.Context) -> object:
-        """Refuse to begin what could not end."""
+        """Refuse to begin what could not end, and fetch what is at URLs for as long as it runs."""
         require_addresses()
-        return super().invoke(ctx)
+        with _fetched(ctx):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a list of options for every group that has any."""
@@ -61,6 +66,27 @@ class ReadingCommand(GridCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+@contextmanager
+def _fetched(context: click.Context) -> Iterator[None]:
+    """Put fetched files in the places of URLs among the inputs; they go with the block."""
+    options = context.params
+    if not any(isinstance(one, str) for one in options["inputs"]):
+        yield
+        return
+    from geodp import progress
+    from geodp.io.read.rows.forms.url import fetch_urls
+    from geodp.io.read.rows.scratch import require_scratch
+
+    if options.get("cluster") is not None or options.get("workers") is not None:
+        raise UsageError("Workers of a cluster read no URLs: fetch the file, and give its path.")
+    require_scratch(options["scratch"])
+    with ExitStack() as held:
+        with progress.show(sys.stderr):
+            fetched = held.enter_context(fetch_urls(options["inputs"], options["scratch"]))
+        options["inputs"] = fetched
+        yield
 
 
 @cache
@@ -158,8 +184,6 @@ def _option(option: Option, default: Any) -> click.Option:
     elif isinstance(option.type, tuple):
         more["type"] = click.Choice(option.type)
     else:
-        from pathlib import Path
-
         more["type"] = click.Path(path_type=Path) if option.type is Path else option.type
     return click.Option(
         [option.flag],
@@ -198,7 +222,9 @@ def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
     from geodp.io.read import choose
     from geodp.io.read.reader import Call
 
-    return choose(Call(tuple(options["inputs"]), str(options["spec"]), options), _readers())
+    return choose(
+        Call(tuple(map(Path, options["inputs"])), str(options["spec"]), options), _readers()
+    )
 
 
 def require_known(context: click.Context) -> None:
@@ -264,7 +290,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
             "records that are released."
         )
     for other in options["inputs"]:
-        if path == other or (path.exists() and other.exists() and path.samefile(other)):
+        if path == other or (path.exists() and os.path.exists(other) and path.samefile(other)):
             raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
     cells: Cells
     if path.is_dir():

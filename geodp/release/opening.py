@@ -173,3 +173,11 @@ def open_release(path: str | Path) -> WrittenRelease:
         written=card,
         stored=stored,
     )
+
+
+def list_sheets(path: str | Path) -> list[Sheet]:
+    """Return what is exported of a written release: the cells, and every published level of areas.
+
+    Raises VerificationError as :func:`open_release` does.
+    """
+    return open_release(path).list_sheets()

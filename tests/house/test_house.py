@@ -116,6 +116,8 @@ OUTSIDE = {
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),
     "openpyxl": ("", "io/read/rows/forms"),
+    "fsspec": ("", "io/read/rows/forms"),
+    "aiohttp": ("", "io/read/rows/forms"),
     "geopandas": ("", "release/frames"),
     "distributed": ("", "release/cluster"),
 }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,21 +12,26 @@ from geodp.cli.inputs import GRIDS
 from geodp.cli.output import quote
 from geodp.errors import UsageError, printable
 
+if TYPE_CHECKING:
+    from geodp.io.read.rows.sources import FilePath
+
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file")
 @click.option("--encoding", help="Of a text, such as cp1252; default: found.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
+def inspect(file: str, encoding: str | None, as_json: bool) -> None:
     """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
 
     Names, labels and delimiters are written as a shell takes them. Last comes the command that
     publishes it, and what must still be said.
     """
+    from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.rows.inspect import inspect as run
 
-    found = run(file, encoding=encoding)
-    proposed = _propose(file, encoding)
+    with fetch_urls(file) as path:
+        found = run(path, encoding=encoding)
+        proposed = _propose(path, encoding)
     if as_json:
         found |= proposed
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -62,7 +66,7 @@ def inspect(file: Path, encoding: str | None, as_json: bool) -> None:
 COMMANDS = (inspect,)
 
 
-def _propose(file: Path, encoding: str | None) -> dict[str, Any]:
+def _propose(file: FilePath, encoding: str | None) -> dict[str, Any]:
     """Return the preset that fits, what remains to be said, and the command that publishes."""
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose

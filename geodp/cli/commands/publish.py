@@ -150,6 +150,9 @@ def publish(**options: Any) -> None:
     Points:               geodp publish people.csv --grid jis:quarter --points --x lon --y lat ...
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...
 
+    INPUTS are files, folders, patterns such as 'pings/*.parquet', and URLs (pip install
+    'geodp[url]'); --scratch says where a file that is fetched lies until it has been read.
+
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
     A selection or domain that no row meets is refused before anything is charged.
     """
@@ -253,8 +256,8 @@ def _start(options: dict[str, Any], plan: Settings | None, stack: ExitStack) -> 
     released = grid if coarser is None else coarser.grid
     method = choose_method(options, released)
     public = read_public_totals(options, released), read_prior(options, released)
-    beside = *public, read_stated(options), choose_formats(options)
-    start = _Start(method, terms, key, ledger, grid, coarser, *beside)
+    own = method, terms, key, ledger, grid, coarser
+    start = _Start(*own, *public, read_stated(options), choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := method.unsupported(start.released):
@@ -364,9 +367,8 @@ def _resume(
     start.require_kept(kept)
     charge = charge_event(start.ledger, options["dataset"], kept.event, kept.fingerprint)
     people = None if start.terms is None else start.terms.people
-    found = Release(
-        kept.table, charge, people, kept.public_facts, totals=start.totals, metadata=start.metadata
-    )
+    beside: dict[str, Any] = {"totals": start.totals, "metadata": start.metadata}
+    found = Release(kept.table, charge, people, kept.public_facts, **beside)
     made = start.method, kept.event, kept.measured
     return restore_beside(found, *made, _measurements(options)), dict(kept.run)
 
@@ -387,8 +389,8 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    said = translate_message(f"Published in {public}; for the operator only: {restricted}")
-    return f"{said}\n{translate_message(release.event.words)}"
+    said = f"Published in {public}; for the operator only: {restricted}"
+    return "\n".join(map(translate_message, (said, release.event.words)))
 
 
 def _warnings(release: Release) -> list[str]:

@@ -75,17 +75,17 @@ def fill(folder: Path, sheets: Sequence[Sheet], chosen: Sequence[Export]) -> dic
     """Write the same into a folder that is there, of sheets that the formats can have."""
     written = {}
     for one in chosen:
-        for sheet, stem in _stems(sheets):
-            if sheet.level is None or one.why_not(sheet) is None:
-                file = f"{stem}.{one.ending}"
-                one.write(sheet, folder / file)
-                written[file] = one.help
+        for file, sheet in list_files(sheets, one):
+            one.write(sheet, folder / file)
+            written[file] = one.help
     return written
 
 
-def _stems(sheets: Sequence[Sheet]) -> Iterator[tuple[Sheet, str]]:
-    """Yield each level with the name of its files, without an ending."""
+def list_files(sheets: Sequence[Sheet], one: Export) -> Iterator[tuple[str, Sheet]]:
+    """Yield the files of a format, which can have the cells, each with the level it holds."""
     cells = sheets[0]
     levels = file_names(cells.table.grid, cells.name)
     for sheet in sheets:
-        yield sheet, cells.name if sheet.level is None else levels[sheet.level]
+        if sheet.level is None or one.why_not(sheet) is None:
+            stem = cells.name if sheet.level is None else levels[sheet.level]
+            yield f"{stem}.{one.ending}", sheet

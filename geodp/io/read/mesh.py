@@ -83,7 +83,7 @@ class Mesh(Reader):
         )
         zero = (mesh.NONE, *mesh.MARKS) if self.suppressed == "zero" else (mesh.NONE,)
         counting = Counting(zero, self.decimal, mark=mesh.HIDDEN)
-        for table in open_tables(paths, labelled=True):
+        for table in open_tables(paths, labelled=True, scratch=self.scratch):
             if not isinstance(table, TextTable):
                 rule = "This is no text; read it as a table (--code, read_table)."
                 raise InputError(rule, file=table.name)

@@ -117,7 +117,11 @@ class Points(Reader):
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
         for table in open_tables(
-            paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            layer=self.layer,
+            scratch=self.scratch,
         ):
             locators = located or self._locators(self._geometry(table))
             names = [name for locator in locators for name in locator.columns]

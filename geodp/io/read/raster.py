@@ -58,14 +58,12 @@ class Raster(Reader):
         import numpy as np
 
         from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.forms.url import fetch_urls
         from geodp.io.read.rows.pixels import align_parts, counts_of
         from geodp.io.read.rows.rounding import rounder
         from geodp.io.read.rows.sources import list_paths
         from geodp.io.read.rows.tally import Tally
 
-        (path, *others) = list_paths(paths)
-        if others:
-            raise UsageError("Give one raster at a time.")
         if len(self.grid.shape) != 2 or len(self.grid.places) != 1:
             raise UsageError("A raster needs a grid of one map without attributes.")
         tally = Tally(
@@ -77,21 +75,25 @@ class Raster(Reader):
             scratch=self.scratch,
         )
         rounded = None if self.rounding is None else rounder(self.rounding, self.secret)
-        for part in align_parts(path, self.grid.places[0], self.band):
-            values, valid = part.values, part.valid
-            for value in self.missing:
-                valid &= values != value
-            pixels = int(np.count_nonzero(valid))
-            tally.survey.take(part.lines.name, pixels, {}, pixels)
-            row, col = np.nonzero(valid & (values != 0))
-            rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
-            index = np.stack([part.rows[row], part.cols[col]])
-            with rows.named():
-                if rounded is None:
-                    count = counts_of(values[row, col], self.unit)
-                else:
-                    count = rounded(index, values[row, col].astype(np.float64) / self.unit)
-            tally.add(rows, index, count)
+        with fetch_urls(paths, self.scratch) as given:
+            (path, *others) = list_paths(given)
+            if others:
+                raise UsageError("Give one raster at a time.")
+            for part in align_parts(path, self.grid.places[0], self.band):
+                values, valid = part.values, part.valid
+                for value in self.missing:
+                    valid &= values != value
+                pixels = int(np.count_nonzero(valid))
+                tally.survey.take(part.lines.name, pixels, {}, pixels)
+                row, col = np.nonzero(valid & (values != 0))
+                rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
+                index = np.stack([part.rows[row], part.cols[col]])
+                with rows.named():
+                    if rounded is None:
+                        count = counts_of(values[row, col], self.unit)
+                    else:
+                        count = rounded(index, values[row, col].astype(np.float64) / self.unit)
+                tally.add(rows, index, count)
         return tally.table()
 
 
@@ -131,16 +133,18 @@ def read_raster(
         Values that mean nobody besides nodata, such as -200.
     outside, rounding, secret, memory, scratch
     """
+    from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.rows.pixels import grid_like
 
-    return Raster(
-        grid=grid_like(path) if grid is None else grid,
-        unit=unit,
-        band=band,
-        missing=missing,
-        outside=outside,
-        rounding=rounding,
-        secret=secret,
-        memory=memory,
-        scratch=scratch,
-    ).read(path)
+    with fetch_urls(path, scratch) as given:
+        return Raster(
+            grid=grid_like(given) if grid is None else grid,
+            unit=unit,
+            band=band,
+            missing=missing,
+            outside=outside,
+            rounding=rounding,
+            secret=secret,
+            memory=memory,
+            scratch=scratch,
+        ).read(given)

@@ -53,6 +53,16 @@ def read(
     >>> int(geodp.read(rows, "jis:basic", code="mesh", value="residents").count.sum())
     852
     """
+    from geodp.io.read.rows.forms.url import fetch_urls
+
+    with fetch_urls(paths, options.get("scratch")) as given:
+        return _read(given, grid, reader, options)
+
+
+def _read(
+    paths: Given, grid: Grid | str, reader: str | None, options: Mapping[str, Any]
+) -> CountTable:
+    """Read what is not at URLs any more."""
     from geodp.grid.grid import Grid
     from geodp.io.read import READERS
 

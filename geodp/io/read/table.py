@@ -77,12 +77,13 @@ class Table(Reader):
         from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.mesh_columns import numbers_of_labels, with_values
         from geodp.io.read.rows.rounding import Counting
-        from geodp.io.read.rows.tally import Tally
+        from geodp.io.read.rows.tally import Tally, group_rows
 
         values = [self.value] if isinstance(self.value, str) else [*self.value]
         wide = self.attribute is not None or len(values) > 1
         grid = with_values(self.grid, self.attribute, values) if wide else self.grid
         located = self._locators(grid, wide) if self._names_places else None
+        summed = self.duplicates == "sum" and not wide and self.rounding is None
         counting = Counting(self.missing, self.decimal, self.rounding, self.secret)
         tally = Tally(
             grid,
@@ -95,7 +96,11 @@ class Table(Reader):
         if RECORDS in values:
             tally.count_records()
         for table in open_tables(
-            paths, delimiter=self.delimiter, encoding=self.encoding, layer=self.layer
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            layer=self.layer,
+            scratch=self.scratch,
         ):
             locators = located or self._locators_of_geometry(grid, table, wide)
             names = [*values, *(name for locator in locators for name in locator.columns)]
@@ -109,6 +114,9 @@ class Table(Reader):
                     with rows.named(value):
                         numbers.append(counting.numbers(array))
                 places = self._with_points(arrays[len(values) :], locators)
+                sizes = None
+                if summed and len(places) == 1:
+                    rows, places[0], numbers[0], sizes = group_rows(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
                     if wide:
@@ -116,7 +124,7 @@ class Table(Reader):
                         index[-len(grid.attributes) :] = np.array(labels)[:, None]
                     with rows.named(value):
                         count = counting.counts(numbers[number], index)
-                    tally.add(rows, index, count)
+                    tally.add(rows, index, count, sizes)
         return tally.table()
 
     @property

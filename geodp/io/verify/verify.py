@@ -21,6 +21,7 @@ from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import public_folder, read_card, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
+from geodp.io.verify.formats import ListSheets, ask_formats, has_formats
 from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
 from geodp.io.verify.intervals import ErrorsOf, ask_intervals
 from geodp.io.verify.measurements import ask_measurements, has_measurements
@@ -68,7 +69,9 @@ class Check:
     detail: str
 
 
-def verify(path: str | Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify(
+    path: str | Path, errors: ErrorsOf | None = None, list_sheets: ListSheets | None = None
+) -> list[Check]:
     """Ask a written release whether its files agree with each other and with the card.
 
     A release is that of a table, or of a selection.
@@ -82,6 +85,9 @@ def verify(path: str | Path, errors: ErrorsOf | None = None) -> list[Check]:
         forms stand, to the intervals of its cells and what the card says of errors, to work these
         out again: :func:`geodp.release.simulated_cells.errors_of`. Without it intervals are asked
         only to hold their counts.
+    list_sheets : callable, optional
+        From the folder to what is exported of it, to write the files of ``formats`` beside it
+        again: :func:`geodp.release.opening.list_sheets`. Without it checksums alone are asked.
 
     Returns
     -------
@@ -112,6 +118,8 @@ def verify(path: str | Path, errors: ErrorsOf | None = None) -> list[Check]:
             questions.insert(-1, ("measurements", ask_measurements))
         if has_totals(card):
             questions.insert(-1, ("public totals", ask_totals))
+        if has_formats(folder):
+            questions.insert(-1, ("formats", partial(ask_formats, list_sheets)))
     checks = [Check("card", True, f"schema {card.schema}, release {card.release_id}")]
     for name, ask in questions:
         try:

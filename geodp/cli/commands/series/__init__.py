@@ -46,11 +46,14 @@ def part_inputs(
     context: click.Context, _parameter: click.Parameter, given: Sequence[str]
 ) -> tuple[Path, ...]:
     """Return the files of ``TIME=FILE``, and leave those of each time with the context."""
+    from geodp.io.read.rows.forms.url import refuse_url
+
     parted: dict[str, list[Path]] = {}
     for text in given:
         time, equals, path = text.partition("=")
         if not equals or not path:
             raise UsageError("Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.")
+        refuse_url(path)
         parted.setdefault(time, []).append(Path(path))
     context.params["snapshots"] = {time: tuple(paths) for time, paths in parted.items()}
     return tuple(path for paths in parted.values() for path in paths)

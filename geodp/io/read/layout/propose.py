@@ -15,7 +15,9 @@ from typing import Any
 
 from geodp.errors import UsageError, printable
 from geodp.io.read.layout.presets import OF_COLUMNS, Attribute, Preset, match, presets
+from geodp.io.read.rows.forms.url import Fetched
 from geodp.io.read.rows.inspect import inspect
+from geodp.io.read.rows.sources import FilePath
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that state where people may be; whoever gives one states it anew."""
@@ -75,7 +77,7 @@ class Proposal:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def propose(path: Path, given: Mapping[str, Any], preset: Preset | None = None) -> Proposal:
+def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = None) -> Proposal:
     """Propose the options that a file's layout settles.
 
     Parameters
@@ -155,8 +157,8 @@ def _divided(
     return {"value": [*one.columns], **axis}
 
 
-def _fitting(path: Path, columns: Sequence[str]) -> Preset | None:
-    found = [one for one in presets() if one.fits(path, columns)]
+def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
+    found = [one for one in presets() if one.fits(Path(path), columns)]
     if len(found) > 1:
         names = ", ".join(one.name for one in found)
         raise UsageError(f"Several presets fit this file; choose one (--preset): {names}.")
@@ -201,10 +203,12 @@ def _flags(words: str) -> list[str]:
     return [flag.replace("-", "_") for flag in re.findall(r"--([a-z][a-z-]*)", words)]
 
 
-def _of_raster(path: Path, known: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _of_raster(path: FilePath, known: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the grid of a raster's own cells, where none is named."""
     if "grid" in known:
         return {}, []
+    if isinstance(path, Fetched):
+        return {}, ["name a public grid (--grid), such as like:TEMPLATE.tif of a file here"]
     asks = []
     if not known.get("domain_is_public"):
         asks = [

@@ -23,8 +23,17 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable, is_name
 from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.forms.url import fetch_urls
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.sources import VECTOR, ArrowStream, Given, Source, list_paths, sources
+from geodp.io.read.rows.sources import (
+    VECTOR,
+    ArrowStream,
+    FilePath,
+    Given,
+    Source,
+    list_paths,
+    sources,
+)
 from geodp.io.read.rows.survey import Survey
 
 MOST_NAMES = 20
@@ -65,6 +74,11 @@ class Rows:
         kept = np.flatnonzero(chosen) if self.kept is None else self.kept[chosen]
         return Rows(self.table, self.first, kept)
 
+    def at(self, positions: NDArray[np.int64]) -> Rows:
+        """Return the rows at some of these positions."""
+        kept = positions if self.kept is None else self.kept[positions]
+        return Rows(self.table, self.first, kept)
+
     def records(self, n: int) -> NDArray[np.int64]:
         """Numbers in the table of these n rows, from 0: int64[n], rising."""
         return self.first + (np.arange(n) if self.kept is None else self.kept)
@@ -91,8 +105,9 @@ def open_tables(
     encoding: str | None = None,
     labelled: bool = False,
     layer: str | None = None,
+    scratch: FilePath | None = None,
 ) -> Iterator[Table]:
-    """Open a table in memory, or those inside files; see :mod:`geodp.io.read.rows.sources`.
+    """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.sources`.
 
     Parameters
     ----------
@@ -103,6 +118,8 @@ def open_tables(
         Whether a second header row with labels may follow, whose first field is empty.
     layer : str, optional
         Of a GeoPackage with several, or sheet of a workbook.
+    scratch : path, optional
+        Folder for what is fetched from URLs.
     """
     if delimiter is not None and (
         len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
@@ -123,15 +140,15 @@ def open_tables(
         yield ArrowTable.open(paths)
         progress.begin("Sorting")
         return
-    progress.begin(
-        "Reading", sum(os.path.getsize(p) for p in list_paths(paths) if os.path.isfile(p))
-    )
-    for source in sources(paths):
-        if source.kind == "text":
-            yield TextTable.open(source, delimiter, encoding, labelled)
-        else:
-            yield _open(source, encoding, layer)
-        progress.advance(source.size)
+    with fetch_urls(paths, scratch) as given:
+        files = list_paths(given)
+        progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
+        for source in sources(files):
+            if source.kind == "text":
+                yield TextTable.open(source, delimiter, encoding, labelled)
+            else:
+                yield _open(source, encoding, layer)
+            progress.advance(source.size)
     progress.begin("Sorting")
 
 

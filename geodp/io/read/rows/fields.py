@@ -67,6 +67,8 @@ def counts(
         _require(plain, numbers, lambda text: _diagnose(text, mark))
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_integer(kind) and not amounts and not plain.null_count:
+        return whole_counts(numbers_of(plain))
     nobody = pa.scalar(Decimal(0) if pa.types.is_decimal(plain.type) else 0, plain.type)
     absent = _holdable([amount for amount in amounts if isinstance(amount, Decimal)], kind)
     if absent:
@@ -238,7 +240,7 @@ def codes(column: pa.Array) -> NDArray[Any]:
     plain = _plain(column)
     _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
     if not pa.types.is_string(plain.type):
-        return np.asarray(plain.to_numpy(zero_copy_only=False))
+        return numbers_of(plain)
     plain = pc.utf8_trim_whitespace(plain)
     if len(plain) and _short_digits(plain):
         # As numbers they parse faster, where no leading zero is lost.
@@ -272,6 +274,16 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
         return column.cast(pa.string())
     said = "nested values" if pa.types.is_nested(kind) else f"type {kind}"  # whose names are values
     raise CodeError(0, f"a column of {said} is neither numbers nor text.")
+
+
+def numbers_of(column: pa.Array) -> NDArray[Any]:
+    """Return integers or floats as they are, not to be written to; NaN for a null among them.
+
+    By DLPack where none is missing: Arrow's own way imports pandas, where it is installed.
+    """
+    if len(column) and not column.null_count:
+        return np.asarray(np.from_dlpack(column))
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def as_text(column: pa.Array) -> pa.Array:

@@ -53,7 +53,7 @@ class ParquetTable:
     @classmethod
     def open(cls, source: Source) -> ParquetTable:
         """Read the schema."""
-        return cls(source, guard(source.name, lambda: open_parquet(source.name, **OPTIONS)))
+        return cls(source, guard(source.name, lambda: open_parquet(source.path, **OPTIONS)))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as they are stored."""
@@ -87,7 +87,7 @@ class ParquetTable:
         if not coded:
             return self.file
         options = {**OPTIONS, "read_dictionary": coded}
-        return guard(self.name, lambda: open_parquet(self.source.name, **options))
+        return guard(self.name, lambda: open_parquet(self.source.path, **options))
 
     def line(self, record: int) -> int:
         """Row, counted from 1."""

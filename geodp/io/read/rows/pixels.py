@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,7 +106,7 @@ def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> It
     which none was chosen.
     """
     with open_raster_file(path) as raster:
-        name = os.fspath(path)
+        name = str(path)
         if band is None and raster.count != 1:
             raise InputError(
                 f"The raster has {raster.count} bands; choose one (--band, band=).", file=name
@@ -134,7 +133,7 @@ def align_parts(path: FilePath, lattice: Lattice, band: int | None = None) -> It
 @contextmanager
 def open_raster_file(path: FilePath) -> Iterator[Any]:
     """Open a raster file in GDAL; InputError for what is none."""
-    name = os.fspath(path)
+    name = str(path)
     kind = kind_of(path)
     if kind not in RASTERS:
         raise InputError(HDF5 if kind == "hdf5" else NO_RASTER, file=name)

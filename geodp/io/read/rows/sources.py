@@ -20,7 +20,8 @@ from typing import IO, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkabl
 import pyarrow as pa
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.io.read.rows.forms.folder import find_files, refuse_url
+from geodp.io.read.rows.forms.folder import find_files
+from geodp.io.read.rows.forms.url import refuse_url
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -89,6 +90,8 @@ class Source:
         How much of an open stream has been read, from 0 to 1.
     member : str
         Of an archive that GDAL opens.
+    path : str
+        The file, for libraries that open it by its path.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Source:
     size: int = 0
     share: Callable[[IO[bytes]], float] = lambda stream: 0.0
     member: str = ""
+    path: str = ""
 
 
 def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
@@ -114,7 +118,7 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
     """
     for path in list_paths(paths):
         kind = kind_of(path)
-        name = os.fspath(path)
+        name = str(path)
         if kind == "zip":
             archive = guard(name, partial(zipfile.ZipFile, path))
             shapes = [one for one in archive.namelist() if one.lower().endswith(".shp")]
@@ -123,7 +127,9 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
                     rule = "The archive holds several shapefiles; unpack them."
                     raise InputError(rule, file=name)
                 opens, size = partial(_open_plain, path), os.path.getsize(path)
-                yield Source(name, "zipped shapefile", opens, size, member=shapes[0])
+                yield Source(
+                    name, "zipped shapefile", opens, size, member=shapes[0], path=os.fspath(path)
+                )
                 continue
             for member in _members(archive, name):
                 opens = partial(archive.open, member)  # it stays open as long as its tables do
@@ -143,7 +149,8 @@ def sources(paths: FilePath | Sequence[FilePath]) -> Iterator[Source]:
             raise InputError("The file is a 7-Zip archive; unpack it first.", file=name)
         else:
             size = os.path.getsize(path)
-            yield Source(name, kind, partial(_open_plain, path), size, partial(_read, size=size))
+            opens, share = partial(_open_plain, path), partial(_read, size=size)
+            yield Source(name, kind, opens, size, share, path=os.fspath(path))
 
 
 def list_paths(paths: Given) -> list[FilePath]:
@@ -167,7 +174,7 @@ def list_paths(paths: Given) -> list[FilePath]:
         one = (status.st_dev, number) if number else os.path.realpath(file)
         if one in seen:
             rule = "The file is given twice, and its rows would be counted twice; give it once."
-            raise InputError(rule, file=os.fspath(file))
+            raise InputError(rule, file=str(file))
         seen.add(one)
     return files
 
@@ -178,7 +185,7 @@ def kind_of(path: FilePath) -> str:
     "zip", "gzip", "zstd", "parquet", "7z", "xlsx", "geojson", "json lines", one of ``VECTOR`` or of
     ``RASTER``, or else "text". Raises InputError where there is no file, or an empty one.
     """
-    name = os.fspath(path)
+    name = str(path)
     if Path(path).is_dir():
         raise InputError("This is a folder; give the files in it.", file=name)
     try:

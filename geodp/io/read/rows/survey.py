@@ -31,10 +31,17 @@ class Survey:
         self._of(file)
         self._totals[file] = find_totals(titles)
 
-    def place(self, file: str, count: NDArray[np.int64], inside: NDArray[np.bool_] | None) -> None:
-        """Add counts int64[n] of a file, and which lie in the domain (None: all)."""
-        every, people = count.size, _exact_sum(count)
-        kept = every if inside is None else int(np.count_nonzero(inside))
+    def place(
+        self,
+        file: str,
+        count: NDArray[np.int64],
+        inside: NDArray[np.bool_] | None,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Add counts int64[n] of a file, which lie in the domain (None: all), of how many rows."""
+        ones = np.broadcast_to(np.int64(1), count.size) if sizes is None else sizes
+        every, people = int(ones.sum()), _exact_sum(count)
+        kept = every if inside is None else int(ones[inside].sum())
         within = people if inside is None else _exact_sum(count[inside])
         self._of(file).update(
             inside=kept, outside=every - kept, people=within, people_outside=people - within

@@ -6,16 +6,19 @@ from bisect import bisect_right
 from typing import Literal, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.fields import numbers_of
 from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
 from geodp.io.read.rows.sources import FilePath
 from geodp.io.read.rows.survey import Survey
-from geodp.table.counts import UNSTATED, CountTable
+from geodp.kernels import grouping
+from geodp.table.counts import MOST_PEOPLE, UNSTATED, CountTable, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
 """What becomes of a row whose cell is outside the domain: "crop" drops it outside the grid's
@@ -91,14 +94,22 @@ class Tally:
         self._starts: list[int] = []
         self._next = 0
 
-    def add(self, rows: Rows, index: NDArray[np.int64], count: NDArray[np.int64]) -> None:
+    def add(
+        self,
+        rows: Rows,
+        index: NDArray[np.int64],
+        count: NDArray[np.int64],
+        sizes: NDArray[np.int64] | None = None,
+    ) -> None:
         """Take in rows: cell indices int64[d, n] and counts int64[n].
+
+        ``sizes`` int64[n]: how many rows each stands for, see :func:`group_rows`; None: itself.
 
         Raises InputError for a cell outside the domain, where those are not dropped, and for a
         duplicate inside an earlier file, where there must be none.
         """
         rows, key, inside = place(self.grid, rows, index, self._outside)
-        self.survey.place(rows.table.name, count, inside)
+        self.survey.place(rows.table.name, count, inside, sizes)
         count = count if inside is None else count[inside]
         if not self._tables or rows.table is not self._tables[-1]:
             if self._tables and rows.table.name != self._tables[-1].name:
@@ -157,6 +168,49 @@ class Tally:
         table = self._tables[again]
         row = table.line(runs.again[1] - self._starts[again])
         raise InputError(rule, file=table.name, row=row)
+
+
+def group_rows(
+    rows: Rows, column: pa.Array, count: NDArray[np.int64]
+) -> tuple[Rows, pa.Array, NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return rows of one code as one, so that each code is looked at once.
+
+    Parameters
+    ----------
+    rows : Rows
+    column : integer or dictionary[n]
+        Codes; others stay row by row.
+    count : int64[n]
+        Not negative.
+
+    Returns
+    -------
+    rows : Rows
+        The first of each code.
+    column : pyarrow.Array
+        Its codes.
+    count : int64[m]
+        The sums of their counts.
+    sizes : int64[m] or None
+        How many rows each code has; None where all is as it was.
+    """
+    coded = pa.types.is_dictionary(column.type)
+    plain = column.indices if coded else column
+    as_it_was = rows, column, count, None
+    if not (pa.types.is_integer(plain.type) and len(plain)) or column.null_count:
+        return as_it_was
+    if exact_sum(count) > MOST_PEOPLE:
+        return as_it_was  # which is refused
+    number = numbers_of(plain)
+    slot = np.zeros(1 << (2 * number.size - 1).bit_length(), np.int32)
+    written = tuple(np.empty(number.size, np.int64) for _ in range(4))
+    found = grouping.group(number.astype(np.int64), count, slot, *written)
+    first, held, total, sizes = (one[:found] for one in written)
+    values = held.astype(number.dtype)
+    codes = pa.Array.from_buffers(plain.type, found, [None, pa.py_buffer(values)])
+    if coded:
+        codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
+    return rows.at(first), codes, total, sizes
 
 
 def place(

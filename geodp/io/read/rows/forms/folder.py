@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from geodp.errors import InputError
+from geodp.io.read.rows.forms.url import refuse_url
 
 FORMS = (".parquet", ".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 """Endings of the files of a folder that are read, those of texts also with a packing behind."""
@@ -24,13 +25,6 @@ NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """How Hive writes that a value is missing."""
 
 _PATTERN = re.compile(r"[*?\[]")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-
-
-def refuse_url(text: str) -> None:
-    """Raise InputError for a URL, also where a path has made one slash of two."""
-    if _URL.match(text):  # not quoted: it may hold a password
-        raise InputError("URLs are not read: fetch the file, and give its path here.") from None
 
 
 def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -53,7 +52,7 @@ class JsonTable:
 
     @classmethod
     def _of_features(cls, source: Source) -> JsonTable:
-        if os.path.getsize(source.name) > MOST_JSON:
+        if source.size > MOST_JSON:
             rule = "GeoJSON is read up to 64 MB; convert it to GeoPackage or FlatGeobuf (ogr2ogr)."
             raise InputError(rule, file=source.name)
         import shapely

@@ -77,7 +77,7 @@ class VectorTable:
         if Path(path).suffix.lower() != ending:
             rule = f"The file looks like a {source.kind}; give it the ending {ending}."
             raise InputError(rule, file=source.name)
-        if source.kind == "geopackage" and computes(Path(source.name)):
+        if source.kind == "geopackage" and computes(Path(source.path)):
             raise InputError(VIEWS, file=source.name)
         with sealed():
             layers = _call(source, partial(pyogrio.list_layers, path))
@@ -161,7 +161,7 @@ def computes(path: Path) -> bool:
 
 
 def _path_of(source: Source) -> str:
-    path = str(Path(source.name).resolve())
+    path = str(Path(source.path).resolve())
     if source.kind != "zipped shapefile":
         return path
     if {*"{}"} & {*path}:

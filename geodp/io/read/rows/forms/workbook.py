@@ -37,14 +37,19 @@ NO_WORKBOOK = "The file cannot be read as a workbook (xlsx); it may be damaged o
 class SheetTable:
     """One sheet whose first row has the names of its columns; rows count from 1."""
 
-    name: str
+    source: Source
     sheet: str
     columns: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return self.source.name
 
     @classmethod
     def open(cls, source: Source, sheet: str | None) -> SheetTable:
         """Read the first row; InputError where there are several sheets and none was chosen."""
-        book = _load(source.name)
+        book = _load(source)
         try:
             names = [one.title for one in book.worksheets]
             shown = ", ".join(map(printable, names))
@@ -59,11 +64,11 @@ class SheetTable:
             header.pop()
         if not header:
             raise InputError("The sheet holds no header and no rows.", file=source.name)
-        return cls(source.name, chosen, tuple(name.strip() for name in header))
+        return cls(source, chosen, tuple(name.strip() for name in header))
 
     def arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Batches of the chosen columns as texts; blank rows at the end are none."""
-        book, width = _load(self.name), len(self.columns)
+        book, width = _load(self.source), len(self.columns)
         try:
             rows: list[list[str]] = []
             blank = 0
@@ -91,7 +96,7 @@ class SheetTable:
         return record + 2
 
 
-def _load(name: str) -> Any:
+def _load(source: Source) -> Any:
     try:
         import openpyxl
     except ImportError:
@@ -99,15 +104,15 @@ def _load(name: str) -> Any:
             'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").'
         ) from None
     try:
-        with ZipFile(name) as archive:
+        with ZipFile(source.path) as archive:
             beside = [one for one in archive.infolist() if "/worksheets/" not in one.filename]
         if sum(one.file_size for one in beside) <= MOST_SHARED:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return openpyxl.load_workbook(name, read_only=True, keep_links=False)
+                return openpyxl.load_workbook(source.path, read_only=True, keep_links=False)
     except BROKEN:
         pass
-    raise InputError(NO_WORKBOOK, file=name)
+    raise InputError(NO_WORKBOOK, file=source.name)
 
 
 def _rows(sheet: Any, name: str) -> Iterator[list[str]]:

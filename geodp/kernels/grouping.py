@@ -1,0 +1,60 @@
+"""Rows of the same number as one: a GROUP BY of a batch, by a table of open addresses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.kernels.jit import kernel
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""The golden ratio as a fraction of ``2**64`` (Knuth 1973, section 6.4)."""
+
+
+@kernel
+def group(
+    number: NDArray[np.int64],
+    count: NDArray[np.int64],
+    slot: NDArray[np.int32],
+    first: NDArray[np.int64],
+    held: NDArray[np.int64],
+    total: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> int:
+    """Sum the counts of equal numbers, in the order in which these come first.
+
+    Parameters
+    ----------
+    number, count : int64[n]
+        Any numbers; the sum of the absolute values of the counts fits int64.
+    slot : int32[2**k], changed
+        Zeros, more than n of them and at least two; n is below ``2**31``.
+    first, held, total, rows : int64[n], written
+        Of each number: the first row that has it, itself, the sum of its counts, and its rows.
+
+    Returns
+    -------
+    int
+        How many numbers there are.
+    """
+    bits = 0
+    while (1 << bits) < slot.size:
+        bits += 1
+    shift, last = np.uint64(64 - bits), np.int64(slot.size - 1)
+    found = 0
+    for row in range(number.size):
+        own = number[row]
+        at = np.int64((np.uint64(own) * _SPREAD) >> shift)
+        while slot[at] != 0 and held[slot[at] - 1] != own:
+            at = (at + 1) & last
+        if slot[at] == 0:
+            first[found] = row
+            held[found] = own
+            total[found] = 0
+            rows[found] = 0
+            found += 1
+            slot[at] = found
+        group = slot[at] - 1
+        total[group] += count[row]
+        rows[group] += 1
+    return found
