@@ -29,21 +29,18 @@ OWN, BESIDE = ("name", "release_id", "files", "left_out"), {"standard_error", "l
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
+ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
 MOST_JSON, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 
 
-class ReleaseError(Exception):
-    """Something does not hold; the message says what."""
-
-
 def require(ok: object, sentence: str) -> None:
-    """Raise ReleaseError where something does not hold."""
+    """Raise ValueError where something does not hold; the message says what."""
     if not ok:
-        raise ReleaseError(sentence)
+        raise ValueError(sentence)
 
 
 def plain_files(folder: str) -> list[str]:
-    """Names of all files below a folder; ReleaseError where there is a link, a pipe or a device."""
+    """Names of all files below a folder; ValueError where there is a link, a pipe or a device."""
     found = []
     for parent, folders, files in os.walk(folder):
         for name in folders + files:
@@ -167,8 +164,7 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
     whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
     encode, stated, seen = encoder(domain), card["expected_error"], set()
     most = math.inf if stated["blocks"] is None else stated["blocks"][0]["largest"]
-    entry = next(e for e in card["files"] if e["name"] == name + ".csv")
-    for rows, row in enumerate(table(folder, name + ".csv", entry["columns"]), 1):
+    for rows, row in enumerate(cells_of(folder, card), 1):
         require(rows <= domain["cells"], "There are more rows than cells.")
         total += count(row[name], whole, nonnegative)
         if stated["blocks"] is None and "parts" not in (stated.get("cells") or {}):
@@ -195,6 +191,21 @@ def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str
         for number, row in enumerate(rows, 1):
             require(len(row) == len(header), f"{file}: row {number} has another length.")
             yield dict(zip(header, row))
+
+
+def cells_of(folder: str, card: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Rows of the cells with what their regions are; a unit, which is a cell, by its place."""
+    name, files = card["name"], {entry["name"]: entry for entry in card["files"]}
+    places, regions = card["domain"]["places"], {}
+    if name + ".regions.csv" in files:
+        finest = [*card["domain"]["order"]["regions"]["levels"].values()][-1]
+        units = all([p["rows"], p["cols"], p["crs"]] == [1, finest, None] for p in places)
+        regions = {[*r.values()][units]: r for r in table(folder, name + ".regions.csv")}
+    for row in table(folder, name + ".csv", files[name + ".csv"]["columns"]):
+        for column in ENDS.keys() & row.keys() if regions else ():
+            own = {ENDS[column] + level: code for level, code in regions[row[column]].items()}
+            row.update({**own, column: next(iter(own.values()))})
+        yield row
 
 
 def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
@@ -225,17 +236,12 @@ def position(code: str, system: str | None) -> tuple[int, int]:
     family, _, size = (system or "").partition(":")
     if family == "jis":
         return jis_position(code, JIS[size])
-    metres = metres_of(size) if family == "inspire" else 1
+    metres = int(size.replace("km", "000").rstrip("m")) if family == "inspire" else 1
     pattern = f"CRS3035RES{metres}mN([0-9]{{1,7}})E([0-9]{{1,7}})"
     match = re.fullmatch(pattern if family else "(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})", code)
     pair = [int(part) for part in match.groups()] if match else []
     require(pair and not any(part % metres for part in pair), "A code is none of its system.")
     return pair[0] // metres, pair[1] // metres
-
-
-def metres_of(size: str) -> int:
-    """Side of a cell of the INSPIRE grid, such as 1km or 250m."""
-    return int(size[:-2]) * 1000 if size.endswith("km") else int(size[:-1])
 
 
 def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
@@ -283,13 +289,9 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
         return "none"
     name, said = card["name"], []
     whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
-    files = {entry["name"]: entry for entry in card["files"]}
-    cells = list(table(folder, name + ".csv", files[name + ".csv"]["columns"]))
-    listed = table(folder, name + ".regions.csv") if name + ".regions.csv" in files else ()
-    regions = {next(iter(row.values())): row for row in listed}
-    for file, entry in files.items():
-        if not file.endswith(".csv") or "level" not in entry:
-            continue
+    cells = list(cells_of(folder, card))
+    for entry in (e for e in card["files"] if e["name"].endswith(".csv") and "level" in e):
+        file = entry["name"]
         found: dict[Any, Fraction] = {}
         expected: dict[Any, Fraction] = {}
         columns = [c for c in entry["columns"] if c not in (name, "standard_error")]
@@ -298,8 +300,7 @@ def ask_areas(folder: str, card: dict[str, Any]) -> str:
             require(key not in found, f"{file} has an area twice.")
             found[key] = count(row[name], whole, nonnegative)
         for row in cells:
-            merged = {**row, **regions[row["code"]]} if regions else row
-            key = tuple(area_of(merged, c, entry["level"]) for c in columns)
+            key = tuple(area_of(row, c, entry["level"]) for c in columns)
             expected[key] = expected.get(key, 0) + count(row[name], whole, nonnegative)
         expected = {key: value for key, value in expected.items() if value != 0}
         near = 0 if whole else 1e-9  # real numbers are sums of rounded ones
@@ -320,7 +321,7 @@ def area_of(row: dict[str, str], column: str, level: str) -> str:
         return row["code"][:6] + str(1 + 2 * down + right)
     if family == "jis":  # the code of an area is how those of its cells begin
         return row["code"][: 4 + sum(SPLITS[factor][0] for factor in JIS[size])]
-    side = metres_of(size)
+    side = int(size.replace("km", "000").rstrip("m"))
     north, east = (int(part) // side * side for part in row["code"].split("mN")[1].split("E"))
     return f"CRS3035RES{side}mN{north}E{east}"
 
@@ -359,7 +360,7 @@ ALWAYS = {"files": ask_names, "checksums": ask_checksums, "release id": ask_iden
 QUESTIONS = {**ALWAYS, "card": ask_card, "counts": ask_counts, "areas": ask_areas}
 OF_CHOICE = {**ALWAYS, "card": ask_card, "answers": ask_answers}
 READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
-BROKEN = (ReleaseError, *READING, RecursionError, StopIteration)
+BROKEN = (*READING, RecursionError, StopIteration)
 
 
 def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
@@ -390,8 +391,7 @@ def main(arguments: list[str]) -> int:
     bad = False
     for name, ok, detail in verify(arguments[0]):
         text = "".join(mark if mark.isprintable() else "?" for mark in detail[:500])
-        mark = "NOTE  " if name == WITHDRAWN else "ok    " if ok else "FAILED"
-        print(mark, f" {name}: {text}")
+        print("NOTE  " if name == WITHDRAWN else "ok    " if ok else "FAILED", f" {name}: {text}")
         bad = bad or not ok
     return 3 if bad else 0
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.io.folder.publication import sha256
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify import verify_release
@@ -24,7 +25,18 @@ from tests.io.write.test_writers import GRIDS, released
 FILE = Path(verify_release.__file__)
 LAEA = (4_000_000, 3_000_000, 4_020_000, 3_020_000)
 BASIC = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.2, 35.1))
+UNITS = grid_of_units(
+    {
+        "block": [f"0{i}" for i in range(12)],
+        "tract": [f"0{i // 3}" for i in range(12)],
+        "county": [f"{i // 6}" for i in range(12)],
+    },
+    "made up",
+)
 MORE = {
+    "units": UNITS,
+    "units with attributes": UNITS.with_attribute("sex", ["female", "male"]),
+    "pairs of units": pairs_of_units(UNITS),
     "official": GRIDS["attributes"].with_official_order(),
     "above": GRIDS["attributes"].with_official_order("above"),
     "basic": BASIC.with_official_order(),
@@ -48,6 +60,22 @@ def run(*arguments):
 def public(tmp_path, write_copy):
     write_copy(MORE["official"], tmp_path / "out")
     return tmp_path / "out" / "public"
+
+
+@pytest.mark.parametrize("name", ["units", "units with attributes", "pairs of units"])
+@pytest.mark.parametrize("file", ["population-tract.csv", "population.regions.csv"])
+def test_a_changed_sum_of_units_or_another_table_of_them_is_found(tmp_path, write_copy, name, file):
+    write_copy(MORE[name], tmp_path / "out")
+    folder = tmp_path / "out" / "public"
+    assert failed(folder) == []
+    path = folder / file
+    header, first, *others = path.read_text(encoding="utf-8-sig").splitlines()
+    cells = first.split(",")
+    number = header.split(",").index("population" if "tract" in file else "tract")
+    cells[number] = str(int(cells[number]) + 1).zfill(len(cells[number]))
+    path.write_text("\n".join([header, ",".join(cells), *others]) + "\n", encoding="utf-8")
+    write_checksums(folder)
+    assert "areas" in failed(folder)
 
 
 def test_it_needs_the_standard_library_only():
