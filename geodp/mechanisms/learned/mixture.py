@@ -175,6 +175,11 @@ class Tables:
     keep: Reals
     factor: Reals
 
+    @cached_property
+    def both(self) -> Reals:
+        """Return both side by side, as kernels look them up: float64[g, 705, 2]."""
+        return np.stack([self.keep, self.factor], axis=-1)
+
     def apply(self, measured: Reals, predicted: Reals) -> tuple[Reals, Reals]:
         """Return estimates, not below 0, and the parts of their variances that are left.
 
@@ -189,8 +194,7 @@ class Tables:
         float64[n], float64[n]
         """
         out = np.empty(measured.size), np.empty(measured.size)
-        tables = self.keep, self.factor
-        kernels.shrink(measured, predicted, self.sd, self.row, tables, out)
+        kernels.shrink(measured, predicted, self.sd, self.row, self.both, out)
         return out
 
 

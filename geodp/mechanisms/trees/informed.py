@@ -24,6 +24,7 @@ from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.learned import families, passes
+from geodp.kernels.learned.lanes import Room
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
@@ -98,7 +99,7 @@ class Informed:
         layer = Layer.of(
             np.zeros(1, np.uint64), np.zeros(1, np.int64), (1, self.descent.strides[0])
         )
-        z, _ = self._measure(0, layer, slice(0, 1))
+        z = self._measure(0, layer, slice(0, 1))[0].astype(np.float64)
         count = np.maximum(z, 0).astype(np.int64)
         layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
         layer.z, count = z[count > 0], count[count > 0]
@@ -129,23 +130,22 @@ class Informed:
         inside = np.empty(0, np.bool_)
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
-        return noisy.astype(np.float64), inside
+        return noisy, inside
 
     def _gather(self, i: int, layer: Layer) -> Residuals:
         """Return the residuals of what the prior predicts of all children."""
         sd, shape = self.descent.variances[i] ** 0.5, (layer.stride, layer.fanout)
 
         def work(run: slice) -> Residuals:
-            found = Residuals.none()
+            found, room = Residuals.none(), layer.room()
             for nodes in layer.blocks(run):
                 own = self.prior.share_children(layer.above[nodes], *shape)
                 if own is None:
                     break
-                z, inside = self._measure(i, layer, nodes)
-                passes.gather_children(
-                    z, inside, layer.total[nodes], own, sd, found.bins, found.sums
-                )
-                layer.keep(nodes, (z, inside))
+                noisy, inside = self._measure(i, layer, nodes)
+                seen = room, found.bins, found.sums
+                passes.gather_children(noisy, inside, layer.total[nodes], own, sd, *seen)
+                layer.keep(nodes, (noisy, inside))
             return found
 
         return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
@@ -177,16 +177,17 @@ class Informed:
             return share, layer.whole[nodes]
 
         def work(run: slice) -> list[Opened]:
-            return [open_block(nodes) for nodes in layer.blocks(run)]
+            room = layer.room()
+            return [open_block(nodes, room) for nodes in layer.blocks(run)]
 
-        def open_block(nodes: slice) -> Opened:
-            z, inside = layer.recall(nodes) or self._measure(i, layer, nodes)
-            above, prior = layer.above[nodes], predict(nodes)
-            room = np.empty(z.size, np.uint64), np.empty(z.size, np.int64)
-            found = layer.members[nodes], layer.closed[:, nodes], *room
+        def open_block(nodes: slice, room: Room) -> Opened:
+            noisy, inside = layer.recall(nodes) or self._measure(i, layer, nodes)
+            above, prior, size = layer.above[nodes], predict(nodes), noisy.size
+            put = np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size)
+            found = passes.Found(layer.members[nodes], layer.closed[:, nodes], *put)
             own = above, layer.total[nodes], layer.uniform[nodes]
-            k = passes.open_children(own, z, inside, prior, *given, layer.room(), found)
-            return room[0][:k].copy(), room[1][:k].copy(), z[:k].copy(), prior[0][:k].copy()
+            k = passes.open_children(own, noisy, inside, prior, *given, room, found)
+            return *(one[:k].copy() for one in put), prior[0][:k].copy()
 
         found = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
         layer.prefix, count, layer.z, layer.share = parallel.concat(found)
@@ -258,8 +259,8 @@ def _some(variance: Reals, children: slice) -> Reals:
 def _of_kernel(tables: Tables | None) -> passes.Tables:
     """Return tables as kernels take them; None: those of which nothing was learned."""
     if tables is None:
-        return 1.0, np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
-    return tables.sd, tables.row, tables.keep, tables.factor
+        return 1.0, np.empty(0, np.int64), np.empty((0, 0, 0))
+    return tables.sd, tables.row, tables.both
 
 
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
+from geodp.kernels.learned.lanes import Room, make_room
 from geodp.mechanisms.trees import parallel
 
 CHILDREN = 1 << 16
@@ -20,12 +21,12 @@ RUNS = 4
 MOST = 1 << 20
 """Nodes of such a run at most, about."""
 
-FEW = 1 << 21
+FEW = 1 << 25
 """Nodes of a level up to which what is measured is kept until they are opened; more are measured
 again, which takes less time than so much memory, and none of it."""
 
 Reals = NDArray[np.float64]
-Measured = tuple[Reals, NDArray[np.bool_]]
+Measured = tuple[NDArray[np.int64], NDArray[np.bool_]]
 """Counts with noise of children, and which hold a cell of the domain; none: all."""
 
 
@@ -78,21 +79,24 @@ class Layer:
 
     def keep(self, nodes: slice, measured: Measured) -> None:
         """Keep what was measured of a block, unless the level has many nodes."""
-        if self.above.size * self.fanout <= FEW:
-            self.kept[nodes.start] = measured
+        if self.above.size * self.fanout > FEW:
+            return
+        noisy, inside = measured
+        small = noisy.astype(np.int32)
+        self.kept[nodes.start] = (small if (small == noisy).all() else noisy), inside
 
     def recall(self, nodes: slice) -> Measured | None:
         """Return what was kept of a block, and let it go; None: nothing was."""
-        return self.kept.pop(nodes.start, None)
+        noisy, inside = self.kept.pop(nodes.start, (None, None))
+        return None if noisy is None else (noisy.astype(np.int64, copy=False), inside)
 
     def forget_prior(self) -> None:
         """Let go what the prior says."""
         self.share = self.whole = np.empty(0)
 
-    def room(self) -> passes.Room:
-        """Return room for the children of a node."""
-        f = self.fanout
-        return np.empty((3, f)), np.empty(f, np.uint64), np.empty(f, np.int64)
+    def room(self) -> Room:
+        """Return room for the children of some nodes."""
+        return make_room(self.fanout)
 
     def runs(self, threads: int) -> list[slice]:
         """Return runs of nodes that are worked on side by side."""
