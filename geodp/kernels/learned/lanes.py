@@ -114,7 +114,7 @@ def share_lanes(rows: int, least: float, room: Room) -> None:
             to_z, to_variance = room.child[after, _row(j)], room.child[after + 1, _row(j)]
             for i in range(LANES):
                 kept = z[i] > tau[i] * variance[i]
-                dropped += np.int64((variance[i] > 0) & (not kept))
+                dropped += int((variance[i] > 0) & (not kept))
                 to_z[i] = z[i] if kept else 0.0
                 to_variance[i] = variance[i] if kept else 0.0
                 above[i] += to_z[i]
@@ -161,7 +161,7 @@ def _round(rows: int, kept: int, room: Room) -> None:
     total, shared, last = room.whole[TOTAL], room.whole[SHARED], room.whole[LAST]
     lost = 0
     for i in range(LANES):
-        lost += np.int64((total[i] > 0) & (spread[i] == 0))
+        lost += int((total[i] > 0) & (spread[i] == 0))
         reached[i], shared[i], last[i] = room.uniform[i], 0, 0
     for j in range(rows):
         variance = room.child[kept + 1, _row(j)]
@@ -265,7 +265,7 @@ def spare_lanes(rows: int, known: tuple[int, bool], room: Room) -> None:
         spared[i] = np.int64(can & (populous[i] > 0) & (held[i] > goal[i]))
         close = can & firm & (goal[i] * goal[i] >= POPULOUS * least[i])
         clamped[i] = np.int64(close)
-        hard += np.int64(close)
+        hard += int(close)
         spared[i] = 0 if close else spared[i]
     for j in range(rows):
         z, variance = room.child[Z, _row(j)], room.child[VARIANCE, _row(j)]

@@ -47,14 +47,14 @@ class Found(NamedTuple):
         How many each has.
     closed : float64[2, n]
         Sums of the other children's counts and variances.
-    prefix, count, z : uint64[n * fanout], int64[n * fanout], float64[n * fanout]
+    prefix, held, z : uint64[n * fanout], int64[n * fanout], float64[n * fanout]
         The open ones' numbers, what they have, and their counts with noise.
     """
 
     members: NDArray[np.int64]
     closed: NDArray[np.float64]
     prefix: NDArray[np.uint64]
-    count: NDArray[np.int64]
+    held: NDArray[np.int64]
     z: NDArray[np.float64]
 
 
@@ -200,7 +200,7 @@ def open_children(
                 shut, own_z = (got <= 0) & (every or inside[i]), np.float64(noisy[i])
                 below += own_z if shut else 0.0
                 spread += own if shut else 0.0
-                found.prefix[some], found.count[some] = number + np.uint64(j), got
+                found.prefix[some], found.held[some] = number + np.uint64(j), got
                 found.z[some], share[some] = own_z, share[i]
                 some += np.uint64(got > 0)
             found.members[node] = some - before
@@ -253,7 +253,7 @@ def _open_plainly(
             for j in range(active):
                 child = np.uint64(room.place[0, j])
                 value, got = noisy[first + child], out[j]
-                found.prefix[some], found.count[some] = number + child, got
+                found.prefix[some], found.held[some] = number + child, got
                 found.z[some] = np.float64(value)
                 below -= value if got > 0 else 0
                 some += np.uint64(got > 0)
@@ -271,7 +271,7 @@ def _open_plainly(
             closed = (out[j] <= 0) & (variance[j] > 0)
             shut += z[j] if closed else 0.0
             spread += own if closed else 0.0
-            found.prefix[some], found.count[some] = number + np.uint64(j), out[j]
+            found.prefix[some], found.held[some] = number + np.uint64(j), out[j]
             found.z[some] = z[j]
             some += np.uint64(out[j] > 0)
         found.members[n], found.closed[0, n], found.closed[1, n] = some - before, shut, spread

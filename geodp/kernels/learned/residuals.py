@@ -37,23 +37,22 @@ _ROOT = 0x6A09E667F3BCD
 
 
 @bare_inline
-def size_class(size: float) -> np.int64:
+def size_class(size: float) -> int:
     """``1 + floor(2 log2(size)) + 14`` between 1 and 41, exactly; 0 of nothing.
 
     ``size``: of a prediction, in standard deviations of the noise.
     """
     bits = np.float64(size).view(np.int64)
-    half = 2 * ((bits >> _FRACTION) - _ONE) + np.int64(bits & ((1 << _FRACTION) - 1) >= _ROOT)
-    found = min(max(half + 15, 1), CLASSES - 1)
-    return np.int64(found if size > 0 else 0)
+    half = int(2 * ((bits >> _FRACTION) - _ONE) + (bits & ((1 << _FRACTION) - 1) >= _ROOT))
+    return min(max(half + 15, 1), CLASSES - 1) if size > 0 else 0
 
 
 @bare_inline
-def _locate(size: float) -> tuple[np.int64, float]:
+def _locate(size: float) -> tuple[int, float]:
     """Bin of a size below ``2**OCTAVES - 1``, and how far inside of it that is, in [0, 1)."""
     bits = np.float64(1.0 + size).view(np.int64)
-    inside = np.float64(bits & ((1 << _PLACES) - 1)) * 2.0**-_PLACES
-    return np.int64((bits >> _PLACES) - _ONE * STEPS), inside
+    inside = float(bits & ((1 << _PLACES) - 1)) * 2.0**-_PLACES
+    return int((bits >> _PLACES) - _ONE * STEPS), inside
 
 
 @part
@@ -85,11 +84,11 @@ def note(
         i = np.uint64(n)
         residual = (measured[i] - predicted[i]) * unit
         size = abs(residual)
-        at = _locate(min(size, most))[0] if size < most else np.int64(SIDE - 1)
+        at = _locate(min(size, most))[0] if size < most else SIDE - 1
         where[i] = SIDE + at if residual >= 0 else SIDE - 1 - at
         kind[i] = size_class(predicted[i] * unit)
-        steps = np.int64(min(size * FINE, _LARGEST))
-        evenly = np.int64(min(abs(measured[i] - even[i]) * unit * FINE, _LARGEST))
+        steps = int(min(size * FINE, _LARGEST))
+        evenly = int(min(abs(measured[i] - even[i]) * unit * FINE, _LARGEST))
         if not every:
             steps, evenly = (steps, evenly) if inside[i] else (0, 0)
         high += steps >> LOW_BITS
@@ -164,11 +163,11 @@ def bring_nearer(
     one, keep, factor = np.uint64(1), np.uint64(0), np.uint64(1)
     for n in range(measured.size):
         i = np.uint64(n)
-        r, at, inside = np.uint64(row[np.uint64(kind[i])]), np.uint64(where[i]), left[i]
+        r, here, inside = np.uint64(row[np.uint64(kind[i])]), np.uint64(where[i]), left[i]
         residual = (measured[i] - predicted[i]) * unit
-        after = at + one if residual >= 0 else at - one
-        kept = table[r, at, keep] + inside * (table[r, after, keep] - table[r, at, keep])
-        part_left = table[r, at, factor]
+        after = here + one if residual >= 0 else here - one
+        kept = table[r, here, keep] + inside * (table[r, after, keep] - table[r, here, keep])
+        part_left = table[r, here, factor]
         part_left += inside * (table[r, after, factor] - part_left)
         near = abs(residual) < most
         better[i] = max(predicted[i] + kept * sd if near else measured[i], 0.0)

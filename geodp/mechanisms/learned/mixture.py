@@ -106,9 +106,26 @@ class Reliability:
 
         ``residuals``: those that it was learned from.
         """
-        factor = self.tables.factor[self.row]
-        middle = (factor[:, 1:] + factor[:, :-1]) / 2
-        return 1 - float((residuals.bins * middle).sum()) / max(residuals.members, 1)
+        return 1 - self._left(residuals) * STEP / 2 / max(residuals.members, 1)
+
+    def gains(self, least: tuple[int, int], residuals: Residuals) -> bool:
+        """Whether that is so much at least, compared in whole numbers.
+
+        Parameters
+        ----------
+        least : int, int
+            Numerator and denominator, both small.
+        residuals : Residuals
+            Those that it was learned from.
+        """
+        part, whole = least
+        most = (whole - part) * round(2 / STEP) * residuals.members
+        return self._left(residuals) * whole <= most
+
+    def _left(self, residuals: Residuals) -> int:
+        """Sum what is left of the members' variances, in halves of ``STEP``."""
+        steps = np.rint(self.tables.factor / STEP).astype(np.int64)
+        return int((residuals.bins * (steps[:, 1:] + steps[:, :-1])[self.row]).sum())
 
     def slope(self, change: float, residuals: Residuals) -> float:
         """Return which part of a change estimates show, on average over noise and those changed.

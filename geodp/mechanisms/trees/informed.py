@@ -42,6 +42,7 @@ Reals = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Known = tuple[Reliability | None, ...]
+Put = tuple[NDArray[np.uint64], NDArray[np.int64], Reals]
 Opened = tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]
 """Numbers of open children, what they have, their counts with noise, and the prior's people."""
 
@@ -145,7 +146,7 @@ class Informed:
                 noisy, inside = self._measure(i, layer, nodes)
                 seen = room, found.bins, found.sums
                 passes.gather_children(noisy, inside, layer.total[nodes], own, sd, *seen)
-                layer.keep(nodes, (noisy, inside))
+                layer.keep(nodes, (noisy, inside), own)
             return found
 
         return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
@@ -169,25 +170,27 @@ class Informed:
         if tables is not None:
             layer.whole = np.empty(size)
 
-        def predict(nodes: slice) -> passes.Prior:
+        def predict(nodes: slice, kept: passes.Prior | None) -> passes.Prior:
             if tables is None:
                 return layer.share, layer.whole
-            own = self.prior.share_children(layer.above[nodes], layer.stride, fanout)
+            own = kept or self.prior.share_children(layer.above[nodes], layer.stride, fanout)
             share, layer.whole[nodes] = cast(passes.Prior, own)  # it says what was learned of it
             return share, layer.whole[nodes]
 
         def work(run: slice) -> list[Opened]:
-            room = layer.room()
-            return [open_block(nodes, room) for nodes in layer.blocks(run)]
-
-        def open_block(nodes: slice, room: Room) -> Opened:
-            noisy, inside = layer.recall(nodes) or self._measure(i, layer, nodes)
-            above, prior, size = layer.above[nodes], predict(nodes), noisy.size
+            size = min(run.stop - run.start, layer.together) * fanout
             put = np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size)
+            room = layer.room()
+            return [open_block(nodes, room, put) for nodes in layer.blocks(run)]
+
+        def open_block(nodes: slice, room: Room, put: Put) -> Opened:
+            measured, kept = layer.recall(nodes)
+            noisy, inside = measured or self._measure(i, layer, nodes)
+            above, prior = layer.above[nodes], predict(nodes, kept)
             found = passes.Found(layer.members[nodes], layer.closed[:, nodes], *put)
             own = above, layer.total[nodes], layer.uniform[nodes]
             k = passes.open_children(own, noisy, inside, prior, *given, room, found)
-            return *(one[:k].copy() for one in put), prior[0][:k].copy()
+            return put[0][:k].copy(), put[1][:k].copy(), put[2][:k].copy(), prior[0][:k].copy()
 
         found = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
         layer.prefix, count, layer.z, layer.share = parallel.concat(found)
@@ -263,11 +266,17 @@ def _of_kernel(tables: Tables | None) -> passes.Tables:
     return tables.sd, tables.row, tables.both
 
 
+LEAST_GAIN = 1, 6
+"""Of the noise's variance: predictions that take away less are left alone. Where they are off by
+much more than the noise, little can be gained, and of few nodes not even that is learned well."""
+
+
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
     """Learn from residuals how far a level's predictions can be trusted; None: not at all."""
     law, cells = descent.laws[i], i == len(descent.laws) - 1
     sd, laplace = descent.variances[i] ** 0.5, law.identity[0] == LAPLACE
-    return Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+    found = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+    return found if found is not None and found.gains(LEAST_GAIN, residuals) else None
 
 
 @lru_cache(maxsize=32)

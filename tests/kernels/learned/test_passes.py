@@ -60,7 +60,7 @@ def test_the_first_pass(learned, edges, least, large):
     sums = [np.where(shut, one, 0).reshape(NODES, -1).sum(axis=1) for one in (z, own)]
     np.testing.assert_allclose(found.closed, sums)
     assert found.prefix[:k].tolist() == (np.flatnonzero(some) + 3 * FANOUT).tolist()
-    assert found.count[:k].tolist() == count[some].tolist()
+    assert found.held[:k].tolist() == count[some].tolist()
     assert found.z[:k].tolist() == z[some].tolist()
     assert not learned or kept[:k].tolist() == share[some].tolist()
 
