@@ -109,13 +109,18 @@ def share_prior(
     """
     parts, each = shape
     for n in range(whole.size):
-        total, first = 0.0, n * parts
-        for i in range(first, first + parts):
-            total += held[i] + floor
-            own = (held[i] + floor) / each
-            for j in range(i * each, (i + 1) * each):
-                share[j] = own
+        total, first = 0.0, np.uint64(n * parts)
+        for j in range(parts):
+            total += held[first + np.uint64(j)] + floor
         whole[n] = total
+    if each == 1:
+        for n in range(held.size):
+            share[np.uint64(n)] = held[np.uint64(n)] + floor
+        return
+    for n in range(held.size):
+        own = (held[np.uint64(n)] + floor) / each
+        for j in range(n * each, (n + 1) * each):
+            share[np.uint64(j)] = own
 
 
 @kernel

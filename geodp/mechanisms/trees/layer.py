@@ -21,7 +21,7 @@ RUNS = 4
 MOST = 1 << 20
 """Nodes of such a run at most, about."""
 
-FEW = 1 << 25
+FEW = 1 << 27
 """Nodes of a level up to which what is measured is kept until they are opened; more are measured
 again, which takes less time than so much memory, and none of it."""
 

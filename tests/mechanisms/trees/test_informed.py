@@ -163,14 +163,14 @@ def test_what_is_measured_is_kept_until_it_is_opened(monkeypatch):
 
     monkeypatch.setattr(NodeNoise, "families", count)
     found = {}
-    for few in (1 << 25, 0):
+    for few in (1 << 27, 0):
         drawn.clear()
         monkeypatch.setattr(layer, "FEW", few)
         use = spend(method, GRID)
         found[few], learned = release(table, Prior.of(GRID, before, "made up"), method, use)
         nodes = sum(one.nodes for one in learned)
         assert sum(drawn) - 1 == (nodes if few else 2 * nodes)
-    assert found[0].count.tobytes() == found[1 << 25].count.tobytes()
+    assert found[0].count.tobytes() == found[1 << 27].count.tobytes()
 
 
 def test_neither_blocks_nor_threads_show(monkeypatch):
