@@ -104,6 +104,7 @@ NOISY = {
             both_passes._predict,
             both_passes.open_children,
             both_passes._open_plainly,
+            both_passes._open_family,
             both_passes._place_families,
             both_passes._share_plainly,
             lanes.share_lanes,

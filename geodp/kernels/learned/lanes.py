@@ -46,7 +46,7 @@ class Room(NamedTuple):
         Of the families.
     uniform : float64[LANES]
         In [0, 1): of each family.
-    family : float64[3, f + 1]
+    family : float64[4, f + 1]
         Of one family's children.
     at, held : uint64[f], int64[f]
         The same.
@@ -73,7 +73,7 @@ def make_room(fanout: int) -> Room:
         real=np.zeros((6, LANES)),
         whole=np.zeros((5, LANES), np.int64),
         uniform=np.zeros(LANES),
-        family=np.zeros((3, fanout + 1)),
+        family=np.zeros((4, fanout + 1)),
         at=np.zeros(fanout, np.uint64),
         held=np.zeros(fanout, np.int64),
     )

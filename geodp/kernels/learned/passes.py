@@ -220,7 +220,7 @@ def _open_plainly(
     """Do so where nothing was learned: few children could be above 0, as a rule."""
     above, total, uniform = nodes
     (own, least), fanout, at = known, room.held.size, room.at
-    z, variance, spreads = room.family[0], room.family[1], room.family[2]
+    z, variance, spreads = room.family[0], room.family[1], room.family[3]
     every, some, out = inside.size == 0, np.uint64(0), room.held
     spreads[0] = 0.0
     for j in range(fanout):
@@ -264,18 +264,37 @@ def _open_plainly(
         for j in range(fanout):
             i = first + np.uint64(j)
             z[j], variance[j] = np.float64(noisy[i]), own if every or inside[i] else 0.0
-        children = np.uint64(0), np.uint64(fanout)
-        share_family(z, variance, children, (goal, uniform[n], least), at, out)
-        shut, spread = 0.0, 0.0
-        for j in range(fanout):
-            closed = (out[j] <= 0) & (variance[j] > 0)
-            shut += z[j] if closed else 0.0
-            spread += own if closed else 0.0
-            found.prefix[some], found.held[some] = number + np.uint64(j), out[j]
-            found.z[some] = z[j]
-            some += np.uint64(out[j] > 0)
-        found.members[n], found.closed[0, n], found.closed[1, n] = some - before, shut, spread
+        some = _open_family(number, (goal, uniform[n], least), own, room, some, found)
+        found.members[n] = some - before
+        found.closed[0, n], found.closed[1, n] = room.family[2, 0], room.family[2, 1]
     return int(some)
+
+
+@part
+def _open_family(
+    number: np.uint64,
+    known: tuple[int, float, float],
+    own: float,
+    room: Room,
+    some: np.uint64,
+    found: Found,
+) -> np.uint64:
+    """Put out the open children of one node after ``some`` others; how many there are then.
+
+    Sums of the closed ones stand first in the last row of ``room.family``.
+    """
+    z, variance, out, fanout = room.family[0], room.family[1], room.held, room.held.size
+    share_family(z, variance, (np.uint64(0), np.uint64(fanout)), known, room.at, out)
+    shut, spread = 0.0, 0.0
+    for j in range(fanout):
+        closed = (out[j] <= 0) & (variance[j] > 0)
+        shut += z[j] if closed else 0.0
+        spread += own if closed else 0.0
+        found.prefix[some], found.held[some] = number + np.uint64(j), out[j]
+        found.z[some] = z[j]
+        some += np.uint64(out[j] > 0)
+    room.family[2, 0], room.family[2, 1] = shut, spread
+    return some
 
 
 @part
