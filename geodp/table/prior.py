@@ -18,6 +18,9 @@ from geodp.kernels.learned import families as kernels
 from geodp.table.counts import Cells, exact_sum
 from geodp.table.stated.prior import StatedPrior
 
+RULES = 2
+"""Version of what a release makes of a prior: higher whenever that changes. The digest has it."""
+
 FLOOR_OF_CELL = 2.0**-12
 """People that every cell has at most beyond what the prior says, so that none is impossible."""
 
@@ -106,8 +109,8 @@ class Prior:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of its cells: keys, counts and how many keys each covers."""
-        state = hashlib.sha256(b"geodp prior 1 %d %d " % (self.finest, self.key.size))
+        """Digest of ``RULES`` and its cells: keys, counts and how many keys each covers."""
+        state = hashlib.sha256(b"geodp prior %d %d %d " % (RULES, self.finest, self.key.size))
         state.update(self.key.astype("<u8").tobytes())
         state.update(self.count.astype("<i8").tobytes())
         return state.hexdigest()

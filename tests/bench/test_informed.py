@@ -34,6 +34,8 @@ def test_the_committed_figures_show_what_is_claimed():
     for row in FOUND["priors"]:
         if row["prior"] in ("uniform", "mirrored", "shuffled"):
             assert row["ratio"] == pytest.approx(np.ones(len(row["ratio"])), abs=0.03)
+        if row["prior"] == "inhabited or not":
+            assert max(row["ratio"]) < 1.03
     assert min(min(row["held"]) for row in FOUND["coverage"]) > 0.93
 
 

@@ -30,7 +30,7 @@ from geodp.kernels import (
     topdown,
 )
 from geodp.kernels.learned import families as predicted
-from geodp.kernels.learned import mixtures, residuals
+from geodp.kernels.learned import lanes, mixtures, residuals
 from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import families, masks, passes, records, rows, shares, spare, thresholds
@@ -103,6 +103,17 @@ NOISY = {
             both_passes.gather_children,
             both_passes._predict,
             both_passes.open_children,
+            both_passes._open_plainly,
+            both_passes._open_family,
+            both_passes._place_families,
+            both_passes._share_plainly,
+            lanes.share_lanes,
+            lanes._find_candidates,
+            lanes._round,
+            lanes._give_all,
+            lanes._share_each,
+            lanes.spare_lanes,
+            lanes._spare_each,
             both_passes.share_again,
         ),
         "noisy counts and what was predicted of them from released totals and a prior",

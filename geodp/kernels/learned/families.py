@@ -54,24 +54,34 @@ def count_children(
     out : int64[n * fanout], changed
     """
     one, step, end = np.uint64(1), np.uint64(fanout), np.uint64(0)
-    few, size = np.uint64(FEW) * step, np.uint64(key.size)
+    few, size, shift = np.uint64(FEW) * step, np.uint64(key.size), np.uint64(0)
+    while stride >> shift > one:
+        shift += one
+    halving = stride == one << shift
     for n in range(prefix.size):
-        first = prefix[n] * step * stride
+        first, to = prefix[n] * step * stride, np.uint64(n * fanout)
         last = first + step * stride - one  # 2**64 is 0: the last key is one less
-        low, i = _gallop(key, end, first - one) if first else end, n * fanout
+        low = _gallop(key, end, first - one) if first else end
         if low + few < size and key[low + few] <= last:  # many: each child is searched for
             end = _gallop(key, low, last)
             for j in range(fanout):
                 last = first + stride - one
                 found = _count_upto(key, low, end, last)
-                out[i + j] += cumulative[found] - cumulative[low]
+                out[to + np.uint64(j)] += cumulative[found] - cumulative[low]
                 low, first = found, first + stride
             continue
-        end, child = low, first + stride - one
+        end = low
+        if halving:  # a key's digits tell the child
+            while end < size and key[end] <= last:
+                i = to + ((key[end] - first) >> shift)
+                out[i] += cumulative[end + one] - cumulative[end]
+                end += one
+            continue
+        child = first + stride - one
         while end < size and key[end] <= last:
             while key[end] > child:
-                i, child = i + 1, child + stride
-            out[i] += cumulative[end + one] - cumulative[end]
+                to, child = to + one, child + stride
+            out[to] += cumulative[end + one] - cumulative[end]
             end += one
 
 
@@ -99,13 +109,18 @@ def share_prior(
     """
     parts, each = shape
     for n in range(whole.size):
-        total, first = 0.0, n * parts
-        for i in range(first, first + parts):
-            total += held[i] + floor
-            own = (held[i] + floor) / each
-            for j in range(i * each, (i + 1) * each):
-                share[j] = own
+        total, first = 0.0, np.uint64(n * parts)
+        for j in range(parts):
+            total += held[first + np.uint64(j)] + floor
         whole[n] = total
+    if each == 1:
+        for n in range(held.size):
+            share[np.uint64(n)] = held[np.uint64(n)] + floor
+        return
+    for n in range(held.size):
+        own = (held[np.uint64(n)] + floor) / each
+        for j in range(n * each, (n + 1) * each):
+            share[np.uint64(j)] = own
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import bare_inline, kernel
+from geodp.kernels.jit import bare_inline, kernel, part
 
 STEPS = 32
 """Bins of an octave of 1 + |residual|, a residual in units of the noise's standard deviation."""
@@ -42,11 +42,9 @@ def size_class(size: float) -> int:
 
     ``size``: of a prediction, in standard deviations of the noise.
     """
-    if not size > 0:
-        return 0
     bits = np.float64(size).view(np.int64)
     half = int(2 * ((bits >> _FRACTION) - _ONE) + (bits & ((1 << _FRACTION) - 1) >= _ROOT))
-    return min(max(half + 15, 1), CLASSES - 1)
+    return min(max(half + 15, 1), CLASSES - 1) if size > 0 else 0
 
 
 @bare_inline
@@ -57,28 +55,53 @@ def _locate(size: float) -> tuple[int, float]:
     return int((bits >> _PLACES) - _ONE * STEPS), inside
 
 
-@bare_inline
+@part
 def note(
-    measured: float,
-    predictions: tuple[float, float],
+    measured: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    even: NDArray[np.float64],
+    inside: NDArray[np.bool_],
     unit: float,
+    place: NDArray[np.int64],
     bins: NDArray[np.int64],
     sums: NDArray[np.int64],
 ) -> None:
-    """Add a residual to a histogram, see :func:`gather`; ``unit``: one over the deviation."""
+    """Add residuals to a histogram, see :func:`gather`.
+
+    Parameters
+    ----------
+    inside : bool[n] or bool[0]
+        Which are added; none: all.
+    unit : float
+        One over the noise's standard deviation.
+    place : int64[2, .], overwritten
+        Room for n.
+    """
     most, low = 2.0**OCTAVES - 1, (1 << LOW_BITS) - 1
-    predicted, even = predictions
-    residual = (measured - predicted) * unit
-    size = abs(residual)
-    place = _locate(size)[0] if size < most else SIDE - 1
-    place = SIDE + place if residual >= 0 else SIDE - 1 - place
-    bins[size_class(predicted * unit), place] += 1
-    steps = np.int64(min(size * FINE, _LARGEST))
-    sums[0, 0] += steps >> LOW_BITS
-    sums[0, 1] += steps & low
-    steps = np.int64(min(abs(measured - even) * unit * FINE, _LARGEST))
-    sums[1, 0] += steps >> LOW_BITS
-    sums[1, 1] += steps & low
+    every, kind, where = inside.size == 0, place[0], place[1]
+    high, rest, other, other_rest = 0, 0, 0, 0
+    for n in range(measured.size):
+        i = np.uint64(n)
+        residual = (measured[i] - predicted[i]) * unit
+        size = abs(residual)
+        at = _locate(min(size, most))[0] if size < most else SIDE - 1
+        where[i] = SIDE + at if residual >= 0 else SIDE - 1 - at
+        kind[i] = size_class(predicted[i] * unit)
+        steps = int(min(size * FINE, _LARGEST))
+        evenly = int(min(abs(measured[i] - even[i]) * unit * FINE, _LARGEST))
+        if not every:
+            steps, evenly = (steps, evenly) if inside[i] else (0, 0)
+        high += steps >> LOW_BITS
+        rest += steps & low
+        other += evenly >> LOW_BITS
+        other_rest += evenly & low
+    sums[0, 0] += high
+    sums[0, 1] += rest
+    sums[1, 0] += other
+    sums[1, 1] += other_rest
+    for n in range(measured.size):
+        i = np.uint64(n)
+        bins[np.uint64(kind[i]), np.uint64(where[i])] += 1 if every else np.int64(inside[i])
 
 
 @kernel
@@ -104,32 +127,51 @@ def gather(
         Of ``predicted`` and of ``even``: sizes of residuals in steps of ``sd / FINE``, as a sum of
         upper parts and one of the lower ``LOW_BITS`` digits.
     """
-    unit = 1 / sd
-    for n in range(measured.size):
-        i = np.uint64(n)
-        note(measured[i], (predicted[i], even[i]), unit, bins, sums)
+    place, every = np.empty((2, measured.size), np.int64), np.empty(0, np.bool_)
+    note(measured, predicted, even, every, 1 / sd, place, bins, sums)
 
 
-@bare_inline
+@part
 def bring_nearer(
-    measured: float,
-    predicted: float,
+    measured: NDArray[np.float64],
+    predicted: NDArray[np.float64],
     sd: float,
     row: NDArray[np.int64],
-    tables: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> tuple[float, float]:
-    """Return an estimate and the factor of its variance, see :func:`shrink`."""
-    keep, factor = tables
-    unit = 1 / sd
-    residual = (measured - predicted) * unit
-    size = abs(residual)
-    if not size < 2.0**OCTAVES - 1:
-        return max(measured, 0.0), 1.0
-    r, (place, inside) = row[size_class(predicted * unit)], _locate(size)
-    at, step = (SIDE + place, 1) if residual >= 0 else (SIDE - place, -1)
-    kept = keep[r, at] + inside * (keep[r, at + step] - keep[r, at])
-    left = factor[r, at] + inside * (factor[r, at + step] - factor[r, at])
-    return max(predicted + kept * sd, 0.0), left
+    table: NDArray[np.float64],
+    place: NDArray[np.int64],
+    out: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> None:
+    """Estimate, and look up factors of the variance, see :func:`shrink`.
+
+    Parameters
+    ----------
+    place : int64[2, .], overwritten
+        Room for n.
+    out : float64[n], float64[n], written
+        The first may be ``measured``.
+    """
+    better, left = out
+    unit, most, kind, where = 1 / sd, 2.0**OCTAVES - 1, place[0], place[1]
+    below = most - 2.0**-41
+    for n in range(measured.size):
+        i = np.uint64(n)
+        residual = (measured[i] - predicted[i]) * unit
+        at, inside = _locate(min(abs(residual), below))
+        kind[i] = size_class(predicted[i] * unit)
+        where[i] = SIDE + at if residual >= 0 else SIDE - at
+        left[i] = inside
+    one, keep, factor = np.uint64(1), np.uint64(0), np.uint64(1)
+    for n in range(measured.size):
+        i = np.uint64(n)
+        r, here, inside = np.uint64(row[np.uint64(kind[i])]), np.uint64(where[i]), left[i]
+        residual = (measured[i] - predicted[i]) * unit
+        after = here + one if residual >= 0 else here - one
+        kept = table[r, here, keep] + inside * (table[r, after, keep] - table[r, here, keep])
+        part_left = table[r, here, factor]
+        part_left += inside * (table[r, after, factor] - part_left)
+        near = abs(residual) < most
+        better[i] = max(predicted[i] + kept * sd if near else measured[i], 0.0)
+        left[i] = part_left if near else 1.0
 
 
 @kernel
@@ -138,7 +180,7 @@ def shrink(
     predicted: NDArray[np.float64],
     sd: float,
     row: NDArray[np.int64],
-    tables: tuple[NDArray[np.float64], NDArray[np.float64]],
+    table: NDArray[np.float64],
     out: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
     """Estimates between what is measured and what is predicted.
@@ -150,12 +192,11 @@ def shrink(
         Unit of the tables.
     row : int64[CLASSES]
         Of the tables, for each size class.
-    tables : float64[r, 2 * SIDE + 1], float64[r, 2 * SIDE + 1]
+    table : float64[r, 2 * SIDE + 1, 2]
         What is kept of a residual, in units of ``sd``, and the factor of the variance, at the bins'
         ends; between these they are straight.
     out : float64[n], float64[n], written
         Estimates, not below 0, and factors of the variance.
     """
-    for n in range(measured.size):
-        i = np.uint64(n)
-        out[0][i], out[1][i] = bring_nearer(measured[i], predicted[i], sd, row, tables)
+    place = np.empty((2, measured.size), np.int64)
+    bring_nearer(measured, predicted, sd, row, table, place, out)

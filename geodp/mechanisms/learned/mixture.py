@@ -106,9 +106,26 @@ class Reliability:
 
         ``residuals``: those that it was learned from.
         """
-        factor = self.tables.factor[self.row]
-        middle = (factor[:, 1:] + factor[:, :-1]) / 2
-        return 1 - float((residuals.bins * middle).sum()) / max(residuals.members, 1)
+        return 1 - self._left(residuals) * STEP / 2 / max(residuals.members, 1)
+
+    def gains(self, least: tuple[int, int], residuals: Residuals) -> bool:
+        """Whether that is so much at least, compared in whole numbers.
+
+        Parameters
+        ----------
+        least : int, int
+            Numerator and denominator, both small.
+        residuals : Residuals
+            Those that it was learned from.
+        """
+        part, whole = least
+        most = (whole - part) * round(2 / STEP) * residuals.members
+        return self._left(residuals) * whole <= most
+
+    def _left(self, residuals: Residuals) -> int:
+        """Sum what is left of the members' variances, in halves of ``STEP``."""
+        steps = np.rint(self.tables.factor / STEP).astype(np.int64)
+        return int((residuals.bins * (steps[:, 1:] + steps[:, :-1])[self.row]).sum())
 
     def slope(self, change: float, residuals: Residuals) -> float:
         """Return which part of a change estimates show, on average over noise and those changed.
@@ -175,6 +192,11 @@ class Tables:
     keep: Reals
     factor: Reals
 
+    @cached_property
+    def both(self) -> Reals:
+        """Return both side by side, as kernels look them up: float64[g, 705, 2]."""
+        return np.stack([self.keep, self.factor], axis=-1)
+
     def apply(self, measured: Reals, predicted: Reals) -> tuple[Reals, Reals]:
         """Return estimates, not below 0, and the parts of their variances that are left.
 
@@ -189,8 +211,7 @@ class Tables:
         float64[n], float64[n]
         """
         out = np.empty(measured.size), np.empty(measured.size)
-        tables = self.keep, self.factor
-        kernels.shrink(measured, predicted, self.sd, self.row, tables, out)
+        kernels.shrink(measured, predicted, self.sd, self.row, self.both, out)
         return out
 
 

@@ -24,6 +24,7 @@ from geodp.accuracy.variance import from_below
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.learned import families, passes
+from geodp.kernels.learned.lanes import Room
 from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
@@ -41,6 +42,7 @@ Reals = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Known = tuple[Reliability | None, ...]
+Put = tuple[NDArray[np.uint64], NDArray[np.int64], Reals]
 Opened = tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]
 """Numbers of open children, what they have, their counts with noise, and the prior's people."""
 
@@ -98,7 +100,7 @@ class Informed:
         layer = Layer.of(
             np.zeros(1, np.uint64), np.zeros(1, np.int64), (1, self.descent.strides[0])
         )
-        z, _ = self._measure(0, layer, slice(0, 1))
+        z = self._measure(0, layer, slice(0, 1))[0].astype(np.float64)
         count = np.maximum(z, 0).astype(np.int64)
         layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
         layer.z, count = z[count > 0], count[count > 0]
@@ -129,23 +131,22 @@ class Informed:
         inside = np.empty(0, np.bool_)
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
-        return noisy.astype(np.float64), inside
+        return noisy, inside
 
     def _gather(self, i: int, layer: Layer) -> Residuals:
         """Return the residuals of what the prior predicts of all children."""
         sd, shape = self.descent.variances[i] ** 0.5, (layer.stride, layer.fanout)
 
         def work(run: slice) -> Residuals:
-            found = Residuals.none()
+            found, room = Residuals.none(), layer.room()
             for nodes in layer.blocks(run):
                 own = self.prior.share_children(layer.above[nodes], *shape)
                 if own is None:
                     break
-                z, inside = self._measure(i, layer, nodes)
-                passes.gather_children(
-                    z, inside, layer.total[nodes], own, sd, found.bins, found.sums
-                )
-                layer.keep(nodes, (z, inside))
+                noisy, inside = self._measure(i, layer, nodes)
+                seen = room, found.bins, found.sums
+                passes.gather_children(noisy, inside, layer.total[nodes], own, sd, *seen)
+                layer.keep(nodes, (noisy, inside), own)
             return found
 
         return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
@@ -169,24 +170,27 @@ class Informed:
         if tables is not None:
             layer.whole = np.empty(size)
 
-        def predict(nodes: slice) -> passes.Prior:
+        def predict(nodes: slice, kept: passes.Prior | None) -> passes.Prior:
             if tables is None:
                 return layer.share, layer.whole
-            own = self.prior.share_children(layer.above[nodes], layer.stride, fanout)
+            own = kept or self.prior.share_children(layer.above[nodes], layer.stride, fanout)
             share, layer.whole[nodes] = cast(passes.Prior, own)  # it says what was learned of it
             return share, layer.whole[nodes]
 
         def work(run: slice) -> list[Opened]:
-            return [open_block(nodes) for nodes in layer.blocks(run)]
+            size = min(run.stop - run.start, layer.together) * fanout
+            put = np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size)
+            room = layer.room()
+            return [open_block(nodes, room, put) for nodes in layer.blocks(run)]
 
-        def open_block(nodes: slice) -> Opened:
-            z, inside = layer.recall(nodes) or self._measure(i, layer, nodes)
-            above, prior = layer.above[nodes], predict(nodes)
-            room = np.empty(z.size, np.uint64), np.empty(z.size, np.int64)
-            found = layer.members[nodes], layer.closed[:, nodes], *room
+        def open_block(nodes: slice, room: Room, put: Put) -> Opened:
+            measured, kept = layer.recall(nodes)
+            noisy, inside = measured or self._measure(i, layer, nodes)
+            above, prior = layer.above[nodes], predict(nodes, kept)
+            found = passes.Found(layer.members[nodes], layer.closed[:, nodes], *put)
             own = above, layer.total[nodes], layer.uniform[nodes]
-            k = passes.open_children(own, z, inside, prior, *given, layer.room(), found)
-            return room[0][:k].copy(), room[1][:k].copy(), z[:k].copy(), prior[0][:k].copy()
+            k = passes.open_children(own, noisy, inside, prior, *given, room, found)
+            return put[0][:k].copy(), put[1][:k].copy(), put[2][:k].copy(), prior[0][:k].copy()
 
         found = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
         layer.prefix, count, layer.z, layer.share = parallel.concat(found)
@@ -258,15 +262,21 @@ def _some(variance: Reals, children: slice) -> Reals:
 def _of_kernel(tables: Tables | None) -> passes.Tables:
     """Return tables as kernels take them; None: those of which nothing was learned."""
     if tables is None:
-        return 1.0, np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
-    return tables.sd, tables.row, tables.keep, tables.factor
+        return 1.0, np.empty(0, np.int64), np.empty((0, 0, 0))
+    return tables.sd, tables.row, tables.both
+
+
+LEAST_GAIN = 1, 6
+"""Of the noise's variance: predictions that take away less are left alone. Where they are off by
+much more than the noise, little can be gained, and of few nodes not even that is learned well."""
 
 
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
     """Learn from residuals how far a level's predictions can be trusted; None: not at all."""
     law, cells = descent.laws[i], i == len(descent.laws) - 1
     sd, laplace = descent.variances[i] ** 0.5, law.identity[0] == LAPLACE
-    return Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+    found = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
+    return found if found is not None and found.gains(LEAST_GAIN, residuals) else None
 
 
 @lru_cache(maxsize=32)

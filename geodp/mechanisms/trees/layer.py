@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
+from geodp.kernels.learned.lanes import Room, make_room
 from geodp.mechanisms.trees import parallel
 
 CHILDREN = 1 << 16
@@ -20,13 +21,18 @@ RUNS = 4
 MOST = 1 << 20
 """Nodes of such a run at most, about."""
 
-FEW = 1 << 21
+FEW = 1 << 27
 """Nodes of a level up to which what is measured is kept until they are opened; more are measured
 again, which takes less time than so much memory, and none of it."""
 
+FEWER = 1 << 21
+"""The same of what the prior says, which takes more memory and less time."""
+
 Reals = NDArray[np.float64]
-Measured = tuple[Reals, NDArray[np.bool_]]
+Measured = tuple[NDArray[np.int64], NDArray[np.bool_]]
 """Counts with noise of children, and which hold a cell of the domain; none: all."""
+
+Kept = tuple[NDArray[np.int32 | np.int64], NDArray[np.bool_], passes.Prior | None]
 
 
 @dataclass(eq=False)
@@ -53,7 +59,8 @@ class Layer:
     closed : float64[2, n]
         Sums of the other children's counts and of their variances.
     kept : dict
-        What was measured of the children of a block of nodes, by its first.
+        What was measured of the children of a block of nodes, by its first, in 32 bits where that
+        holds it; and what the prior says.
     """
 
     above: NDArray[np.uint64]
@@ -67,7 +74,7 @@ class Layer:
     members: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     prefix: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     closed: Reals = field(default_factory=lambda: np.empty((2, 0)))
-    kept: dict[int, Measured] = field(default_factory=dict)
+    kept: dict[int, Kept] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -76,23 +83,33 @@ class Layer:
         """Return nothing yet of the children of some nodes; ``shape``: children, keys of one."""
         return cls(above, total, *shape, np.empty(above.size))
 
-    def keep(self, nodes: slice, measured: Measured) -> None:
-        """Keep what was measured of a block, unless the level has many nodes."""
-        if self.above.size * self.fanout <= FEW:
-            self.kept[nodes.start] = measured
+    def keep(self, nodes: slice, measured: Measured, prior: passes.Prior) -> None:
+        """Keep what was measured of a block, in few bytes, unless the level has many nodes.
 
-    def recall(self, nodes: slice) -> Measured | None:
+        With what the prior says, unless it has more than some.
+        """
+        children = self.above.size * self.fanout
+        if children > FEW:
+            return
+        noisy, inside = measured
+        small = noisy.astype(np.int32)
+        held = small if bool((small == noisy).all()) else noisy
+        self.kept[nodes.start] = held, inside, prior if children <= FEWER else None
+
+    def recall(self, nodes: slice) -> tuple[Measured | None, passes.Prior | None]:
         """Return what was kept of a block, and let it go; None: nothing was."""
-        return self.kept.pop(nodes.start, None)
+        if nodes.start not in self.kept:
+            return None, None
+        noisy, inside, prior = self.kept.pop(nodes.start)
+        return (noisy.astype(np.int64, copy=False), inside), prior
 
     def forget_prior(self) -> None:
         """Let go what the prior says."""
         self.share = self.whole = np.empty(0)
 
-    def room(self) -> passes.Room:
-        """Return room for the children of a node."""
-        f = self.fanout
-        return np.empty((3, f)), np.empty(f, np.uint64), np.empty(f, np.int64)
+    def room(self) -> Room:
+        """Return room for the children of some nodes."""
+        return make_room(self.fanout)
 
     def runs(self, threads: int) -> list[slice]:
         """Return runs of nodes that are worked on side by side."""
@@ -101,9 +118,14 @@ class Layer:
         each = min(max(each, CHILDREN // self.fanout), MOST // self.fanout)
         return _cut(0, n, max(each, 1))
 
+    @property
+    def together(self) -> int:
+        """Return how many nodes a block has at most."""
+        return max(CHILDREN // self.fanout, 1)
+
     def blocks(self, run: slice) -> list[slice]:
         """Return a run's nodes in blocks that stay in the cache."""
-        return _cut(run.start, run.stop, max(CHILDREN // self.fanout, 1))
+        return _cut(run.start, run.stop, self.together)
 
     def opened(self, runs: list[slice]) -> list[slice]:
         """Return the places of the open children of all nodes, by neighbouring runs of them."""

@@ -46,6 +46,9 @@ WHOLE = 1 << 40
 
 SOURCE = "other snapshots of the series"
 
+VERSION = 2
+"""Of all this: higher whenever other numbers come out. The cards of the snapshots name it."""
+
 
 @dataclass(frozen=True)
 class Smoothing:
@@ -93,9 +96,10 @@ class Smoothing:
         which = "before and after it" if self.mode == "both" else "before it"
         cycle = "".join(f", one in {step} of them for itself" for step in self.cycles)
         return (
-            f"Smoothing over time: children are predicted by the snapshots {which}{cycle}, and how "
-            "far these are trusted is learned from the noisy counts. Changes that are small beside "
-            "the noise come out smaller; closed forms of errors are those without smoothing.",
+            f"Smoothing over time, version {VERSION}: children are predicted by the snapshots "
+            f"{which}{cycle}, and how far these are trusted is learned from the noisy counts. "
+            "Changes that are small beside the noise come out smaller; closed forms of errors are "
+            "those without smoothing.",
         )
 
     def say(self, nobody: Release) -> Release:

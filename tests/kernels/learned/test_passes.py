@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 
 from geodp.kernels.learned import passes, residuals
+from geodp.kernels.learned.lanes import make_room
 from geodp.kernels.pyramid import shares
 from geodp.kernels.pyramid.spare import spare_all
 
-NODES, FANOUT, OWN = 40, 6, 4.0
+NODES, FANOUT, OWN = 150, 6, 4.0
 DRAW = np.random.default_rng(1)
-
-
-def room():
-    return np.empty((3, FANOUT)), np.empty(FANOUT, np.uint64), np.empty(FANOUT, np.int64)
 
 
 def trust(learned):
@@ -21,54 +18,57 @@ def trust(learned):
     knots = 2 * residuals.SIDE + 1
     keep = np.sort(DRAW.normal(0, 3, (rows, knots)), axis=1)
     factor = DRAW.random((rows, knots))
-    return 2.0, np.arange(residuals.CLASSES) % 2, keep, factor
+    return 2.0, np.arange(residuals.CLASSES) % 2, np.stack([keep, factor], axis=-1)
 
 
 def predicted_from(z, variance, predicted, tables):
-    sd, row, keep, factor = tables
-    if not keep.size:
+    sd, row, table = tables
+    if not table.size:
         return z, variance
     better, left = np.empty(z.size), np.empty(z.size)
-    residuals.shrink(z, predicted, sd, row, (keep, factor), (better, left))
+    residuals.shrink(z, predicted, sd, row, table, (better, left))
     return better, variance * np.maximum(left, passes.LEAST_FACTOR)
 
 
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("edges", [False, True])
-def test_the_first_pass(learned, edges):
+@pytest.mark.parametrize("least", [0.0, 1.0])
+@pytest.mark.parametrize("large", [0, 1 << 40])
+def test_the_first_pass(learned, edges, least, large):
     size = NODES * FANOUT
     inside = DRAW.random(size) < 0.7 if edges else np.empty(0, np.bool_)
     inside[::FANOUT] = True  # no node is outside
     own = np.full(size, OWN) if not edges else OWN * inside
-    z, share = np.rint(DRAW.normal(2, 4, size)), DRAW.random(size) + 0.1
-    whole = share.reshape(NODES, -1).sum(axis=1)
+    noisy, share = DRAW.normal(2, 4, size).astype(np.int64), DRAW.random(size) + 0.1
+    noisy[: 4 * FANOUT] += large
+    whole, z = share.reshape(NODES, -1).sum(axis=1), noisy.astype(np.float64)
     total, uniform = DRAW.integers(0, 20, NODES), DRAW.random(NODES)
+    total[:3] += large
     above, tables = np.arange(3, NODES + 3, dtype=np.uint64), trust(learned)
     predicted = np.repeat(total / whole, FANOUT) * share
     better, variance = predicted_from(z, own, predicted, tables)
     count, members = np.empty(size, np.int64), np.full(NODES, FANOUT)
-    shares.share(better, variance, members, total, uniform, 1.0, count)
+    shares.share(better, variance, members, total, uniform, least, count)
     some, shut = count > 0, (count == 0) & (own > 0)
 
-    found = np.empty(NODES, np.int64), np.empty((2, NODES)), np.empty(size, np.uint64), count * 0
-    kept = z.copy(), share.copy()
-    nodes = above, total, uniform
-    k = passes.open_children(
-        nodes, kept[0], inside, (kept[1], whole), tables, (OWN, 1.0), room(), found
-    )
+    put = np.empty(size, np.uint64), count * 0, np.empty(size)
+    found, kept = passes.Found(np.empty(NODES, np.int64), np.empty((2, NODES)), *put), share.copy()
+    given = (above, total, uniform), noisy, inside, (kept, whole), tables, (OWN, least)
+    k = passes.open_children(*given, make_room(FANOUT), found)
     assert k == some.sum()
-    assert found[0].tolist() == some.reshape(NODES, -1).sum(axis=1).tolist()
+    assert found.members.tolist() == some.reshape(NODES, -1).sum(axis=1).tolist()
     sums = [np.where(shut, one, 0).reshape(NODES, -1).sum(axis=1) for one in (z, own)]
-    np.testing.assert_allclose(found[1], sums)
-    assert found[2][:k].tolist() == (np.flatnonzero(some) + 3 * FANOUT).tolist()
-    assert found[3][:k].tolist() == count[some].tolist()
-    assert kept[0][:k].tolist() == z[some].tolist()
-    assert not learned or kept[1][:k].tolist() == share[some].tolist()
+    np.testing.assert_allclose(found.closed, sums)
+    assert found.prefix[:k].tolist() == (np.flatnonzero(some) + 3 * FANOUT).tolist()
+    assert found.held[:k].tolist() == count[some].tolist()
+    assert found.z[:k].tolist() == z[some].tolist()
+    assert not learned or kept[:k].tolist() == share[some].tolist()
 
 
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize(("alike", "firm"), [(False, True), (True, False)])
-def test_the_second_pass(learned, alike, firm):
+@pytest.mark.parametrize("least", [0.0, 0.5])
+def test_the_second_pass(learned, alike, firm, least):
     members = DRAW.integers(1, FANOUT + 1, NODES)
     size = int(members.sum())
     z, share = DRAW.normal(5, 4, size), DRAW.random(size) + 0.1
@@ -81,9 +81,9 @@ def test_the_second_pass(learned, alike, firm):
     expected, count, spread = np.empty(size, np.int64), np.empty(size, np.int64), np.array(spread)
     spare_all(better.copy(), spread, members, total, (FANOUT, firm))
     assert learned or (spread != own).any()
-    shares.share(better, spread, members, total, uniform, 0.5, expected)
-    nodes, known = (members, total, uniform), (0.5, firm)
-    passes.share_again(nodes, z, variance, (share, whole), tables, known, room(), count)
+    shares.share(better, spread, members, total, uniform, least, expected)
+    nodes, room = (members, total, uniform), make_room(FANOUT)
+    passes.share_again(nodes, z, variance, (share, whole), tables, (least, firm), room, count)
     assert count.tolist() == expected.tolist()
 
 
@@ -92,13 +92,15 @@ def test_residuals_of_children(edges):
     size = NODES * FANOUT
     inside = DRAW.random(size) < 0.7 if edges else np.empty(0, np.bool_)
     some = inside if edges else np.ones(size, np.bool_)
-    z, share = np.rint(DRAW.normal(9, 9, size)), DRAW.random(size) + 0.1
+    noisy, share = DRAW.normal(9, 9, size).astype(np.int64), DRAW.random(size) + 0.1
+    z = noisy.astype(np.float64)
     whole, total = share.reshape(NODES, -1).sum(axis=1), DRAW.integers(0, 90, NODES)
     cells = np.maximum(some.reshape(NODES, -1).sum(axis=1), 1)
     predicted = np.repeat(total / whole, FANOUT) * share
     shape = residuals.CLASSES, 2 * residuals.SIDE
     found = [(np.zeros(shape, np.int64), np.zeros((2, 2), np.int64)) for _ in range(2)]
-    passes.gather_children(z, inside, total, (share, whole), 2.0, *found[0])
+    room = make_room(FANOUT)
+    passes.gather_children(noisy, inside, total, (share, whole), 2.0, room, *found[0])
     even = np.repeat(total / cells, FANOUT)
     residuals.gather(z[some], predicted[some], even[some], 2.0, *found[1])
     for one, other in zip(*found, strict=True):

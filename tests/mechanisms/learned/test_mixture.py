@@ -97,6 +97,19 @@ def test_predictions_that_explain_nothing_are_left_alone():
     assert learn(measured, true, True) is not None
 
 
+def test_gains_are_compared_in_whole_numbers():
+    _, predicted, measured = some_level(True)
+    seen = Residuals.of(measured, predicted, np.full(measured.size, predicted.mean()), SD)
+    found = Reliability.learn(seen, sd=SD, laplace=True, cells=False)
+    gain = found.gain(seen)
+    factor = (found.tables.factor[:, 1:] + found.tables.factor[:, :-1])[found.row] / 2
+    assert gain == pytest.approx(1 - (seen.bins * factor).sum() / seen.members)
+    assert 0.5 < gain < 0.8
+    hundredths = int(gain * 100)
+    assert found.gains((hundredths, 100), seen)
+    assert not found.gains((hundredths + 1, 100), seen)
+
+
 def test_tables_are_whole_multiples_and_repeat():
     _, predicted, measured = some_level(False, 5000)
     first, again = (learn(measured, predicted, False, cells=True).tables for _ in range(2))

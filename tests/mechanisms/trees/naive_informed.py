@@ -75,12 +75,14 @@ class Tree:
                     seen.append((self.y[i][c], mu, total / len(inside)))
         law, sd = self.descent.laws[i], math.sqrt(self.descent.variances[i])
         columns = np.array(seen).reshape(-1, 3).T.copy()
-        return Reliability.learn(
-            Residuals.of(*columns, sd),
+        residuals = Residuals.of(*columns, sd)
+        found = Reliability.learn(
+            residuals,
             sd=sd,
             laplace=law.identity[0] == LAPLACE,
             cells=i == len(self.fanouts) - 1,
         )
+        return found if found is not None and found.gain(residuals) >= 1 / 6 else None
 
     def split(self, i, n, total, z, v, tables, final=False):
         """Counts of the children of a node; ``final``: in the second pass."""

@@ -9,15 +9,17 @@ import geodp
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.pyramid import refine as refine_plain
+from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import informed, layer
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.table.prior import Prior
 from tests.grids import FORMS, cells_of
 from tests.mechanisms.trees import naive_informed as reference
 
-KEY = NoiseKey(bytes(range(32)))
+KEY, GRID = NoiseKey(bytes(range(32))), geodp.Grid.regular((32, 32))
 SETTINGS = [
     "pyramid:setting=R",
     "pyramid:setting=R,passes=1",
@@ -134,6 +136,43 @@ def test_a_wrong_prior_changes_nothing():
         assert found.key.tobytes() == plain[0].tobytes()
 
 
+def test_predictions_that_are_off_by_far_more_than_the_noise_are_left_alone():
+    """They are nearer than even ones, but there is little that noise leaves to be gained."""
+    draw = np.random.default_rng(3)
+    predicted = draw.pareto(1.1, 3000) * 1e6
+    even = np.full(predicted.size, predicted.mean())
+    descent = Pyramid(setting="R").descent(GRID, spend(Pyramid(setting="R"), GRID))
+    sd = descent.variances[-1] ** 0.5
+    for off, trusted in ((0.1 * sd, True), (1e3 * sd, False)):
+        true = np.maximum(predicted + draw.normal(0, off, predicted.size), 0)
+        seen = Residuals.of(true + draw.laplace(0, sd / 2**0.5, true.size), predicted, even, sd)
+        assert seen.explain((1, 2))
+        found = informed.learn_level(descent, len(descent.fanouts), seen)
+        assert (found is not None) == trusted
+
+
+def test_what_is_measured_is_kept_until_it_is_opened(monkeypatch):
+    """Unless a level has many nodes, of which all are measured again, with the same noise."""
+    before = people_on(GRID)
+    table, method, drawn = later(before), Pyramid(setting="R"), []
+    families = NodeNoise.families
+
+    def count(self, above, fanout):
+        drawn.append(above.size * fanout)
+        return families(self, above, fanout)
+
+    monkeypatch.setattr(NodeNoise, "families", count)
+    found = {}
+    for few in (1 << 27, 0):
+        drawn.clear()
+        monkeypatch.setattr(layer, "FEW", few)
+        use = spend(method, GRID)
+        found[few], learned = release(table, Prior.of(GRID, before, "made up"), method, use)
+        nodes = sum(one.nodes for one in learned)
+        assert sum(drawn) - 1 == (nodes if few else 2 * nodes)
+    assert found[0].count.tobytes() == found[1 << 27].count.tobytes()
+
+
 def test_neither_blocks_nor_threads_show(monkeypatch):
     grid = geodp.Grid.regular((60, 64))
     before = people_on(grid)
@@ -145,6 +184,7 @@ def test_neither_blocks_nor_threads_show(monkeypatch):
         monkeypatch.setattr(layer, "CHILDREN", children)
         monkeypatch.setattr(layer, "MOST", 8 * children)
         monkeypatch.setattr(layer, "FEW", 512 if threads > 1 else 1 << 21)  # measured twice
+        monkeypatch.setattr(layer, "FEWER", 256 if threads > 1 else 1 << 21)
         found, again = release(table, prior, method, use, threads=threads)
         assert found.key.tobytes() == whole.key.tobytes()
         assert found.count.tobytes() == whole.count.tobytes()

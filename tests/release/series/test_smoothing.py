@@ -144,7 +144,8 @@ def test_snapshots_are_whole_nonnegative_and_in_the_domain(maps):
 def test_cards_say_how_they_were_smoothed(maps, smoothed):
     series = publish(maps, smooth="forward", cycles=(3,))
     said = series[2].card().post_processing[-1]
-    assert said.startswith("Smoothing over time: children are predicted by the snapshots before it")
+    assert said.startswith(f"Smoothing over time, version {smoothing.VERSION}: children are")
+    assert "predicted by the snapshots before it, one" in said
     assert "one in 3" in said
     card = series.card()
     assert (card.smoothing, card.cycles) == ("forward", (3,))
