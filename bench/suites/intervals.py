@@ -40,6 +40,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--methods", type=names, default=["pyramid", "topdown"], metavar="A;B")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=[Fraction(1, 10), 1])
+    parser.add_argument(
+        "--kinds", type=names, metavar="A;B", help="of regions; the kept figures of others stay"
+    )
     parser.add_argument("--releases", type=int, default=2, help="of which intervals are asked")
     parser.add_argument("--trials", type=int, default=100, help="releases that tell the error")
 
@@ -51,19 +54,36 @@ def measure(
     epsilon: list[Fraction],
     releases: int,
     trials: int,
+    kinds: list[str] | None = None,
 ) -> dict[str, Any]:
     """Return coverage and width by map, method, budget and kind of region."""
     rows = []
     for name in maps:
         random = np.random.default_rng(regions.SEED)
         source, villages = regions.settle(public.load(name, data), random)
-        kinds = regions.draw(source, villages, REGIONS, random)
+        drawn = regions.draw(source, villages, REGIONS, random)
+        chosen = {kind: some for kind, some in drawn.items() if not kinds or kind in kinds}
         for method in methods:
             for amount in epsilon:
                 told = {"map": name, "method": method, "epsilon": str(amount)}
-                some = cover(source, kinds, (method, amount), releases, trials)
-                rows += [{**told, "kind": kind, **figures} for kind, figures in some.items()]
-    return {"rows": rows, "settings": {"releases": releases, "trials": trials}}
+                some = cover(source, chosen, (method, amount), releases, trials)
+                rows += [
+                    {**told, "kind": kind, **figures}
+                    for kind, figures in some.items()
+                    if not kinds or kind in kinds
+                ]
+    settings = {"releases": releases, "trials": trials}
+    if not kinds:
+        return {"rows": rows, "settings": settings}
+    kept = json.loads(SAVED.read_text(encoding="utf-8"))
+    now = {identity(row): row for row in rows}
+    rows = [now.pop(identity(row), row) for row in kept["rows"]] + [*now.values()]
+    return {"rows": rows, "settings": {**kept["settings"], ", ".join(kinds): settings}}
+
+
+def identity(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a row is of."""
+    return tuple(row[name] for name in ("map", "method", "epsilon", "kind"))
 
 
 def cover(

@@ -26,7 +26,8 @@ from geodp.table.proxy import Proxy
 
 TITLE = """\
 Per cent by which settlements have fewer people than in truth: in their own cells, and, after the
-stroke, with all around them within 2 km. Nobody else lives within 4 km, or within 32 km.
+stroke, with all around them within 2 km (with the standard error over settlements, where it is
+kept). Nobody else lives within 4 km, or within 32 km.
   whole          the domain is that of the grid, sea and all
   land           it is land:japan
   settlements    the same, cut to inhabited cells and those beside them, as a public mask may be
@@ -40,7 +41,8 @@ ALONE = {"4 km": (9, 24), "32 km": (65, 4)}
 
 PEOPLE = 126_000_000
 AROUND = 4
-METHODS = ["pyramid", "pyramid:chain=8-12-6,shares=2-10-44-44,prune=7/2"]
+SEED = 20150901
+METHODS = ["pyramid", "pyramid:setting=islands"]
 """The default, for which what is lost at best is told too; and for lone settlements on Japan."""
 
 SAVED = Path(__file__).parents[1] / "results" / "settlements.json"
@@ -48,34 +50,46 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
 MARKS = ("<!-- bench:settlements -->", "<!-- /bench:settlements -->")
 
 Counts = NDArray[np.int64]
+Sums = NDArray[np.float64]
+"""Of every settlement its people, those found in its own cells, and with all around: [3, n]."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--methods", type=names, default=METHODS, metavar="A;B")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=[Fraction(1, 10)])
-    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--trials", type=int, default=4, help="releases of every map")
+    parser.add_argument("--maps", type=int, default=6, help="that are made up")
 
 
-def measure(methods: list[str], epsilon: list[Fraction], trials: int) -> dict[str, Any]:
+def measure(methods: list[str], epsilon: list[Fraction], trials: int, maps: int) -> dict[str, Any]:
     """Losses by method, budget, domain and distance; kept ones of other versions stay."""
     whole = geodp.Grid.mesh("jis:half")
     land = cut_to_land(whole, "land:japan")
-    people, label = plant(land)
-    cut = whole.with_mask(
-        mask_of_blocks(whole, blocks_of_array(near(people > 0, 1)), "made-up settlements")
-    )
+    hows = [(method, amount) for method in methods for amount in epsilon]
+    found: dict[tuple[str, Fraction, str], list[Sums]] = {}
+    for number in range(maps):
+        people, label = plant(land, seed=SEED + number)
+        cut = whole.with_mask(
+            mask_of_blocks(whole, blocks_of_array(near(people > 0, 1)), "made-up settlements")
+        )
+        for method, amount in hows:
+            for domain, grid in (("whole", whole), ("land", land), ("settlements", cut)):
+                sums = find_sums(people, label, grid, (method, amount), trials)
+                found.setdefault((method, amount, domain), []).append(sums)
     rows = [
         {"method": method, "version": mechanism(method).version}
-        | {"epsilon": str(amount), "domain": domain, **found}
-        for method in methods
-        for amount in epsilon
-        for domain, grid in (("whole", whole), ("land", land), ("settlements", cut))
-        for found in lost(people, label, grid, method, amount, trials)
+        | {"epsilon": str(amount), "domain": domain, **row}
+        for (method, amount, domain), every in found.items()
+        for row in lost(every)
     ]
     now = {(row["method"], row["version"]) for row in rows}
     kept = json.loads(SAVED.read_text(encoding="utf-8"))["rows"] if SAVED.is_file() else []
-    before = [row for row in kept if (row["method"], row["version"]) not in now]
+    before = [
+        row
+        for row in kept
+        if row["method"] in METHODS and (row["method"], row["version"]) not in now
+    ]
     best = [
         {"method": method, "version": mechanism(method).version, "epsilon": str(amount)}
         | {"domain": "at best", "alone": "known"}
@@ -87,10 +101,12 @@ def measure(methods: list[str], epsilon: list[Fraction], trials: int) -> dict[st
         if method in methods
         for amount in epsilon
     ]
-    return {"rows": [*before, *rows, *best], "settings": {"trials": trials}}
+    return {"rows": [*before, *rows, *best], "settings": {"trials": trials, "maps": maps}}
 
 
-def plant(land: geodp.Grid, alone: dict[str, tuple[int, int]] = ALONE) -> tuple[Counts, Counts]:
+def plant(
+    land: geodp.Grid, alone: dict[str, tuple[int, int]] = ALONE, seed: int = SEED
+) -> tuple[Counts, Counts]:
     """People of every cell, and to which settlement it belongs: int64[rows, cols] each, 0: to none.
 
     Towns are made up all over the land; around places that are drawn in it nobody is left, and
@@ -100,7 +116,7 @@ def plant(land: geodp.Grid, alone: dict[str, tuple[int, int]] = ALONE) -> tuple[
     people = np.zeros(land.shape, np.int64)
     people[tuple(land.decode(proxy.key).astype(np.int64))] = proxy.count
     inside, label = land.domain.to_dense(), np.zeros(land.shape, np.int64)
-    random, number, sizes = np.random.default_rng(20150901), 0, len(CLASSES) - 1
+    random, number, sizes = np.random.default_rng(seed), 0, len(CLASSES) - 1
     cells = np.argwhere(inside)
     for reach, each in sorted(alone.values(), reverse=True):
         wanted = number + each * sizes
@@ -131,10 +147,14 @@ def near(some: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return np.asarray(both[reach:-reach, reach:-reach], np.bool_)
 
 
-def lost(
-    people: Counts, label: Counts, grid: geodp.Grid, method: str, epsilon: Fraction, trials: int
-) -> list[dict[str, Any]]:
-    """Per cent that settlements of every size lose, for each distance."""
+def find_sums(
+    people: Counts,
+    label: Counts,
+    grid: geodp.Grid,
+    how: tuple[str, Fraction],
+    trials: int,
+) -> Sums:
+    """Return people of settlements, and how many a method has of them, by a budget, on average."""
     table, number = geodp.CountTable.from_dense(people, grid), int(label.max())
     place = np.array(np.nonzero(label))
     which = label[tuple(place)]
@@ -147,18 +167,28 @@ def lost(
     sums[0] = [people[box][label[box] > 0].sum() for box in boxes]
     for trial in range(trials):
         noise = geodp.NoiseKey(trial.to_bytes(32, "little"))
-        release = geodp.publish(table, method=method, epsilon=epsilon, contribution=1, key=noise)
+        release = geodp.publish(table, method=how[0], epsilon=how[1], contribution=1, key=noise)
         found = release.table.to_dense()
         sums[1] += [found[box][label[box] > 0].sum() / trials for box in boxes]
         sums[2] += [found[box].sum() / trials for box in boxes]
+    return sums
+
+
+def lost(every: list[Sums]) -> list[dict[str, Any]]:
+    """Per cent that settlements of every size lose on some maps, for each distance.
+
+    Of each three figures: in own cells, with all around, and the standard error of the latter.
+    """
     rows, first, sizes = [], 0, len(CLASSES) - 1
     for name, (_, each) in sorted(ALONE.items(), key=lambda item: -item[1][0]):
         row: dict[str, Any] = {"alone": name}
         for size in range(sizes):
             some = [i for i in range(first, first + each * sizes) if (i + 1) % sizes == size]
-            true, own, around = sums[:, some].sum(axis=1)
+            true, own, around = np.concatenate([sums[:, some] for sums in every], axis=1)
+            error = np.std(around - true, ddof=1) * true.size**0.5
             kind = f"{CLASSES[size]:,}-{CLASSES[size + 1]:,}"
-            row[kind] = [100 * (own / true - 1), 100 * (around / true - 1)]
+            less = [own.sum() - true.sum(), around.sum() - true.sum(), error]
+            row[kind] = [100 * float(part / true.sum()) for part in less]
         rows.append(row)
         first += each * sizes
     return rows
@@ -172,9 +202,10 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _pair(own: float | None, around: float) -> str:
-    """Return both figures of a settlement; of a bound there is the second one only."""
-    return f"{'' if own is None else f'{own:.0f}'} / {around + 0.0:.1f}".strip()
+def _pair(own: float | None, around: float, error: float | None = None) -> str:
+    """Return the figures of settlements; of a bound there is the second one only."""
+    both = f"{'' if own is None else f'{own:.0f}'} / {around + 0.0:.1f}".strip()
+    return both if error is None else f"{both} ± {error:.1f}"
 
 
 def show(result: dict[str, Any]) -> str:

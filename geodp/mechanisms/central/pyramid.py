@@ -38,7 +38,7 @@ from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
-SETTINGS = ("auto", "R", "fine", "flat", "informed", "series", "official")
+SETTINGS = ("auto", "R", "fine", "flat", "informed", "series", "islands", "official")
 
 SMALL = 1 << 10
 """On fewer keys a heavy total costs the blocks below it more than it gives them."""
@@ -72,8 +72,9 @@ class Pyramid(Mechanism):
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
         shares; ``"informed"``: those of R, less for the cells and more for what is above them, for
         who trusts a prior; ``"series"``: for snapshots with Gaussian noise that predict each
-        other; ``"official"``: the published areas of the grid's code system, or an office's
-        regions, shares as for R.
+        other; ``"islands"``: for settlements that stand alone, at the cost of large areas;
+        ``"official"``: the published areas of the grid's code system, or an office's regions,
+        shares as for R.
     chain : str
         Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
         on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -142,6 +143,8 @@ class Pyramid(Mechanism):
                 "(--order official, Grid.with_official_order) or of regions (--regions, "
                 "Grid.with_hierarchy)."
             )
+        if self.setting == "islands" and not self.chain and not grid.order.is_binary:
+            return "pyramid:setting=islands needs a grid whose keys are binary digits."
         if self.chain and sum(steps_of(self.chain)) != digits:
             return f"pyramid:chain must add up to the {digits} digits of a key of this grid."
         if any(fanout > WIDEST for fanout in self.levels(grid).fanouts):

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from geodp.errors import UsageError
 from geodp.mechanisms.trees.auto import plan_of, series_plan_of
+from geodp.mechanisms.trees.islands import islands_plan_of
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,11 @@ def preset(
 
     An empty list of weights: 2 for the root, elsewhere the bits that a level splits. "auto" is
     the table of :mod:`geodp.mechanisms.trees.auto`, on digits that are no bits R; "series" what is
-    made of that table, on others "flat". ``line``: of a domain in one dimension.
+    made of that table, on others "flat"; "islands", on bits alone, that of
+    :mod:`geodp.mechanisms.trees.islands`. ``line``: of a domain in one dimension.
     """
+    if setting == "islands":
+        return islands_plan_of(len(radices))
     if setting in ("auto", "series") and radices and all(radix == 2 for radix in radices):
         return (plan_of if setting == "auto" else series_plan_of)(len(radices), line=line)
     setting = {"auto": "R", "series": "flat"}.get(setting, setting)

@@ -26,6 +26,7 @@ SETTINGS = [
     "pyramid:setting=fine",
     "pyramid:setting=flat,prune=1/2",
     "pyramid:chain=1-2-3,shares=1-1-2-4",
+    "pyramid:setting=islands",
 ]
 
 
@@ -93,7 +94,7 @@ def test_children_add_up_and_nothing_is_negative():
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 5, 18, 37, 62])
-@pytest.mark.parametrize("setting", ["auto", "R", "fine", "flat", "informed", "series"])
+@pytest.mark.parametrize("setting", ["auto", "R", "fine", "flat", "informed", "series", "islands"])
 def test_settings_split_every_key_and_spend_all(bits, setting):
     grid = geodp.Grid.regular((1 << bits,))
     chain = Pyramid(setting=setting).levels(grid)
@@ -144,7 +145,7 @@ def test_error_where_nothing_is_clamped_is_the_closed_form(passes):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ("setting=coarse", "auto, R, fine, flat, informed, series or official"),
+        ("setting=coarse", "auto, R, fine, flat, informed, series, islands or official"),
         ("passes=3", "1 or 2"),
         ("chain=2-2", "go together"),
         ("chain=2-x,shares=1-1-1", "digits per level"),

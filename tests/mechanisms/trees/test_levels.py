@@ -131,7 +131,7 @@ def test_who_trusts_a_prior_spends_less_on_the_cells():
         assert chain.shares == tuple(F(w) / sum(weights) for w in weights)
 
 
-@pytest.mark.parametrize("setting", ["auto", "R", "flat", "fine", "informed", "series"])
+@pytest.mark.parametrize("setting", ["auto", "R", "flat", "fine", "informed", "series", "islands"])
 def test_gaussian_noise_is_flat_by_default_only(setting):
     grid = line(8)
     named = "flat" if setting == "auto" else setting

@@ -1,0 +1,76 @@
+"""What the pyramid's setting for islands costs elsewhere, beside the default."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from bench.inputs import derived
+from bench.suites.auto import OBJECTIVES
+from bench.suites.auto_bound import PAPER
+from bench.suites.methods import names
+from bench.suites.settlements import DOCUMENT
+from bench.suites.sparsest import by_family
+from bench.tables import fill, markdown, table
+from geodp.analysis.plan.families import draw_families
+from geodp.analysis.plan.simulation import FRESH, Simulation
+from geodp.mechanisms import mechanism
+from geodp.privacy.terms import Terms
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+Mean absolute errors over those of the paper's method, on public maps without lone settlements."""
+
+MAPS = ["kanto", "germany-1km", "europe-2018-9-8", "hiroshima-2020", "samoa-100m"]
+METHODS = ("pyramid", "pyramid:setting=islands")
+SAVED = Path(__file__).parents[1] / "results" / "islands.json"
+MARKS = ("<!-- bench:islands -->", "<!-- /bench:islands -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
+    parser.add_argument("--epsilons", type=lambda text: text.split(","), default=["0.1", "1"])
+    parser.add_argument("--trials", type=int, default=4, help="releases of each method")
+
+
+def measure(data: Path | None, maps: list[str], epsilons: list[str], trials: int) -> dict[str, Any]:
+    """Return ratios by map, budget and method."""
+    rows = []
+    for name in maps:
+        source = derived.load(name, data)
+        families = draw_families(OBJECTIVES, source.grid, Proxy(source, name))
+        simulation = Simulation(Proxy(source, name), families)
+        for epsilon in epsilons:
+            terms, found = Terms.of(epsilon=epsilon).bound(1), {}
+            for spec in (PAPER, *METHODS):
+                method, often = mechanism(spec), range(FRESH, FRESH + trials)
+                run = simulation.run(method, method.event(source.grid, terms), often)
+                found[spec] = by_family(families, run.mae)
+            for spec in METHODS:
+                ratio = {kind: found[spec][kind] / found[PAPER][kind] for kind in found[spec]}
+                rows.append({"map": name, "epsilon": epsilon, "method": spec, **ratio})
+    return {"rows": rows, "settings": {"trials": trials}}
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
+    return [
+        {k: f"{v:.2f}" if isinstance(v, float) else v for k, v in row.items()}
+        for row in result["rows"]
+    ]
+
+
+def show(result: dict[str, Any]) -> str:
+    """Return maps, budgets and methods."""
+    return table(lines(result))
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result

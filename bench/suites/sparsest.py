@@ -1,0 +1,177 @@
+"""How near any pyramid comes to what is asked of the default on the map that gains least."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs import derived
+from bench.suites.auto import ASKED, DOCUMENT
+from bench.suites.auto_bound import PAPER
+from bench.tables import fill, markdown, table
+from geodp.analysis.plan.families import Family, Objectives, draw_families
+from geodp.analysis.plan.regions import Difference
+from geodp.analysis.plan.search import Candidate
+from geodp.analysis.plan.simulation import FRESH, Simulation
+from geodp.grid.grid import Grid
+from geodp.mechanisms import mechanism
+from geodp.privacy.budget import rational
+from geodp.privacy.terms import Terms
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+Mean absolute errors over those of the paper's method, of random pyramids, on the sparsest map.
+  limit             1.1 times what is asked of the default's mean over all maps
+  pyramids below    the limit, of all that were tried
+  best              pyramid of these regions, by as many other releases
+  cells, at best    nothing but cells measured, with the whole budget, by who knows how many cells
+                    have how many people: the median of those that a noisy count speaks of"""
+
+DATA = "samoa-100m"
+OBJECTIVES = Objectives.parse("cells=1,polygons=1,municipalities=1,rectangles=1")
+WIDEST = 8
+"""Bits of the widest level that is tried."""
+
+PRUNED = ("", "1", "2", "3", "4")
+"""Noise scales below which children are dropped, in turn."""
+
+SEED = 20190601
+SAVED = Path(__file__).parents[1] / "results" / "sparsest.json"
+MARKS = ("<!-- bench:sparsest -->", "<!-- /bench:sparsest -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--epsilon", default="0.1")
+    parser.add_argument("--plans", type=int, default=300, help="random pyramids")
+    parser.add_argument("--trials", type=int, default=3, help="releases of each plan")
+
+
+def measure(
+    data: Path | None = None, epsilon: str = "0.1", plans: int = 300, trials: int = 4
+) -> dict[str, Any]:
+    """Return a row for each family of regions, and every pyramid that was tried."""
+    source = derived.load(DATA, data)
+    grid, proxy = source.grid, Proxy(source, DATA)
+    families = draw_families(OBJECTIVES, grid, proxy)
+    simulation, terms = Simulation(proxy, families), Terms.of(epsilon=epsilon).bound(1)
+
+    def errors(spec: str, first: int, often: int) -> dict[str, float]:
+        method = mechanism(spec)
+        found = simulation.run(method, method.event(grid, terms), range(first, first + often))
+        return by_family(families, found.mae)
+
+    paper, default = (errors(spec, FRESH, 4 * trials) for spec in (PAPER, "pyramid"))
+    random = np.random.default_rng(SEED)
+    specs = [draw_plan(grid, random, PRUNED[i % len(PRUNED)]) for i in range(plans)]
+    tried = [{"spec": spec, **_over(errors(spec, 0, trials), paper)} for spec in specs]
+    zeros, alone = _over(errors_of_zeros(source, families), paper), least_error(source, epsilon)
+    rows = []
+    for name in ASKED:
+        best = min(tried, key=lambda one: one[name])
+        again = errors(best["spec"], FRESH, trials)
+        limit = 1.1 * ASKED[name]
+        rows.append(
+            {
+                "regions": name,
+                "limit": limit,
+                "pyramids below": sum(one[name] < limit for one in tried),
+                "of": len(tried),
+                "default": default[name] / paper[name],
+                "best": again[name] / paper[name],
+                "best pyramid": best["spec"],
+                "its others": {k: v for k, v in _over(again, paper).items() if k != name},
+                "zeros": zeros[name],
+                "cells, at best": alone / paper[name] if name == "cells" else None,
+            }
+        )
+    told = {"epsilon": epsilon, "trials": trials, "data": DATA}
+    return {**told, "rows": rows, "tried": tried}
+
+
+def by_family(families: tuple[Family, ...], groups: Any) -> dict[str, float]:
+    """Return geometric means over the groups of every family."""
+    ends = [0, *accumulate(len(one.groups) for one in families)]
+    parts = zip(families, pairwise(ends), strict=True)
+    return {one.objective.name: float(np.exp(np.log(groups[a:b]).mean())) for one, (a, b) in parts}
+
+
+def _over(errors: dict[str, float], others: dict[str, float]) -> dict[str, float]:
+    return {name: error / others[name] for name, error in errors.items()}
+
+
+def draw_plan(grid: Grid, random: np.random.Generator, prune: str) -> str:
+    """Return levels of 2 bits or more and log-normal shares, each 2 % at least."""
+    steps: list[int] = []
+    while (rest := grid.bits - sum(steps)) > 0:
+        steps.append(int(random.integers(min(2, rest), min(WIDEST, rest) + 1)))
+    plan = Candidate.of(steps, np.exp(random.normal(0, 1, len(steps) + 1)).tolist())
+    return plan.spec + (f",prune={prune}" if prune else "")
+
+
+def errors_of_zeros(source: geodp.CountTable, families: tuple[Family, ...]) -> dict[str, float]:
+    """Return the mean absolute errors of who publishes that nobody is anywhere."""
+    difference = Difference(
+        source.grid, source.key, source.count.astype(float), -source.count.astype(float)
+    )
+    groups = [group for one in families for group in one.groups]
+    every = [np.abs(group.sums(difference)[1]).sum() for group in groups]
+    cells = [group.count(source.grid) for group in groups]
+    return by_family(families, np.array(every) / cells)
+
+
+def least_error(source: geodp.CountTable, epsilon: str) -> float:
+    """Return the least mean absolute error of cells of who sees each with the whole budget's noise.
+
+    Who knows how many cells have how many people, and nothing of where, publishes the median of
+    the counts that a noisy one speaks of: by Bayes' rule no other number has a smaller error.
+    """
+    count, often = np.unique(source.count, return_counts=True)
+    count, often = np.append(0, count), np.append(source.grid.size - source.count.size, often)
+    decay = np.exp(-float(rational(epsilon)))
+    reach = int(np.ceil(40 / float(rational(epsilon))))
+    seen = np.arange(-reach, int(count[-1]) + reach + 1)
+    law = (1 - decay) / (1 + decay) * decay ** np.abs(seen[:, None] - count)
+    weight = law * often
+    median = (weight.cumsum(axis=1) >= weight.sum(axis=1, keepdims=True) / 2).argmax(axis=1)
+    error = weight * np.abs(count - count[median][:, None])
+    return float(error.sum() / source.grid.size)
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
+    found = []
+    for row in result["rows"]:
+        others = ", ".join(f"{name} {ratio:.2f}" for name, ratio in row["its others"].items())
+        least = row["cells, at best"]
+        found.append(
+            {
+                "regions": row["regions"],
+                "limit": f"{row['limit']:.2f}",
+                "pyramids below": f"{row['pyramids below']} of {row['of']}",
+                "default": f"{row['default']:.2f}",
+                "best": f"{row['best']:.2f}: `{row['best pyramid']}` ({others})",
+                "zeros": f"{row['zeros']:.2f}",
+                "cells, at best": "" if least is None else f"{least:.2f}",
+            }
+        )
+    return found
+
+
+def show(result: dict[str, Any]) -> str:
+    """Families of regions."""
+    return table(lines(result))
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result
