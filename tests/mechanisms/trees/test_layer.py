@@ -32,10 +32,18 @@ def test_open_children_of_runs_lie_side_by_side():
 
 def test_what_is_measured_is_kept_until_it_is_asked_for_where_nodes_are_few(monkeypatch):
     monkeypatch.setattr(layer, "FEW", 20)
-    block, measured = slice(2, 4), (np.ones(8), np.empty(0, np.bool_))
-    for nodes, kept in ((5, measured), (6, None)):
-        one = Layer.of(np.arange(nodes, dtype=np.uint64), np.ones(nodes, np.int64), (4, 1))
-        one.keep(block, measured)
-        assert one.recall(slice(0, 2)) is None
-        assert one.recall(block) is kept
-        assert one.recall(block) is None
+    monkeypatch.setattr(layer, "FEWER", 16)
+    block, inside, prior = slice(2, 4), np.empty(0, np.bool_), (np.ones(8), np.ones(2))
+    for nodes, held in ((4, (True, True)), (5, (True, False)), (6, (False, False))):
+        for value in (3, 2**40):  # what 32 bits hold, and what they do not
+            one = Layer.of(np.arange(nodes, dtype=np.uint64), np.ones(nodes, np.int64), (4, 1))
+            noisy = np.full(8, value)
+            one.keep(block, (noisy, inside), prior)
+            assert one.recall(slice(0, 2)) == (None, None)
+            measured, said = one.recall(block)
+            assert ((measured is not None), (said is prior)) == held
+            if measured is not None:
+                assert measured[0].dtype == np.int64
+                assert measured[0].tolist() == noisy.tolist()
+                assert measured[1] is inside
+            assert one.recall(block) == (None, None)
