@@ -27,7 +27,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 ALONE = (
     *("check", "resume", "stop_at", "measurements", "public_totals", "prior", "simulate"),
-    *("metadata", "supersedes", "formats", "profile"),
+    *("metadata", "supersedes", "display_below", "formats", "profile"),
 )
 """Options of what one machine does alone: no process of a cluster holds the whole table."""
 

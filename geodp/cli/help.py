@@ -26,7 +26,7 @@ PRIVACY = (
 )
 OUTPUT = (
     *("output", "name", "overwrite", "stop_at", "measurements", "measurements_complete_to"),
-    *("metadata", "supersedes", "formats", "as_json"),
+    *("metadata", "supersedes", "display_below", "formats", "as_json"),
 )
 EXPERT = (
     *(

@@ -20,12 +20,19 @@ _STATED: tuple[Callable[[Any], Any], ...] = (
         "--metadata",
         type=click.Path(path_type=Path),
         help="TOML file of what the office says for the card: title, description, publisher, "
-        "contact, licence, source, reference_date, language, supersedes.",
+        "contact, licence, source, reference_date, language, supersedes, display_below.",
     ),
     click.option(
         "--supersedes",
         type=click.Path(path_type=Path),
         help="Folder of an earlier release that this one replaces: the card names its id.",
+    ),
+    click.option(
+        "--display-below",
+        type=click.IntRange(2, 1 << 31),
+        metavar="K",
+        help="Show released counts from 1 to K - 1 as <K on maps, on pages and in printed "
+        "estimates. A rule of display that protects nobody: the files have the counts.",
     ),
 )
 
@@ -38,14 +45,18 @@ def stated_options(command: Command) -> Command:
 def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
     """Return what the office says; None where it says nothing.
 
-    Raises UsageError where both options name a release that is replaced.
+    Raises UsageError where an option and the file say the same thing.
     """
     from geodp.io.verify.card import public_folder, read_table_card
     from geodp.release.metadata import read_metadata
     from geodp.table.card import StatedMetadata
 
-    file, replaced = options["metadata"], options["supersedes"]
+    file, replaced, limit = (options[name] for name in ("metadata", "supersedes", "display_below"))
     said = None if file is None else read_metadata(file)
+    if limit is not None:
+        if said is not None and said.display_below is not None:
+            raise UsageError("Give --display-below or display_below in the file of --metadata.")
+        said = replace(said or StatedMetadata(), display_below=limit)
     if replaced is None:
         return said
     if said is not None and said.supersedes is not None:

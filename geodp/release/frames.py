@@ -16,6 +16,7 @@ from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
 from geodp.io.write.tables import arrow_columns, name_of_counts
+from geodp.table.display import show_count
 
 if TYPE_CHECKING:
     from geodp.io.write.uncertainty import Errors
@@ -197,7 +198,8 @@ def _first_lines(card: Card, table: ReleasedTable) -> Iterator[str]:
     if not card.private:
         yield "NOT PRIVATE: the key of the noise was known beforehand."
     yield guarantee.in_words
-    yield f"{table.key.size:,} of {domain.cells:,} cells listed, {table.total:,} in all"
+    people = show_count(table.total, card.display_below)
+    yield f"{table.key.size:,} of {domain.cells:,} cells listed, {people} in all"
     yield f"method {card.mechanism.spec}: {card.mechanism.values}"
     error = card.expected_error.largest
     if error is not None:

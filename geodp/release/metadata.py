@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.table.card import StatedMetadata
+from geodp.table.display import LARGEST
 from geodp.table.plain import read_plain
 
 Stated = TypeVar("Stated")
@@ -18,17 +19,21 @@ Stated = TypeVar("Stated")
 def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
     """Return metadata, checked; None where nothing is said.
 
-    Raises UsageError for an unknown name, an empty text, or a date that is none.
+    Raises UsageError for an unknown name, an empty text, a date that is none, or a limit of display
+    that is no whole number from 2 to 2^31.
     """
     if not given:
         return None
+    limit = given.get("display_below", 2)
+    if type(limit) is not int or not 2 <= limit <= LARGEST:
+        raise UsageError(f"metadata.display_below must be a whole number from 2 to {LARGEST:,}.")
     plain = {name: str(one) if isinstance(one, date) else one for name, one in given.items()}
     try:
         found = read_plain(StatedMetadata, plain, "metadata")
     except VerificationError as error:
         raise UsageError(str(error)) from None
     for name, text in plain.items():
-        if not text.strip() or not text.replace("\n", " ").isprintable():
+        if isinstance(text, str) and not (text.strip() and text.replace("\n", " ").isprintable()):
             raise UsageError(f"metadata.{name} must be a text in words.")
     days = [] if found.reference_date is None else found.reference_date.split("/")
     try:

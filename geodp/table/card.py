@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from geodp.table.charged import StatedCharge
-from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.display import LARGEST
+from geodp.table.plain import Least, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedError
 from geodp.table.stated.prior import StatedPrior
@@ -98,6 +99,9 @@ class StatedMetadata:
         Of these words: ``ja``, ``en``, ``pt-BR``.
     supersedes : str, optional
         The release id of the earlier release that this one replaces.
+    display_below : int, optional
+        Counts above 0 and below it are shown as ``<k`` to people, from 2 to 2^31: a rule of
+        display (:mod:`geodp.table.display`), of which guarantee, noise and files know nothing.
     """
 
     title: str | None = None
@@ -109,6 +113,7 @@ class StatedMetadata:
     reference_date: Annotated[str, Text(rf"{DAY}(/{DAY})?")] | None = None
     language: Annotated[str, Text(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")] | None = None
     supersedes: Annotated[str, Text(r"[0-9a-f]{16}")] | None = None
+    display_below: Annotated[int, Least(2, LARGEST)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +176,11 @@ class Card:
             A name is missing or unknown, or a value is none of its type or out of its range.
         """
         return read_plain(cls, plain, "card")
+
+    @property
+    def display_below(self) -> int | None:
+        """The office's limit of display; None: every count is shown."""
+        return None if self.metadata is None else self.metadata.display_below
 
     @property
     def in_parts(self) -> bool:

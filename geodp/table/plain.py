@@ -30,9 +30,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Least:
-    """A number that is not smaller."""
+    """A number that is not smaller, and not larger where a largest is given."""
 
     value: int
+    most: int | None = None
 
 
 def write_plain(value: Any) -> Any:
@@ -169,6 +170,8 @@ def _within(value: Any, limit: Text | Least, where: str) -> Any:
         _require(re.fullmatch(limit.pattern, value) is not None, where, "of its form")
     else:
         _require(value >= limit.value, where, f"at least {limit.value}")
+        if limit.most is not None:
+            _require(value <= limit.most, where, f"at most {limit.most}")
     return value
 
 

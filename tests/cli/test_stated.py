@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import geodp
@@ -14,6 +15,10 @@ from tests.command import geodp as run
 ID = "0123456789abcdef"
 
 
+def stated(**given):
+    return read_stated({"metadata": None, "supersedes": None, "display_below": None, **given})
+
+
 @pytest.fixture
 def old(tmp_path):
     released("hay", 0, 50).write(tmp_path / "old")
@@ -22,19 +27,19 @@ def old(tmp_path):
 
 def test_what_is_said_is_the_file_and_the_release_that_is_replaced(old, tmp_path):
     office, own = tmp_path / "office.toml", geodp.open(old).card().release_id
-    assert read_stated({"metadata": None, "supersedes": None}) is None
-    found = read_stated({"metadata": None, "supersedes": old})
+    assert stated() is None
+    found = stated(supersedes=old)
     assert found == StatedMetadata(supersedes=own)
     office.write_text('title = "a"\n')
-    found = read_stated({"metadata": office, "supersedes": old / "public"})
+    found = stated(metadata=office, supersedes=old / "public")
     assert found == StatedMetadata(title="a", supersedes=own)
     office.write_text(f'supersedes = "{ID}"\n')
-    found = read_stated({"metadata": office, "supersedes": None})
+    found = stated(metadata=office)
     assert found == StatedMetadata(supersedes=ID)
     with pytest.raises(UsageError, match="Either --supersedes"):
-        read_stated({"metadata": office, "supersedes": old})
+        stated(metadata=office, supersedes=old)
     with pytest.raises(VerificationError, match="holds no release"):
-        read_stated({"metadata": None, "supersedes": tmp_path})
+        stated(supersedes=tmp_path)
 
 
 @pytest.mark.law
@@ -70,3 +75,112 @@ def test_a_corrected_release_names_what_it_replaces_and_a_wrong_folder_charges_n
     (item,) = out.glob("*.json")
     assert json.loads(item.read_text())["properties"]["geodp:supersedes"] == own
     assert own in run("report", tmp_path / "new", "--format", "html").stdout
+
+
+MANY = 3000
+"""A limit of display above most cells of the release below."""
+
+GIVEN = ("--grid", "jis:basic", "--code", "mesh", "--value", "people", "--contribution", "1",
+         "--bounds", "139.5", "35.5", "139.75", str(35 + 2 / 3))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """Cells of 0 to 3,150 people."""
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139.5, 35.5, 139.75, 35 + 2 / 3))
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    places = [(row, col) for row in range(grid.shape[0]) for col in range(grid.shape[1])]
+    codes = grid.places[0].format(*(np.array(axis) for axis in zip(*places, strict=True)))
+    lines = [f"{code},{number * 8}" for number, code in enumerate(codes.tolist())]
+    path.write_text("\n".join(["mesh,people", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def both(rows, tmp_path_factory):
+    """Releases with one kept key, without a limit of display and with it."""
+    folder = tmp_path_factory.mktemp("both")
+    assert run("key", folder / "key").returncode == 0
+    for name, more in (("all", ()), ("few", ("--display-below", MANY))):
+        asked = ("--epsilon", "1", "--key-file", folder / "key", "--output", folder / name)
+        done = run("publish", rows, *GIVEN, *asked, *more)
+        assert done.returncode == 0, done.stderr
+    return folder / "all", folder / "few"
+
+
+def test_a_limit_is_an_option_or_in_the_file(tmp_path):
+    assert stated(display_below=5) == StatedMetadata(display_below=5)
+    office = tmp_path / "office.toml"
+    office.write_text('title = "a"\n')
+    found = stated(metadata=office, display_below=5)
+    assert found == StatedMetadata(title="a", display_below=5)
+    office.write_text("display_below = 20\n")
+    assert stated(metadata=office) == StatedMetadata(display_below=20)
+    with pytest.raises(UsageError, match="Give --display-below or"):
+        stated(metadata=office, display_below=20)
+
+
+@pytest.mark.parametrize("limit", ["1", "0", "-4", "2.5", "ten", str(2**31 + 1)])
+def test_a_limit_that_is_none_is_refused_before_the_charge(limit, rows, tmp_path):
+    ledger = tmp_path / "ledger.jsonl"
+    into = ("--ledger", ledger, "--dataset", "census")
+    assert run("budget", "init", *into, "--epsilon", "1").returncode == 0
+    before, office = ledger.read_bytes(), tmp_path / "office.toml"
+    office.write_text(f"display_below = {limit if limit != 'ten' else repr(limit)}\n")
+    for said in (("--display-below", limit), ("--metadata", office)):
+        out = (*into, "--epsilon", "1", "--output", tmp_path / "out")
+        done = run("publish", rows, *GIVEN, *out, *said)
+        assert done.returncode == 2
+        assert "display" in done.stderr
+        assert len(done.stderr.strip().splitlines()[-1:]) == 1
+        assert ledger.read_bytes() == before
+        assert not (tmp_path / "out").exists()
+
+
+def test_the_guarantee_and_the_counts_know_nothing_of_the_rule(both):
+    plain, few = (geodp.open(path) for path in both)
+    assert few.card().display_below == MANY
+    assert np.array_equal(plain.table.key, few.table.key)
+    assert np.array_equal(plain.table.count, few.table.count)
+    assert (few.table.count < MANY).sum() > 100
+    ours, theirs = (one.card().to_json() for one in (few, plain))
+    changed = {name for name in ours if ours[name] != theirs.get(name)}
+    assert changed == {"metadata", "release_id", "files"}
+    assert "metadata" not in theirs
+    assert run("verify", both[1]).returncode == 0
+    csvs = [(path / "public" / "population.csv").read_bytes() for path in both]
+    assert csvs[0] == csvs[1]
+
+
+def test_printed_estimates_show_no_count_below_the_limit(both):
+    release = geodp.open(both[1])
+    codes = [code for code in release.to_pandas("people").code if str(code).startswith("5339")][:40]
+    asked = [part for code in codes for part in ("--area", code)]
+    plain, text = (run("estimate", path, *asked).stdout.splitlines()[1:] for path in both)
+    shown = 0
+    for code, before, after in zip(codes, plain, text, strict=True):
+        count = int(before.split()[1].replace(",", ""))
+        assert before.split()[0] == after.split()[0] == code
+        if 0 < count < MANY:
+            assert after.split()[1:] == ["<3,000", before.split()[2], "–"]
+        else:
+            assert after.split()[:3] == before.split()[:3]
+            shown += 1
+    assert len(codes) > shown
+    rows = json.loads(run("estimate", both[1], *asked, "--json").stdout)["estimates"]
+    assert [row["below"] for row in rows] == [0 < row["count"] < MANY for row in rows]
+    assert {row["below"] for row in rows} >= {True}
+    rows = json.loads(run("estimate", both[0], *asked, "--json").stdout)["estimates"]
+    assert not any("below" in row for row in rows)
+    whole = run("estimate", both[1], "--area", "5339").stdout
+    assert f"{geodp.open(both[0]).estimate('5339').count:,}" in whole
+
+
+def test_an_export_keeps_the_limit_that_a_new_file_does_not_name(both, tmp_path):
+    office = tmp_path / "office.toml"
+    for text, limit in (('title = "a"', MANY), ("display_below = 2900", 2900)):
+        office.write_text(text + "\n")
+        into = ("--to", "csv:excel", "--output", tmp_path / str(limit), "--metadata", office)
+        assert run("export", both[1], *into).returncode == 0
+        (file,) = (tmp_path / str(limit)).glob("*.csv")
+        assert f'"<{limit:,}"' in file.read_text("utf-8-sig")

@@ -18,11 +18,20 @@ from geodp.table.card import StatedMetadata
         ({"reference_date": "2020-13-01"}, "must be a date"),
         ({"reference_date": "2020-12-01/2020-01-01"}, "end before"),
         ({"language": "Japanese"}, "language is not of its form"),
+        *(
+            ({"display_below": limit}, r"display_below must be a whole number from 2 to 2,147,")
+            for limit in (1, 0, -5, 2**31 + 1, 10.0, 2.5, "10", True, None)
+        ),
     ],
 )
 def test_metadata_that_are_wrong_are_refused(given, sentence):
     with pytest.raises(UsageError, match=sentence):
         state_metadata(given)
+
+
+@pytest.mark.parametrize("limit", [2, 10, 2**31])
+def test_a_limit_of_display_is_kept_on_the_card(limit):
+    assert state_metadata({"display_below": limit}) == StatedMetadata(display_below=limit)
 
 
 def test_metadata_are_read_from_a_file(tmp_path):

@@ -52,7 +52,7 @@ def _schema(kind, names):
         bound = (
             {"pattern": f"^(?:{limit.pattern})$"}
             if isinstance(limit, Text)
-            else {"minimum": limit.value}
+            else {"minimum": limit.value, **({} if limit.most is None else {"maximum": limit.most})}
         )
         assert isinstance(limit, Text | Least)
         return {**_schema(parts[0], names), **bound}

@@ -54,22 +54,26 @@ def estimate(**options: Any) -> None:
         raise UsageError("Say what to estimate: --regions or --area.")
     require_named(options)
     from geodp.release.opening import open_release
+    from geodp.table.display import is_below, show_count, show_interval
 
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
     with progress.show(sys.stderr):
         found = release.estimate_all(shapes.values(), method=options["method"])
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
+    limit = release.card().display_below
     if options["as_json"]:
+        if limit is not None:
+            rows = [{**row, "below": is_below(row["count"], limit)} for row in rows]
         document = {"method": options["method"], "estimates": rows}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     width = max(len("region"), *(len(row["name"]) for row in rows))
     click.echo(f"{'region':<{width}}  {'count':>14}  {'standard error':>14}  {'95 % interval':>27}")
     for row in rows:
-        interval = f"{row['low']:,.1f} to {row['high']:,.1f}"
-        error = f"{row['standard_error']:,.1f}"
-        click.echo(f"{row['name']:<{width}}  {row['count']:>14,}  {error:>14}  {interval:>27}")
+        interval = show_interval(row["count"], row["low"], row["high"], limit)
+        count, error = show_count(row["count"], limit), f"{row['standard_error']:,.1f}"
+        click.echo(f"{row['name']:<{width}}  {count:>14}  {error:>14}  {interval:>27}")
 
 
 @click.command(no_args_is_help=True)

@@ -143,8 +143,8 @@ class GeoPackage(Format):
         table, card, errors = released.table, released.card, released.errors
         path = folder / f"{card.name}.gpkg"
         about = describe_release(table.event, card.schema, card.name, card.release_id)
-        whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
-        style = vector_qml(table.grid, card.name, whole=whole, nonnegative=nonnegative)
+        kinds = {"whole": card.mechanism.whole, "nonnegative": card.mechanism.nonnegative}
+        style = vector_qml(table.grid, card.name, **kinds, below=card.display_below)
         write_geopackage(table, path, layer=Layer(card.name, style, about), errors=errors)
         what = "outlines of the cells" if len(table.grid.places) == 1 else "lines between the cells"
         said = {

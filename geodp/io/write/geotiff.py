@@ -81,7 +81,8 @@ class GeoTiff(Format):
         )
         method = card.mechanism
         place = table.grid.places[0]
-        document = qml(place, whole=method.whole, nonnegative=method.nonnegative)
+        kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
+        document = qml(place, **kinds, below=card.display_below)
         (folder / f"{name}.qml").write_text(document, encoding="utf-8", newline="\n")
         yield Entry(f"{name}.qml", "application/xml", "QGIS style of the map: fixed classes")
 

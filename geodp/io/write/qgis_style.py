@@ -8,9 +8,13 @@ from xml.sax.saxutils import quoteattr
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
+from geodp.table.display import show_limit
 
 BELOW = "#a6bddb"
 """Of the class of negative values: pale, as they are noise where few or none are."""
+
+FEW = "#ede28a"
+"""Of the class of counts that an office shows as ``<k``: no colour of the scale, nor a pale one."""
 
 LARGEST = float(1 << 60)
 """Where the last class of outlines ends: more than any count."""
@@ -19,7 +23,14 @@ ALMOST_0 = -1e-9
 """Where the class of negative values ends, so that 0 itself has one of its own."""
 
 
-def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool = True) -> str:
+def qml(
+    place: Lattice,
+    band: int = 1,
+    *,
+    whole: bool = True,
+    nonnegative: bool = True,
+    below: int | None = None,
+) -> str:
     """Return a QML document that colours a band of counts by class.
 
     The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell in the middle
@@ -35,9 +46,11 @@ def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool 
         From 1.
     whole, nonnegative : bool
         What the method can release; negative values, if it can, have a class of their own.
+    below : int, optional
+        Counts above 0 and below it are one class, "<k".
     """
     area = area_of(place)
-    classes = list(fit_classes(area, whole=whole))
+    classes = list(fit_classes(area, whole=whole, below=below))
     known = area is not None
     last = float(classes[-1].first)
     items = "\n".join(
@@ -45,11 +58,16 @@ def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool 
         f'color="{DARK_IS_MANY[each.number]}" alpha="255"/>'
         for each in classes
     )
-    least, below = 0.0, ""
+    least, negative, few = 0.0, "", ""
     if not nonnegative:
         least = -last
-        below = (
+        negative = (
             f'          <item value="{ALMOST_0:g}" label="below 0" color="{BELOW}" alpha="255"/>\n'
+        )
+    if below is not None:
+        few = (
+            f'\n          <item value="{below - whole / 2:.12g}" '
+            f'label={quoteattr(show_limit(below))} color="{FEW}" alpha="255"/>'
         )
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
@@ -64,7 +82,7 @@ def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool 
       <rastershader>
         <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0"
             minimumValue="{least:.12g}" maximumValue="{last:.12g}">
-{below}          <item value="0" label="0" color="#000000" alpha="0"/>
+{negative}          <item value="0" label="0" color="#000000" alpha="0"/>{few}
 {items}
         </colorrampshader>
       </rastershader>
@@ -74,7 +92,14 @@ def qml(place: Lattice, band: int = 1, *, whole: bool = True, nonnegative: bool 
 """
 
 
-def vector_qml(grid: Grid, column: str, *, whole: bool = True, nonnegative: bool = True) -> str:
+def vector_qml(
+    grid: Grid,
+    column: str,
+    *,
+    whole: bool = True,
+    nonnegative: bool = True,
+    below: int | None = None,
+) -> str:
     """Return a QML document that colours outlines of cells, or lines between them, by class.
 
     The classes are those of :func:`qml`; lines, which have no area, have those of counts.
@@ -87,10 +112,12 @@ def vector_qml(grid: Grid, column: str, *, whole: bool = True, nonnegative: bool
         That holds the counts.
     whole, nonnegative : bool
         As for :func:`qml`.
+    below : int, optional
+        As for :func:`qml`.
     """
     is_map = len(grid.places) == 1
     area = area_of(grid.places[0]) if is_map else None
-    classes = list(fit_classes(area, whole=whole))
+    classes = list(fit_classes(area, whole=whole, below=below))
     rows = [
         (float(each.first), each.end, _label(each, whole, area is not None), each.number)
         for each in classes
@@ -106,13 +133,20 @@ def vector_qml(grid: Grid, column: str, *, whole: bool = True, nonnegative: bool
         _symbol(number, DARK_IS_MANY[colour], is_map)
         for number, (_, _, _, colour) in enumerate(rows)
     ]
+    if below is not None:
+        ranges.insert(
+            0,
+            f'<range lower="{int(whole)}" upper="{below - whole}" symbol="{len(symbols)}" '
+            f'label={quoteattr(show_limit(below))} render="true"/>',
+        )
+        symbols.append(_symbol(len(symbols), FEW, is_map))
     if not nonnegative:
         ranges.insert(
             0,
-            f'<range lower="{-LARGEST:.12g}" upper="{ALMOST_0:g}" symbol="{len(rows)}" '
+            f'<range lower="{-LARGEST:.12g}" upper="{ALMOST_0:g}" symbol="{len(symbols)}" '
             'label="below 0" render="true"/>',
         )
-        symbols.append(_symbol(len(rows), BELOW, is_map))
+        symbols.append(_symbol(len(symbols), BELOW, is_map))
     new_line = "\n      "
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">

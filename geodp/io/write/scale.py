@@ -70,10 +70,11 @@ def area_of(place: Lattice) -> Fraction | None:
     return width * height
 
 
-def fit_classes(area: Fraction | None, *, whole: bool) -> Iterator[Class]:
+def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None) -> Iterator[Class]:
     """Yield the classes that hold a count above 0 of a cell of this area, in rising order.
 
-    Of whole numbers, cells may be too small for the first classes.
+    Of whole numbers, cells may be too small for the first classes. ``below``: where the first class
+    begins at the earliest, as counts below it are not shown.
 
     Examples
     --------
@@ -81,13 +82,16 @@ def fit_classes(area: Fraction | None, *, whole: bool) -> Iterator[Class]:
     [1, 3, 8, 25, 75, 250, 750, 2500]
     >>> [int(each.first) for each in fit_classes(None, whole=True)]
     [1, 10, 30, 100, 300, 1000, 3000, 10000]
+    >>> [int(each.first) for each in fit_classes(None, whole=True, below=50)]
+    [50, 100, 300, 1000, 3000, 10000]
     """
     begins = [Fraction(0), *(begin * (area or Fraction(1)) for begin in BEGINS)]
     if whole:
         begins = [Fraction(max(1, math.ceil(begin))) for begin in begins]
     ends = [*begins[1:], None]
-    for number, (first, end) in enumerate(zip(begins, ends, strict=True)):
-        if first != end:
+    for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        first = max(begin, Fraction(below or 0))
+        if end is None or first < end:
             yield Class(number, first, end)
 
 

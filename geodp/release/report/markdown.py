@@ -20,6 +20,7 @@ from geodp.release.report.sentences import (
     width,
 )
 from geodp.table.card import Card
+from geodp.table.display import show_limit
 from geodp.table.stated.error import (
     StatedCells,
     StatedError,
@@ -59,6 +60,7 @@ def markdown(card: Card) -> str:
         bullets(card.post_processing),
         "## Limits and hazards",
         bullets(_hazards(said, mechanism)),
+        *_display(card),
         "## Files",
         *_files(card),
         f"Made by {card.software.name} {card.software.version}.",
@@ -144,6 +146,20 @@ def _hazards(said: StatedGuarantee, mechanism: StatedMechanism) -> list[str]:
         *(f"Not protected: {what}" for what in said.not_protected),
         *HAZARDS,
         *([] if mechanism.nonnegative else [NEGATIVE]),
+    ]
+
+
+def _display(card: Card) -> list[str]:
+    """Return the office's rule of display, if it has one."""
+    limit = card.display_below
+    if limit is None:
+        return []
+    few = plain(show_limit(limit))
+    return [
+        "## Display",
+        f"By the publisher's rule, maps, pages and printed estimates show counts above 0 and below "
+        f"{limit:,} as {few}. The rule protects nobody, which the noise does: the files have the "
+        "released counts, and differences of shown sums tell them.",
     ]
 
 

@@ -83,3 +83,22 @@ def test_what_cannot_be_compared_is_refused(folders):
     assert "--regions or --area" in error_of(old, new, "--cells", "--area", AREA)
     assert "not both" in error_of(old, new, "--cells", "--json", "--output", "a.csv")
     assert "goes with --regions" in error_of(old, new, "--cells", "--polygon-name", "a")
+
+
+def test_a_count_below_its_offices_limit_is_not_printed_nor_what_lies_between(tmp_path):
+    for name, people, limit in (("old", 200, None), ("new", 60, 100)):
+        counts = np.full(GRID.shape, people)
+        table = geodp.CountTable.from_dense(counts, GRID)
+        said = None if limit is None else {"display_below": limit}
+        key = geodp.NoiseKey(name.encode().ljust(32))
+        terms = {"epsilon": 5, "contribution": 1, "key": key, "metadata": said}
+        geodp.publish(table, **terms).write(tmp_path / name)
+    cell = f"{AREA}001"
+    asked = (tmp_path / "old", tmp_path / "new", "--area", cell, "--area", AREA)
+    small, large = (line.split() for line in run(*asked).output.splitlines()[1:3])
+    one, area = document_of(*asked)["changes"]
+    assert 0 < one["new"] < 100 < one["old"]
+    assert small == [cell, f"{one['old']:,.1f}", "<100", "–", f"{one['standard_error']:,.1f}", "–"]
+    figures = [f"{area[name]:,.1f}" for name in ("old", "new", "difference", "standard_error")]
+    assert large[:5] == [AREA, *figures]
+    assert large[5:] == [f"{area['low']:,.1f}", "to", f"{area['high']:,.1f}"]

@@ -1,6 +1,8 @@
 import json
+import sqlite3
 import warnings
 import xml.etree.ElementTree as ET
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -175,3 +177,73 @@ def test_a_raster_is_written_without_a_copy_of_the_table(tmp_path, monkeypatch):
         assert held == key.size // 4
     assert np.array_equal(whole, table.to_dense()[::-1])
     assert drawn.decoded <= 2 * key.size
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("limit", [2, 10, 100, 10**6])
+def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegative, limit):
+    kinds = {"whole": whole, "nonnegative": nonnegative, "below": limit}
+    document = ET.fromstring(qgis_style.qml(KANTO.places[0], **kinds).split("\n", 1)[1])
+    items = document.findall(".//item")
+    labels = [item.get("label") for item in items]
+    at = labels.index(f"<{limit:,}")
+    assert labels[at - 1] == "0"
+    assert items[at].get("color") == qgis_style.FEW
+    assert float(items[at].get("value")) == limit - whole / 2
+    ends = [float(item.get("value")) for item in items]
+    assert ends == sorted(ends)
+    begins = [float(label.split()[0].replace(",", "")) for label in labels[at + 1 :]]
+    assert min(begins) >= limit
+    assert labels[:at] == [*([] if nonnegative else ["below 0"]), "0"]
+
+    document = ET.fromstring(qgis_style.vector_qml(KANTO, "people", **kinds).split("\n", 1)[1])
+    ranges = document.findall(".//range")
+    (few,) = (one for one in ranges if one.get("label") == f"<{limit:,}")
+    assert (float(few.get("lower")), float(few.get("upper"))) == (whole, limit - whole)
+    symbols = {one.get("name"): one for one in document.findall(".//symbol")}
+    assert len(symbols) == len(ranges)
+    (colour,) = (
+        p.get("v") for p in symbols[few.get("symbol")].iter("prop") if p.get("k") == "color"
+    )
+    assert "#{:02x}{:02x}{:02x}".format(*map(int, colour.split(",")[:3])) == qgis_style.FEW
+    lower = [float(one.get("lower")) for one in ranges]
+    assert lower == sorted(lower)
+    assert min(each for each in lower if each > whole) >= limit
+    assert [one.get("label") for one in ranges][:1] == (
+        [f"<{limit:,}"] if nonnegative else ["below 0"]
+    )
+
+
+def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path):
+    from geodp.io.write.export.sheet import Sheet
+    from geodp.io.write.export.vector import GeoPackage
+
+    counts = np.arange(KANTO.size).reshape(KANTO.shape) % 50
+    table = geodp.CountTable.from_dense(counts, KANTO)
+    for name, said in (("plain", None), ("few", {"display_below": 10})):
+        terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
+        release = geodp.publish(table, **terms, metadata=said)
+        release.write(tmp_path / name)
+        opened = geodp.open(tmp_path / name)
+        GeoPackage().write(
+            Sheet(opened.table, opened.card(), opened.errors()), tmp_path / f"{name}.x"
+        )
+    public = {name: tmp_path / name / "public" for name in ("plain", "few")}
+    texts = {name: (path / "population.qml").read_text("utf-8") for name, path in public.items()}
+    assert "&lt;10" in texts["few"]
+    assert "&lt;" not in texts["plain"]
+    for file in ("population.gpkg", "../../{}.x"):
+        for name, path in public.items():
+            with closing(sqlite3.connect(path / file.format(name))) as base:
+                (style,) = base.execute("SELECT styleQML FROM layer_styles").fetchone()
+                rows = base.execute("SELECT population FROM population ORDER BY 1").fetchall()
+            assert ("&lt;10" in style) == (name == "few")
+            assert [count for (count,) in rows] == sorted(release.table.count.tolist())
+    tables = [(path / "population.csv").read_bytes() for path in public.values()]
+    assert tables[0] == tables[1]
+    with (
+        rasterio.open(public["few"] / "population.tif") as one,
+        rasterio.open(public["plain"] / "population.tif") as other,
+    ):
+        assert np.array_equal(one.read(), other.read(), equal_nan=True)

@@ -1,6 +1,7 @@
 """The privacy card for people, and the record for the Deployments Registry."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -317,3 +318,18 @@ def test_the_command_line(tmp_path, card):
     about.write_text(toml({"name": "x"}))
     with pytest.raises(UsageError, match=r"about\.toml: Missing .*curator, curator_type, region"):
         run(out, "--format", "registry", "--about", about)
+
+
+def test_the_card_says_an_offices_rule_of_display_and_what_it_is_not():
+    table = geodp.CountTable.from_dense(np.full((8, 8), 5), geodp.Grid.regular((8, 8)))
+    terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
+    texts = {}
+    for limit in (None, 1234):
+        said = None if limit is None else {"display_below": limit}
+        card = geodp.publish(table, **terms, metadata=said).card()
+        texts[limit] = markdown(replace(card, name="population", release_id="0" * 16))
+    before, _, rest = texts[1234].partition("## Display\n\n")
+    rule, _, after = rest.partition("\n\n## Files")
+    assert "counts above 0 and below 1,234 as &lt;1,234." in rule
+    assert "protects nobody" in rule
+    assert "## Files".join((before, after)) == texts[None]

@@ -61,7 +61,7 @@ def diff(**options: Any) -> None:
         write_file(options["output"], text, public=True, overwrite=options["overwrite"])
         click.echo(str(options["output"]))
     else:
-        click.echo(_text(rows))
+        click.echo(_text(rows, old.card().display_below, new.card().display_below))
 
 
 COMMANDS = (diff,)
@@ -107,17 +107,24 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def _text(rows: list[dict[str, Any]]) -> str:
+def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
+    """Return rows as text; ``limits``: of display, of the old and of the new release."""
+    from geodp.table.display import is_below, show_count
+
     width = max(len("region"), *(len(row["name"]) for row in rows)) if rows else len("region")
     lines = [
         f"{'region':<{width}}  {'old':>12}  {'new':>12}  {'change':>12}  {'standard error':>14}  "
         f"{'95 % interval':>27}"
     ]
     for row in rows:
-        old, new, change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES)
+        change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES[2:])
+        interval, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
+        old, new = (show_count(count, limit, ",.1f") for count, limit in pairs)
+        if any(is_below(*pair) for pair in pairs):
+            change = interval = "\N{EN DASH}"
         lines.append(
             f"{row['name']:<{width}}  {old:>12}  {new:>12}  {change:>12}  {error:>14}  "
-            f"{f'{low} to {high}':>27}"
+            f"{interval:>27}"
         )
     kinds = ", ".join(sorted({row["basis"] for row in rows})) or "none"
     return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])

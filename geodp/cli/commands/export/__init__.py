@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,15 +59,21 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
 
 
 def _restate(found: WrittenRelease, path: Path) -> StatedMetadata | None:
-    """Return what an office says now; which release was replaced stays what the release says."""
+    """Return what an office says now; unless it says others, what the release replaced and its
+    limit of display stay.
+    """
     from geodp.release.metadata import read_metadata
     from geodp.table.card import StatedMetadata
 
     said, own = read_metadata(path), found.written.metadata
-    kept = None if own is None else own.supersedes
-    if kept is None or (said is not None and said.supersedes is not None):
+    if own is None:
         return said
-    return replace(said or StatedMetadata(), supersedes=kept)
+    stays: dict[str, Any] = {
+        name: getattr(own, name)
+        for name in ("supersedes", "display_below")
+        if getattr(said, name, None) is None and getattr(own, name) is not None
+    }
+    return replace(said or StatedMetadata(), **stays) if stays else said
 
 
 def _require_outside(release: Path, path: Path) -> None:

@@ -13,6 +13,7 @@ from geodp.grid.codes import JISMesh
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.tables import arrow_columns, count_chunks
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
+from geodp.table.display import is_below, show_limit
 
 JAPANESE = {
     "code": "メッシュコード",
@@ -35,7 +36,10 @@ INDENT = "\N{IDEOGRAPHIC SPACE}"
 
 
 class Excel(Export):
-    """UTF-8 with a byte order mark; texts as ``="..."``, which no spreadsheet takes for numbers."""
+    """UTF-8 with a byte order mark; texts as ``="..."``, which no spreadsheet takes for numbers.
+
+    Counts below an office's limit of display are ``<k``, as this is a format to be looked at.
+    """
 
     name: ClassVar[str] = "csv:excel"
     ending: ClassVar[str] = "excel.csv"
@@ -57,6 +61,7 @@ class Excel(Export):
                 if not number:
                     rows.writerow([names.get(name, name) for name in piece.schema.names])
                 columns = [_plain(column) for column in piece.columns]
+                _hide(columns, piece.schema.names, sheet)
                 rows.writerows(zip(*columns, strict=True))
 
 
@@ -94,6 +99,20 @@ class EStat(Export):
                 codes = place.format(index[0], index[1]).tolist()
                 for code, value in zip(codes, count.tolist(), strict=True):
                     rows.writerow([code, 0, "", "", value])
+
+
+def _hide(columns: list[list[Any]], names: list[str], sheet: Sheet) -> None:
+    """Show counts below an office's limit of display as ``<k``, without their intervals."""
+    limit = sheet.card.display_below
+    if limit is None:
+        return
+    counts = columns[names.index(sheet.name)]
+    few = [is_below(count, limit) for count in counts]
+    for name in (sheet.name, LOW, HIGH):
+        if name in names:
+            own = columns[names.index(name)]
+            shown = show_limit(limit) if name == sheet.name else None
+            own[:] = [shown if hide else one for one, hide in zip(own, few, strict=True)]
 
 
 def _plain(column: Any) -> list[Any]:

@@ -32,9 +32,8 @@ class GeoPackage(Export):
     def write(self, sheet: Sheet, path: Path) -> None:
         """Write one layer."""
         said = sheet.card.mechanism
-        style = vector_qml(
-            sheet.table.grid, sheet.name, whole=said.whole, nonnegative=said.nonnegative
-        )
+        kinds = {"whole": said.whole, "nonnegative": said.nonnegative}
+        style = vector_qml(sheet.table.grid, sheet.name, **kinds, below=sheet.card.display_below)
         layer = Layer(sheet.name, style, sheet.about)
         write_geopackage(sheet.table, path, layer=layer, errors=sheet.errors)
 

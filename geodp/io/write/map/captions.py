@@ -35,6 +35,7 @@ class Captions:
     faded: str
     faded_plain: str
     below: str
+    few: str
     outside: str
     cell: str
     pixel: str
@@ -79,6 +80,7 @@ ENGLISH = Captions(
     faded="faded: within the 95 % margin of {margin}",
     faded_plain="faded: within the 95 % margin",
     below="below 0",
+    few="<{limit:,}",
     outside="outside the domain",
     cell="a cell",
     pixel="a pixel, which sums {cells:,} counts",
@@ -118,6 +120,7 @@ JAPANESE = Captions(
     faded="淡色: 95%誤差幅 {margin} の範囲内",
     faded_plain="淡色: 95%誤差幅の範囲内",
     below="0未満",
+    few="{limit:,}未満",
     outside="対象地域外",
     cell="1セル",
     pixel="{cells:,}件の値を合計した1画素",

@@ -46,7 +46,9 @@ HATCH = 5
 """Pixels from one line of the hatching to the next."""
 
 OUTSIDE, SAME, FIRST = 0, 1, 2
-"""Numbers of colours: the classes of more, then those of fewer, then all of these in pale."""
+FEW = FIRST + 2 * (len(MORE) + len(FEWER))
+"""Numbers of colours: the classes of more, then those of fewer, then all of these in pale, then
+what an office does not show."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class Change:
     Attributes
     ----------
     panel : Panel
-        Later less earlier; ``believed``: whether that is beyond its margin.
+        Later less earlier; ``believed``: whether that is beyond its margin; ``few``: whether one of
+        the two counts is shown as below its office's limit.
     """
 
     panel: Panel
@@ -83,7 +86,9 @@ class Change:
             margin = math.hypot(earlier.margin, later.margin)
             counts = np.abs(np.nan_to_num(value)) * later.frame.areas()
             believed = counts >= margin * (1 - NEAR)
-        return cls(replace(later, value=value, margin=margin, believed=believed))
+        hidden = [panel.few for panel in (earlier, later) if panel.few is not None]
+        few = np.any(hidden, axis=0) if hidden else None
+        return cls(replace(later, value=value, margin=margin, believed=believed, few=few))
 
     def number_colours(self, *, fade: bool) -> NDArray[np.uint8]:
         """Return the number of every block's colour: uint8[rows, cols]."""
@@ -95,6 +100,8 @@ class Change:
             number[~self.panel.believed] += len(MORE) + len(FEWER)
         number[value == 0] = SAME
         number[np.isnan(self.panel.value)] = OUTSIDE
+        if self.panel.few is not None:
+            number[self.panel.few] = FEW
         return number.astype(np.uint8)
 
 
@@ -155,7 +162,7 @@ def draw_change(page: Page, change: Change, left: float) -> None:
     number = change.number_colours(fade=page.look.fade)
     hatched = np.zeros(number.shape, np.bool_)
     if panel.believed is not None:
-        hatched = panel.believed & (number >= FIRST)
+        hatched = panel.believed & (number >= FIRST) & (number < FEW)
     if panel.frame.place.northwards:
         number, hatched = number[::-1], hatched[::-1]
     number, hatched = _enlarge(number, times), _enlarge(hatched, times)
@@ -163,6 +170,8 @@ def draw_change(page: Page, change: Change, left: float) -> None:
     place, block = panel.frame.place, panel.frame.block
     shown = place.rows / block * times[1], place.cols / block * times[0]
     colours, up = list_colours(page.look.theme), place.northwards
+    if panel.few is not None:
+        colours = (*colours, page.look.theme.few)
     page.items.append(Cells(left, page.y, wide, high, number, colours, shown, cut_above=up))
     draw_box(page, panel, left)
 

@@ -10,7 +10,7 @@ from geodp.io.write.drawing.sheet import Colour, mix, parse_colour
 from geodp.io.write.frame import LONG_SIDE
 from geodp.io.write.map.captions import LANGUAGES, Captions, Language
 from geodp.io.write.map.panel import Bounds
-from geodp.io.write.qgis_style import BELOW
+from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import DARK_IS_MANY, LIGHT_IS_MANY
 
 PALE = 0.65
@@ -28,6 +28,7 @@ class Theme:
     alarm: Colour
     outside: Colour
     below: Colour
+    few: Colour
     classes: tuple[Colour, ...]
 
     @property
@@ -38,21 +39,25 @@ class Theme:
 
 
 def _theme(classes: tuple[str, ...], *others: str) -> Theme:
-    paper, ink, soft, line, alarm, outside, below = map(parse_colour, others)
-    return Theme(paper, ink, soft, line, alarm, outside, below, tuple(map(parse_colour, classes)))
+    paper, ink, soft, line, alarm, outside, below, few = map(parse_colour, others)
+    scale = tuple(map(parse_colour, classes))
+    return Theme(paper, ink, soft, line, alarm, outside, below, few, scale)
 
 
 LIGHT = _theme(
     DARK_IS_MANY,
-    *("#ffffff", "#1d1c1a", "#5a5855", "#b4b4b9", "#b80f2a", "#dfdfe4", BELOW),
+    *("#ffffff", "#1d1c1a", "#5a5855", "#b4b4b9", "#b80f2a", "#dfdfe4", BELOW, FEW),
 )
 DARK = _theme(
     LIGHT_IS_MANY,
-    *("#000000", "#e8e6e3", "#9a9894", "#3a3a3f", "#ff4d4d", "#232327", "#0e4a4c"),
+    *("#000000", "#e8e6e3", "#9a9894", "#3a3a3f", "#ff4d4d", "#232327", "#0e4a4c", "#5c5418"),
 )
 
 PAPER, OUTSIDE, NEGATIVE, CLASSES, FADED = 0, 1, 2, 3, 3 + len(DARK_IS_MANY)
 """Where colours stand in `Theme.colours`."""
+
+SMALL_COUNT = FADED + len(DARK_IS_MANY)
+"""Where `Theme.few` stands after them, on maps of an office that shows small counts as ``<k``."""
 
 
 @dataclass(frozen=True)

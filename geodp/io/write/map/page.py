@@ -15,7 +15,15 @@ from geodp.io.write.drawing.lines import shorten, wrap
 from geodp.io.write.drawing.sheet import Box, Cells, Colour, Line, Sheet, Words
 from geodp.io.write.frame import crs_of
 from geodp.io.write.map.captions import tell_margin
-from geodp.io.write.map.look import CLASSES, FADED, NEGATIVE, OUTSIDE, PAPER, Look
+from geodp.io.write.map.look import (
+    CLASSES,
+    FADED,
+    NEGATIVE,
+    OUTSIDE,
+    PAPER,
+    SMALL_COUNT,
+    Look,
+)
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS, area_of, classify
 from geodp.io.write.tables import name_of_counts
@@ -142,7 +150,8 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
     up = frame.place.northwards
     if up:
         number = number[::-1]
-    cells = Cells(left, page.y, width, height, number, theme.colours, shown, cut_above=up)
+    colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
+    cells = Cells(left, page.y, width, height, number, colours, shown, cut_above=up)
     page.items.append(cells)
     draw_box(page, panel, left)
 
@@ -180,7 +189,7 @@ def find_room(look: Look) -> float:
 
 
 def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
-    """Return the number of every block's colour in `Theme.colours`: uint8[rows, cols]."""
+    """Return the number of every block's colour: uint8[rows, cols]; see :mod:`.look`."""
     value = panel.value
     number = classify(np.nan_to_num(value)) + np.uint8(CLASSES)
     if fade and panel.believed is not None:
@@ -188,6 +197,8 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
     number[value == 0] = PAPER
     number[value < 0] = NEGATIVE
     number[np.isnan(value)] = OUTSIDE
+    if panel.few is not None:
+        number[panel.few] = SMALL_COUNT
     return number
 
 
@@ -234,10 +245,10 @@ def name_counts(table: ReleasedTable, card: Card, look: Look) -> str:
 
 def _draw_classes(page: Page, panels: list[Panel]) -> None:
     """Draw a box for every class, pale as far as the margin goes, and where classes begin."""
-    theme, top = page.look.theme, page.y + 9
+    theme, top, first = page.look.theme, page.y + 9, _first_class(panels)
     pale = _pale_classes(panels) if page.look.fade else 0.0
-    for number, colour in enumerate(theme.classes):
-        x = EDGE + SEGMENT * number
+    for number, colour in [*enumerate(theme.classes)][first:]:
+        x = EDGE + SEGMENT * (number - first)
         part = min(max(pale - number, 0.0), 1.0) * SEGMENT
         for start, width, fill in (
             (x, part, theme.colours[FADED + number]),
@@ -246,11 +257,17 @@ def _draw_classes(page: Page, panels: list[Panel]) -> None:
             if width >= 1:
                 page.items.append(Box(start, top, width, 12, fill))
     page.y = top + 27
-    for number, begin in enumerate(BEGINS, 1):
+    for number, begin in enumerate(BEGINS[first:], 1):
         text = f"{begin:,}"
         middle = EDGE + SEGMENT * number
         page.items.append(Box(middle - 0.5, top + 12, 1, 3, theme.soft))
         page.write(text, SMALL, theme.soft, middle - measure(text, SMALL) / 2)
+
+
+def _first_class(panels: list[Panel]) -> int:
+    """Return the number of the first class that is shown: counts of those before are below it."""
+    least = [(panel.limit or 0) / float(panel.frame.areas().max()) for panel in panels]
+    return int(classify(np.array([min(least)]))[0])
 
 
 def _pale_classes(panels: list[Panel]) -> float:
@@ -274,7 +291,10 @@ def _draw_swatches(page: Page, card: Card, panels: list[Panel]) -> None:
     look = page.look
     theme, words = look.theme, look.words
     shown = [(theme.paper, words.zero)]
-    margins = {f"±{panel.margin:,.0f}" for panel in panels if panel.margin is not None}
+    limits = dict.fromkeys(panel.limit for panel in panels if panel.limit is not None)
+    shown += [(theme.few, words.few.format(limit=limit)) for limit in limits]
+    known = [(panel.margin, panel.limit or 0) for panel in panels if panel.margin is not None]
+    margins = {f"±{margin:,.0f}" for margin, limit in known if margin > limit}
     if look.fade and margins:
         text = words.faded_plain if len(margins) > 1 else words.faded
         shown.append((theme.colours[FADED + 4], text.format(margin=min(margins))))

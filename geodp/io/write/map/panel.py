@@ -15,6 +15,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import LONG_SIDE, Frame
 from geodp.io.write.tables import chunks
 from geodp.table.card import Card
+from geodp.table.display import is_below
 from geodp.table.released import ReleasedTable
 
 Bounds = tuple[float, float, float, float]
@@ -39,6 +40,10 @@ class Panel:
         Counts that a block sums; None where the card does not say.
     margin : float or None
         That margin in counts.
+    limit : int or None
+        The office's limit of display.
+    few : bool[rows, cols] or None
+        Whether a block's count is shown as below that limit; None without one.
     """
 
     frame: Frame
@@ -46,6 +51,8 @@ class Panel:
     believed: NDArray[np.bool_] | None
     cells: int | None
     margin: float | None
+    limit: int | None = None
+    few: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
@@ -82,9 +89,10 @@ class Panel:
         cells, margin = None, None
         if not any(at % block for at in first):
             cells, margin = _margin(table.grid, number, frame, card)
-        return cls(
-            frame, value, None if margin is None else np.abs(counts) >= margin, cells, margin
-        )
+        believed = None if margin is None else np.abs(counts) >= margin
+        limit = card.display_below
+        few = None if limit is None else is_below(counts, limit)
+        return cls(frame, value, believed, cells, margin, limit, few)
 
 
 def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:

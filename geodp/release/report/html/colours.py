@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from geodp.io.write.map.look import LIGHT
-from geodp.io.write.qgis_style import BELOW
+from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 
 PAPER, OUTSIDE = (
@@ -28,6 +28,7 @@ def state_look() -> dict[str, Any]:
         "paper": PAPER,
         "outside": OUTSIDE,
         "below": BELOW,
+        "few": FEW,
         "untold": UNTOLD,
     }
     found = {"begins": list(BEGINS), "colours": colours, "kept": KEPT, "fading": FADING}

@@ -38,6 +38,7 @@ PAGE: Mapping[str, str] = {
     "legend_per_km2": "{what} per km²",
     "legend_per_cell": "{what} per cell",
     "legend_none": "none",
+    "legend_few": "counts from 1 up: <{limit:,}",
     "legend_pale": "paler: mean of a larger square; the larger, the paler",
     "legend_untold": "nothing can be told",
     "legend_outside": "outside the domain",
@@ -163,6 +164,9 @@ PAGE: Mapping[str, str] = {
     "office_reference_date": "reference date",
     "office_language": "language of these words",
     "office_supersedes": "replaces the release",
+    "office_few": "By the publisher's rule of display, counts above 0 and below {limit:,} are "
+    "shown as <{limit:,} on this page, without an interval, sums of areas too. The rule protects "
+    "nobody, which the noise does: the files and this page's source have the released counts.",
     "heading_registry": "Record for the registry of deployments",
     "registry": "For the Differential Privacy Deployments Registry: the card's facts, and what the "
     "publisher says beside them. JSON, which is YAML too.",
@@ -198,6 +202,8 @@ SCRIPT: Mapping[str, str] = {
     "drawn_coarser": "Drawn: {name}, as smaller squares are below a pixel here; zoom in.",
     "km": "{km} km",
     "interval": "{low} to {high}",
+    "few": "<{below}",
+    "few_drawn": "a count {few} – {of}",
     "at_map": "x {x}, y {y}",
     "at_degrees": "{lat}° {north}, {lon}° {east}",
     "north": "N",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from geodp.io.write.qgis_style import BELOW
+from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 from geodp.release.report.html.colours import OUTSIDE, PAPER, UNTOLD
 from geodp.release.report.html.markup import Html, element, join
@@ -98,7 +98,10 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     known = surface["place"]["kilometres"] is not None
     heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=what)
     ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
-    named = [(PAPER, page["legend_none"]), (DARK_IS_MANY[0], f"< {BEGINS[0]}")]
+    named = [(PAPER, page["legend_none"])]
+    if card.display_below is not None:
+        named.append((FEW, page["legend_few"].format(limit=card.display_below)))
+    named.append((DARK_IS_MANY[0], f"< {BEGINS[0]}"))
     named += [*zip(DARK_IS_MANY[1:], [*ends, f"≥ {BEGINS[-1]:,}"], strict=True)]
     if not card.mechanism.nonnegative:
         named.append((BELOW, page["legend_below"]))

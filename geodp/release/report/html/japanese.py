@@ -41,6 +41,7 @@ PAGE: Mapping[str, str] = {
     "legend_per_km2": "{what}／km²",
     "legend_per_cell": "{what}／セル",
     "legend_none": "なし",
+    "legend_few": "数が 1 以上 {limit:,}未満",
     "legend_pale": "淡色: より大きい区画の平均（大きいほど淡い）",
     "legend_untold": "何とも言えない",
     "legend_outside": "対象地域外",
@@ -165,6 +166,9 @@ PAGE: Mapping[str, str] = {
     "office_reference_date": "基準日",
     "office_language": "記載の言語",
     "office_supersedes": "置き換える公開物",
+    "office_few": "公表者の表示の規則により、このページでは 0 より大きく {limit:,} に満たない数を、"
+    "地域の合計も含めて「{limit:,}未満」と示し、区間は示しません。この規則は保護ではなく、"
+    "保護するのは雑音です。公開値はファイルとこのページのソースにあります。",
     "heading_registry": "導入事例登録簿への記録",
     "registry": "Differential Privacy Deployments Registry 用の記録です。"
     "カードの事実と公表者の記載からなります。"
@@ -201,6 +205,8 @@ SCRIPT: Mapping[str, str] = {
     "drawn_coarser": "表示: {name}。より小さい区画は一画素未満です。拡大してください。",
     "km": "{km} km",
     "interval": "{low} ～ {high}",
+    "few": "{below}未満",
+    "few_drawn": "数 {few} – {of}",
     "at_map": "x {x}、y {y}",
     "at_degrees": "{north} {lat}°、{east} {lon}°",
     "north": "北緯",

@@ -203,7 +203,10 @@ def tell_office(page: Page, card: Card) -> Html:
         for name in OFFICE
         if (text := getattr(said, name)) is not None
     ]
-    return join([element("p", page["office_own"]), pairs(rows)])
+    found = [element("p", page["office_own"]), pairs(rows)] if rows else []
+    if said.display_below is not None:
+        found.append(element("p", page["office_few"].format(limit=said.display_below)))
+    return join(found)
 
 
 def tell_registry(page: Page, record: Mapping[str, Any]) -> Html:

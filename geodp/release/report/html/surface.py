@@ -60,6 +60,7 @@ def state_surface(release: Release, card: Card) -> dict[str, Any]:
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
         "inside": _pack_inside(grid, base),
         "whole": release.table.count.dtype.kind != "f",
+        "below": card.display_below,
         "no_cells": no_cells,
         "no_formula": no_formula,
         "coast": None,

@@ -1,5 +1,6 @@
 """What each export refuses, and the words of its files; round trips are asked of whole releases."""
 
+import csv
 import json
 from dataclasses import replace
 
@@ -69,3 +70,30 @@ def test_an_item_is_json(tmp_path):
     dated = Sheet(sheet.table, card, sheet.errors)
     Stac().write(dated, tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text())["type"] == "Feature"
+
+
+@pytest.mark.parametrize("method", ["pyramid", "laplace", "hay"])
+def test_spreadsheets_show_small_counts_as_one_word_and_no_interval(method, tmp_path):
+    sheet = sheet_of(GRIDS["mesh"], method=method)
+    limit = 30
+    few = replace(sheet.card, metadata=StatedMetadata(display_below=limit))
+    for name, card in (("plain", sheet.card), ("few", few)):
+        Excel().write(Sheet(sheet.table, card, sheet.errors), tmp_path / name)
+    plain, shown = (
+        [*csv.DictReader((tmp_path / name).read_text("utf-8-sig").splitlines())]
+        for name in ("plain", "few")
+    )
+    hidden = [0 < float(row["residents"]) < limit for row in plain]
+    assert any(hidden)
+    assert not all(hidden)
+    for before, after, hide in zip(plain, shown, hidden, strict=True):
+        changed = {"residents": "<30", "low": "", "high": ""} if hide else {}
+        assert after == {**before, **{name: changed[name] for name in changed if name in before}}
+
+
+def test_mesh_statistics_keep_the_counts_as_their_readers_take_numbers(tmp_path):
+    sheet = sheet_of(GRIDS["mesh"])
+    few = replace(sheet.card, metadata=StatedMetadata(display_below=1000))
+    for name, card in (("plain", sheet.card), ("few", few)):
+        EStat().write(Sheet(sheet.table, card, sheet.errors), tmp_path / name)
+    assert (tmp_path / "few").read_bytes() == (tmp_path / "plain").read_bytes()

@@ -120,3 +120,22 @@ def test_classes_are_told_apart_by_everybody(sight, theme):
         assert apart(both, sight)[:four, four:].min() >= signs
     from_paper = apart([paper, *full], sight)[0, 1:]
     assert from_paper.min() >= 13, "what changed is seen; pale, it may not have changed"
+
+
+def test_a_change_from_or_to_what_is_not_shown_is_not_drawn():
+    few = {"metadata": {"display_below": 100}, "method": "laplace"}
+    for both in ((shown(**few), shown(MOVED)), (shown(), shown(MOVED, **few))):
+        change = Change.of(*panels(*both))
+        hidden = change.number_colours(fade=True) == module.FEW
+        limited = [
+            np.zeros(GRID.shape, bool) if one.few is None else one.few for one in panels(*both)
+        ]
+        assert np.array_equal(hidden, limited[0] | limited[1])
+        sheet = compose_change(*both, Look())
+        drawn = [i for i in sheet.items if isinstance(i, Cells)][2]
+        assert drawn.colours[module.FEW] == LIGHT.few
+        assert words_of(sheet).count("<100") == 1
+    assert hidden[10:12, 10:12].all()
+    assert hidden.sum() == 4
+    plain = compose_change(shown(), shown(MOVED), Look())
+    assert not [word for word in words_of(plain) if word.startswith("<")]

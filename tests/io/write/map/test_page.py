@@ -14,6 +14,7 @@ from geodp.io.write.map import look as looks
 from geodp.io.write.map import page
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
+from geodp.io.write.map.panel import Panel
 from tests.grids import half, masked
 from tests.io.write.test_writers import KANTO, released
 
@@ -185,3 +186,64 @@ def test_words_that_no_font_has_together_stand_apart(monkeypatch):
     assert "ε = 1 · pyramid · jis:half · 24 × 32 cells" in words
     assert "counts per km²" in words
     assert words[-2:] == ["Source:", "jobs here"]
+
+
+def small_counts(limit, method="laplace", grid=GRIDS["square"]):
+    """A release of 0 to 63 people in a cell, of an office with a limit of display."""
+    table = geodp.CountTable.from_dense(np.arange(grid.size).reshape(grid.shape), grid)
+    said = None if limit is None else {"display_below": limit}
+    terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32)), "metadata": said}
+    release = geodp.publish(table, method=method, **terms)
+    return release.table, replace(release.card(), name="population")
+
+
+@pytest.mark.parametrize("method", ["laplace", "pyramid"])
+@pytest.mark.parametrize("dark", [False, True])
+def test_small_counts_are_a_class_of_their_own_in_the_picture(method, dark):
+    table, card = small_counts(40, method)
+    look = Look(dark=dark)
+    (drawn,) = (i for i in compose(table, card, look).items if isinstance(i, Cells))
+    count = np.zeros(64)
+    count[table.grid.decode(table.key)[0] * 8 + table.grid.decode(table.key)[1]] = table.count
+    few = (count > 0) & (count < 40)
+    assert np.array_equal(drawn.number[::-1].reshape(-1) == looks.SMALL_COUNT, few)
+    assert few.sum() > 20
+    assert drawn.colours[looks.SMALL_COUNT] == look.theme.few
+    assert look.theme.few not in look.theme.colours
+    plain, own = small_counts(None, method)
+    (before,) = (i for i in compose(plain, own, look).items if isinstance(i, Cells))
+    shown = drawn.number.reshape(-1) != looks.SMALL_COUNT
+    assert np.array_equal(drawn.number.reshape(-1)[shown], before.number.reshape(-1)[shown])
+    assert before.colours == look.theme.colours
+
+
+@pytest.mark.usefixtures("japanese_font")
+def test_small_counts_are_named_in_the_legend_and_no_class_below_them_is():
+    assert [w for w in words_of(compose(*small_counts(40), Look())) if w.startswith("<")] == ["<40"]
+    assert "40未満" in words_of(compose(*small_counts(40), Look(language="ja")))
+    unknown = geodp.Grid.regular((8, 8))
+    for grid in (unknown, GRIDS["square"]):  # a count of a cell, and of a square kilometre
+        words = words_of(compose(*small_counts(40, grid=grid), Look(fade=False)))
+        legend = words[words.index(next(w for w in words if " per " in w)) :]
+        numbers = [int(w.replace(",", "")) for w in legend if w.replace(",", "").isdigit()]
+        assert numbers[:-1] == [100, 300, 1000, 3000, 10000]
+        assert numbers[-1] == 0
+    before = words_of(compose(*small_counts(None), Look()))
+    assert {"10", "30", "100"} <= {*before}
+    assert not [w for w in before if w.startswith("<")]
+    assert "10" in words_of(compose(*small_counts(2), Look()))
+
+
+def test_a_pixel_of_many_cells_is_small_by_its_sum():
+    grid = geodp.Grid.regular((4096, 4))
+    table = geodp.CountTable.from_index(
+        grid, np.array([[0, 1, 9], [0, 0, 0]]), np.array([30, 30, 30])
+    )
+    terms = {"epsilon": 10**6, "contribution": 1, "method": "laplace"}
+    release = geodp.publish(table, **terms, metadata={"display_below": 40})
+    panel = Panel.of(release.table, 0, release.card())
+    assert panel.frame.block > 1
+    counts = (panel.value * panel.frame.areas()).ravel()
+    assert np.array_equal(panel.few.ravel(), (counts > 0) & (counts < 40))
+    assert panel.few.any()
+    assert (counts >= 40).any()

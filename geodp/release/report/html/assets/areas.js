@@ -128,8 +128,9 @@ class Areas {
       cell.textContent = this.words.say(cells ? "no_cells_inside" : "too_many_cells");
       return;
     }
-    const texts = [found.cells, found.count, found.error].map((each) => number.format(each));
-    [...texts, this.words.interval(found)].forEach((text) => (row.insertCell().textContent = text));
+    const [size, error] = [found.cells, found.error].map((each) => number.format(each));
+    const texts = [size, this.words.count(found.count), error, this.words.interval(found)];
+    texts.forEach((text) => (row.insertCell().textContent = text));
   }
 
   clear() {

@@ -24,7 +24,7 @@ function describe(view, words, at) {
   const estimate = surface.estimate([cell]);
   if (!estimate && base > 1) return [...found, ...describeDrawn(view, words, square)];
   const count = estimate ? estimate.count : surface.counts[own];
-  found.push(["count", words.number.format(count)]);
+  found.push(["count", words.count(count)]);
   const margin = surface.margin(surface.cell);
   found.push(["margin", margin === null ? words.say("unknown") : `±${words.few.format(margin)}`]);
   found.push(["ends", estimate ? words.interval(estimate) : words.say("unknown")]);
@@ -35,10 +35,13 @@ function describe(view, words, at) {
 function describeDrawn(view, words, [row, col]) {
   const { surface } = view;
   const level = view.shown;
-  const { density, told } = view.picture(level);
+  const { density, count, told } = view.picture(level);
   const at = surface.squareOf(level, row, col);
   if (told[at] < 0) return [["drawn", words.say("untold")]];
   const of = words.level(surface.levels[told[at]], surface.place);
+  if (words.isFew(count[at])) {
+    return [["drawn", words.say("few_drawn", { few: words.count(count[at]), of })]];
+  }
   const unit = surface.place.kilometres === null ? "per_cell" : "per_km2";
   return [["drawn", words.say(unit, { density: words.few.format(density[at]), of })]];
 }

@@ -10,7 +10,7 @@ function readLook(look) {
 
 async function start() {
   const data = await unpackAll(JSON.parse(byId("data").textContent));
-  const words = new Words(document.documentElement.lang, data.words);
+  const words = new Words(document.documentElement.lang, data.words, data.surface.below);
   const surface = new Surface(data.surface);
   byId("map-tools").hidden = false;
   byId("map-wait").hidden = true;
@@ -37,7 +37,9 @@ async function start() {
 }
 
 if (typeof document === "undefined") {
-  globalThis.geodpReport = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
+  const shown = { Words, MapView, Areas, describe };
+  const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
+  globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {
   start().catch((error) => {
     console.error(error);

@@ -109,11 +109,12 @@ class MapView {
     return this.look.begins.filter((begin) => nearly >= begin).length;
   }
 
-  colour(density, told, level) {
-    const { classes, paper, outside, untold, below } = this.look.colours;
+  colour(density, count, told, level) {
+    const { classes, paper, outside, untold, below, few } = this.look.colours;
     if (told === OUTSIDE) return outside;
     if (told === UNTOLD) return untold;
     if (density === 0) return paper;
+    if (this.surface.below !== null && count > 0 && count < this.surface.below) return few;
     const own = density < 0 ? below : classes[this.classOf(density)];
     const steps = this.stepsUp(level, told);
     return steps ? mix(own, paper, 1 - this.look.kept * this.look.fading ** (steps - 1)) : own;
@@ -125,7 +126,7 @@ class MapView {
     return from.filter((each) => each.nested).length;
   }
 
-  paint(level, { density, told, rows, cols }) {
+  paint(level, { density, count, told, rows, cols }) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [cols, rows];
     const context = canvas.getContext("2d");
@@ -134,7 +135,7 @@ class MapView {
     for (let at = 0; at < density.length; at++) {
       const row = Math.floor(at / cols);
       const to = 4 * ((northwards ? rows - 1 - row : row) * cols + (at % cols));
-      const colour = this.colour(density[at], told[at], level);
+      const colour = this.colour(density[at], count[at], told[at], level);
       for (let i = 0; i < 3; i++) image.data[to + i] = colour[i];
       image.data[to + 3] = 255;
     }

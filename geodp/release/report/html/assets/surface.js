@@ -116,13 +116,15 @@ class Surface {
    * Densities of the squares of a level: of each on its own, or with `times` margins asked for,
    * of the smallest square around it that has so many, once what is told below it is taken out.
    *
-   * @returns density, and the level that each one is of: UNTOLD and OUTSIDE where there is none.
+   * @returns density, the count that it is of, and the level that each one is of: UNTOLD and OUTSIDE
+   * where there is none.
    */
   densities(level, times) {
     const chain = this.chain(level);
     const finest = this.sumSquares(level);
     const size = finest.count.length;
     const density = new Float64Array(size);
+    const count = new Float64Array(size);
     const told = new Int16Array(size).fill(UNTOLD);
     const node = Uint32Array.from({ length: size }, (_, i) => i);
     let left = finest;
@@ -134,14 +136,15 @@ class Surface {
       for (let i = 0; i < size; i++) {
         if (told[i] !== UNTOLD || !isTold[node[i]] || finest.area[i] === 0) continue;
         told[i] = each.number;
-        density[i] = left.count[node[i]] / left.area[node[i]];
+        count[i] = left.count[node[i]];
+        density[i] = count[i] / left.area[node[i]];
       }
       if (times === 0 || number === chain.length - 1) return false;
       left = this.climb(each, chain[number + 1], left, isTold, node);
       return true;
     });
     for (let i = 0; i < size; i++) if (finest.area[i] === 0) told[i] = OUTSIDE;
-    return { density, told, rows: finest.rows, cols: finest.cols };
+    return { density, count, told, rows: finest.rows, cols: finest.cols };
   }
 
   /** Sum what is not told yet over the squares of the next level; `node` then numbers these. */

@@ -1,8 +1,8 @@
 // Words and numbers of the page's language.
 
 class Words {
-  constructor(language, sentences) {
-    this.sentences = sentences;
+  constructor(language, sentences, below) {
+    Object.assign(this, { sentences, below });
     this.number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
     this.few = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
     this.exact = new Intl.NumberFormat(language, { maximumFractionDigits: 5 });
@@ -12,8 +12,21 @@ class Words {
     return this.sentences[name].replace(/\{(\w+)\}/g, (_, field) => String(values[field]));
   }
 
-  interval({ low, high }) {
-    return this.say("interval", { low: this.number.format(low), high: this.number.format(high) });
+  /** Whether the publisher shows a count as less than some number only. */
+  isFew(count) {
+    return this.below !== null && count > 0 && count < this.below;
+  }
+
+  count(count) {
+    return this.isFew(count)
+      ? this.say("few", { below: this.number.format(this.below) })
+      : this.number.format(count);
+  }
+
+  /** The interval of a count; a dash where the count is not shown, whose middle it may be. */
+  interval({ count, low, high }) {
+    if (this.isFew(count)) return "–";
+    return this.say("interval", { low: this.count(low), high: this.count(high) });
   }
 
   /** A level's name, with its width where it is known. */

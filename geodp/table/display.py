@@ -1,0 +1,64 @@
+"""An office's rule of display: small released counts are kept as they are, and shown as ``<k``.
+
+It is post-processing of what people look at. It protects nothing and nothing protects by it: the
+files have the counts, and differences of shown sums tell them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LARGEST = 1 << 31
+"""The largest limit of display."""
+
+
+def is_below(count: Any, limit: int | None) -> Any:
+    """Return whether released counts are shown as ``<limit``: those above 0 and below the limit.
+
+    Parameters
+    ----------
+    count : number or int64[n] or float64[n]
+    limit : int or None
+        None: every count is shown.
+
+    Returns
+    -------
+    bool or bool[n]
+
+    Examples
+    --------
+    >>> [is_below(count, 10) for count in (-3, 0, 1, 9, 10)]
+    [False, False, True, True, False]
+    """
+    return (count > 0) & (count < (0 if limit is None else limit))
+
+
+def show_limit(limit: int) -> str:
+    """Return what stands for a count below the limit."""
+    return f"<{limit:,}"
+
+
+def show_count(count: float, limit: int | None, form: str = ",") -> str:
+    """Return a released count as it is shown; ``form``: of one that is not below the limit.
+
+    Examples
+    --------
+    >>> [show_count(count, 10) for count in (0, 7, 1234)]
+    ['0', '<10', '1,234']
+    """
+    if limit is not None and is_below(count, limit):
+        return show_limit(limit)
+    return format(count, form)
+
+
+def show_interval(count: float, low: float, high: float, limit: int | None) -> str:
+    """Return an interval as it is shown; a dash of a count below the limit, whose middle it may be.
+
+    Examples
+    --------
+    >>> show_interval(20, 4.5, 35.5, 10), show_interval(7, 0, 22.5, 10)
+    ('<10 to 35.5', '–')
+    """
+    if limit is not None and is_below(count, limit):
+        return "\N{EN DASH}"
+    return " to ".join(show_count(end, limit, ",.1f") for end in (low, high))

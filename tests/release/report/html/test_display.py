@@ -1,0 +1,116 @@
+"""What a page says of small counts, by its own script: its readout, its table, its colours."""
+
+import numpy as np
+import pytest
+
+from geodp.io.write.qgis_style import FEW
+from tests.release.report.html.pages import NODE, data_of, drive, page_of, publish, read, towns
+
+LIMIT = 60
+
+DRIVER = """
+const surface = new api.Surface(all.surface);
+const words = new api.Words(given.language, all.words, all.surface.below);
+const view = Object.assign(Object.create(api.MapView.prototype), {
+  surface, look: all.look, pictures: new Map(), level: surface.levels[given.level], times: 0,
+  scale: 50, projection: { isKnown: false }, paint: () => null,
+});
+const texts = [];
+globalThis.document = {
+  createElement: () => ({}),
+  getElementById: () => ({ tBodies: [{ insertRow: () => ({
+    append() {},
+    insertCell() { const cell = {}; texts.push(cell); return cell; },
+  }) }] }),
+};
+const { density, count, told } = view.picture(view.level);
+const colours = Array.from(density, (each, i) => view.colour(each, count[i], told[i], view.level));
+const found = given.cells.map(([row, col]) => {
+  texts.length = 0;
+  const cell = [[row, col]];
+  api.Areas.prototype.addRow.call({ words }, "x", cell, surface.estimate(cell));
+  const said = Object.fromEntries(api.describe(view, words, [col + 0.5, row + 0.5]));
+  const at = surface.squareOf(view.level, row, col);
+  return { said, row: texts.map((one) => one.textContent), drawn: count[at], colour: colours[at] };
+});
+return found;
+"""
+
+
+@pytest.fixture(scope="module", params=["pyramid", "hay"])
+def pages(request, tmp_path_factory):
+    """A release with a limit of display and without, and its pages by language and limit."""
+    folder = tmp_path_factory.mktemp("pages")
+    found = {}
+    for limit in (None, LIMIT):
+        said = None if limit is None else {"display_below": limit}
+        place = folder / str(limit)
+        publish(place, counts=towns(21, 30) // 2, method=request.param, metadata=said)
+        release, card = read(place)
+        for language in ("en", "ja"):
+            found[language, limit] = release, page_of(release, card, language)
+    return found
+
+
+def ask(page, language, cells, level=0):
+    given = {"language": language, "cells": cells, "level": level}
+    return drive(page, DRIVER, given, data_of(page))
+
+
+@NODE
+@pytest.mark.parametrize(("language", "few"), [("en", "<60"), ("ja", "60未満")])
+def test_readout_and_table_show_no_count_below_the_limit(pages, language, few):
+    release, page = pages[language, LIMIT]
+    cells = [[row, col] for row in range(21) for col in range(30)]
+    dense = release.table.to_dense()
+    hidden = (dense > 0) & (dense < LIMIT)
+    assert hidden.sum() > 20
+    assert (dense >= LIMIT).sum() > 20
+    for (row, col), found in zip(cells, ask(page, language, cells), strict=True):
+        said, texts = found["said"], found["row"]
+        assert (found["colour"] == FEW) == hidden[row, col]
+        if hidden[row, col]:
+            assert (said["count"], said["ends"]) == (few, "–")
+            assert said["drawn"].split(" – ")[0] in (f"a count {few}", f"数 {few}")
+            assert (texts[1], texts[3]) == (few, "–")
+        else:
+            assert said["count"] == texts[1]
+            assert float(texts[1].replace(",", "")) == pytest.approx(dense[row, col], abs=0.051)
+            assert few not in said["drawn"]
+
+
+@NODE
+def test_squares_of_many_cells_are_small_by_their_sums(pages):
+    _, page = pages["en", LIMIT]
+    cells = [[row, col] for row in range(0, 21, 2) for col in range(0, 30, 2)]
+    for found in ask(page, "en", cells, level=1):
+        hidden = 0 < found["drawn"] < LIMIT
+        assert ("<60" in found["said"]["drawn"]) == hidden
+        assert (found["colour"] == FEW) == hidden
+
+
+@NODE
+def test_without_a_limit_every_count_is_shown(pages):
+    release, page = pages["en", None]
+    dense = release.table.to_dense()
+    cells = np.argwhere((dense > 0) & (dense < LIMIT)).tolist()
+    for (row, col), found in zip(cells, ask(page, "en", cells), strict=True):
+        assert found["said"]["count"] == found["row"][1]
+        assert float(found["row"][1]) == pytest.approx(dense[row, col], abs=0.051)
+        assert found["said"]["ends"] == found["row"][3] != "–"
+        assert found["colour"] != FEW
+
+
+def test_the_page_names_the_class_and_what_the_rule_is_not(pages):
+    for language, few, rule in (
+        ("en", "counts from 1 up: &lt;60", "The rule protects nobody"),
+        ("ja", "数が 1 以上 60未満", "この規則は保護ではなく"),
+    ):
+        page = pages[language, LIMIT][1]
+        assert page.count(few) == 1
+        assert page.count(rule) == 1
+        assert page.count(f'fill="{FEW}"') == 1
+        plain = pages[language, None][1]
+        assert rule not in plain
+        assert few not in plain
+        assert f'fill="{FEW}"' not in plain
