@@ -192,7 +192,9 @@ def test_an_attribute_of_a_preset_is_published_without_naming_columns(tmp_path):
     assert "--value M --value F --attribute sex" in done.stderr
     assert people(out) == 5
     assert domain(out)["attributes"] == [{"attribute": "sex", "labels": ["M", "F"]}]
-    done = geodp("publish", wide, "--grid", "inspire:1km", "--code", "GRD_ID", *more[:-1], "x")
+    done = geodp(
+        "publish", wide, "--grid", "inspire:1km", "--code", "GRD_ID", *more[:-1], tmp_path / "x"
+    )
     assert "--value M --value F --attribute sex" in done.stderr
 
 

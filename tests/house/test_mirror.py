@@ -72,8 +72,7 @@ ELSEWHERE = {
     "tests/mechanisms/central/test_matrix.py": "mechanisms/trees/strategies",
     "tests/mechanisms/central/test_mwem.py": "kernels/multiplicative_weights",
     "tests/mechanisms/central/test_pyramid.py": (
-        "mechanisms/trees/dense mechanisms/trees/descent mechanisms/trees/shrinkage "
-        "mechanisms/trees/made_up"
+        "mechanisms/trees/dense mechanisms/trees/shrinkage mechanisms/trees/made_up"
     ),
     "tests/mechanisms/central/test_topdown.py": (
         "kernels/topdown mechanisms/trees/parallel mechanisms/trees/refinement"

@@ -63,6 +63,7 @@ NOISY = {
     noise.families: "uniform numbers of nodes",
     rows.own_number: "uniform numbers of nodes",
     rows.draw: "noise, before a count is added, and arrays handed on",
+    rows._finish_row: "noise, before a count is added, and arrays handed on",
     rows.find_candidates: "released totals and noisy counts, and variances handed on",
     families.open_children: "noisy counts, released totals, uniform numbers",
     families._list_wide: "noisy counts and a released total",

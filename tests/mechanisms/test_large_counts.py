@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import geodp
 from geodp.kernels.pyramid import layout, rows
-from geodp.kernels.pyramid.edges import NOWHERE
+from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
@@ -24,6 +24,7 @@ from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_ve
 from geodp.mechanisms.trees import walk
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
+from tests.kernels.pyramid.test_rows import in_rows
 from tests.laws.audit import audited
 from tests.mechanisms.test_conformance import variants
 
@@ -218,10 +219,10 @@ def test_the_kernel_adds_counts_to_noise_exactly():
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     nodes, scratch = np.zeros((5, 1), np.int64), np.zeros((2, 8), np.int64)
     nodes[layout.STOP] = 3
-    noisy = np.array([-3, NOWHERE, 5, NOWHERE], np.int32)
-    far = np.array([0, 2**57 + 1, 0, -(2**57) - 1])
+    noisy = in_rows(np.array([[-3, NOWHERE, 5, NOWHERE]], np.int32))
+    far = in_rows(np.array([[0, 2**57 + 1, 0, -(2**57) - 1]]))
     assert rows.add_counts(nodes, (0, 1), (4, 1), key, cumulative, noisy, scratch) == counts.sum()
     rows.widen(4, 1, cumulative, noisy, scratch, far)
-    assert far.tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
+    assert far.reshape(ROWS, -1)[:4, 0].tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
     assert scratch[layout.BEGIN, :5].tolist() == [0, 1, 2, 2, 3]
     assert scratch[layout.DATUM, 0] == 0
