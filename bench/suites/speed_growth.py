@@ -113,7 +113,7 @@ def draw_memory(rows: Rows, path: Path) -> None:
     """Peak memory beyond the table's against output cells, beside lines of so many bytes each."""
     with _figure(path, (6.4, 4.2)) as figure:
         axes = figure.subplots()
-        figure.subplots_adjust(left=0.12, right=0.97, top=0.88, bottom=0.13)
+        figure.subplots_adjust(left=0.11, right=0.94, top=0.88, bottom=0.13)
         axes.set_xscale("log")
         axes.set_yscale("log")
         for number, method in enumerate(METHODS):
@@ -136,8 +136,8 @@ def draw_memory(rows: Rows, path: Path) -> None:
             axes.plot(ends, each * ends / 1e6, "--", color="#777777", linewidth=1, zorder=1)
             axes.annotate(
                 f"{each} bytes",
-                (ends[0], each * ends[0] / 1e6),
-                (14, -4),
+                (ends[1], each * ends[1] / 1e6),
+                (5, -3),
                 textcoords="offset points",
                 color="#555555",
                 fontsize=8.5,
@@ -145,7 +145,7 @@ def draw_memory(rows: Rows, path: Path) -> None:
         _dressed(axes, "output cells")
         axes.set_ylabel("MB beyond the table")
         axes.legend(loc="upper left", frameon=False)
-        figure.text(0.12, 0.93, "Peak memory", fontsize=12.5, fontweight="bold")
+        figure.text(0.11, 0.93, "Peak memory", fontsize=12.5, fontweight="bold")
 
 
 def draw(rows: Rows, path: Path) -> None:
