@@ -31,7 +31,7 @@ _STATED: tuple[Callable[[Any], Any], ...] = (
         "--display-below",
         type=click.IntRange(2, 1 << 31),
         metavar="K",
-        help="Show released counts from 1 to K - 1 as <K on maps, on pages and in printed "
+        help="Show released counts above 0 and below K as <K on maps, on pages and in printed "
         "estimates. A rule of display that protects nobody: the files have the counts.",
     ),
 )

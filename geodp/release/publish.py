@@ -44,7 +44,7 @@ class Given(TermsGiven, total=False):
     prior: CountTable | Release | Prior | None
     prior_source: str | None
     simulate: int
-    metadata: Mapping[str, str] | None
+    metadata: Mapping[str, str | int] | None
 
 
 def publish(
@@ -119,11 +119,11 @@ def publish(
         records that are released; the card quotes it. A Prior has its own.
     simulate : int
         Releases that are simulated for the intervals of cells and what settlements lose, 20 to
-        10,000 (:mod:`geodp.release.simulated_cells`): they take as long as some times as many
-        releases do. Default: 0, margins of public maps.
+        10,000 (:mod:`geodp.release.simulated_cells`), which take as long as several times as many.
+        Default: 0, margins of public maps.
     metadata : mapping, optional
-        What the office says, for the card: ``title``, ``description``, ``publisher``, ``contact``,
-        ``licence``, ``source``, ``reference_date``, ``language``, ``supersedes`` (a release id).
+        What the office says: ``title``, ``description``, ``publisher``, ``contact``, ``licence``,
+        ``source``, ``reference_date``, ``language``, ``supersedes``, ``display_below``.
 
     Returns
     -------

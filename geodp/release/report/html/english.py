@@ -38,7 +38,7 @@ PAGE: Mapping[str, str] = {
     "legend_per_km2": "{what} per km²",
     "legend_per_cell": "{what} per cell",
     "legend_none": "none",
-    "legend_few": "counts from 1 up: <{limit:,}",
+    "legend_few": "counts above 0: <{limit:,}",
     "legend_pale": "paler: mean of a larger square; the larger, the paler",
     "legend_untold": "nothing can be told",
     "legend_outside": "outside the domain",

@@ -41,7 +41,7 @@ PAGE: Mapping[str, str] = {
     "legend_per_km2": "{what}／km²",
     "legend_per_cell": "{what}／セル",
     "legend_none": "なし",
-    "legend_few": "数が 1 以上 {limit:,}未満",
+    "legend_few": "数が0を超え{limit:,}未満",
     "legend_pale": "淡色: より大きい区画の平均（大きいほど淡い）",
     "legend_untold": "何とも言えない",
     "legend_outside": "対象地域外",

@@ -103,8 +103,8 @@ def test_without_a_limit_every_count_is_shown(pages):
 
 def test_the_page_names_the_class_and_what_the_rule_is_not(pages):
     for language, few, rule in (
-        ("en", "counts from 1 up: &lt;60", "The rule protects nobody"),
-        ("ja", "数が 1 以上 60未満", "この規則は保護ではなく"),
+        ("en", "counts above 0: &lt;60", "The rule protects nobody"),
+        ("ja", "数が0を超え60未満", "この規則は保護ではなく"),
     ):
         page = pages[language, LIMIT][1]
         assert page.count(few) == 1
