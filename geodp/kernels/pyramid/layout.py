@@ -20,6 +20,9 @@ WIDE = 1 << 30
 LAST_CHILD = 1 << 15
 """Marks the last of a family's open children in a list of their numbers."""
 
+LINE = 64
+"""Bytes of a line of the cache, and of the widest vectors."""
+
 FANOUT, STRIDE, WIDTH, START, SPREADS, LAW, GUIDE, STREAM, LONG = range(9)
 """Rows of ``Levels.table``: children of a node of the level above (1 for the roots); keys of a
 node; most families of a block whose children are on the level, at most ``LANES``; where the open

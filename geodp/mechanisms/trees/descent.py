@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import chacha
-from geodp.kernels.pyramid import layout
-from geodp.kernels.pyramid.edges import ROWS, STEP
+from geodp.kernels.pyramid import edges, layout
+from geodp.kernels.pyramid.edges import ROWS
 from geodp.kernels.pyramid.layout import Below, Desk, Levels
 from geodp.mechanisms.trees.levels import Chain
 from geodp.privacy.event import Measurement
@@ -23,9 +23,6 @@ CHILDREN = 1 << 11
 
 NARROWEST = 8
 """Families of a block at least, as the cipher makes so many blocks at the price of one."""
-
-LINE = 64
-"""Bytes of a line of the cache, and of the widest vectors."""
 
 LEAST_VARIANCE = 1e-12
 """Noise of less is as good as none; a variance of 0 is that of a child that cannot be."""
@@ -110,7 +107,7 @@ def desk_of(levels: Levels) -> Desk:
     table, lanes = levels.table, chacha.LANES
     size, most = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
     parts = -(-table[layout.FANOUT] // ROWS) * table[layout.WIDTH]
-    widest = int((-(-parts // STEP) * STEP * ROWS).max())
+    widest = int((-(-parts // edges.STEP) * edges.STEP * ROWS).max())
     return Desk(
         nodes=np.empty((5, size), np.int64),
         estimates=np.empty((2, size)),
@@ -134,7 +131,7 @@ def align(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     A vector that lies across two lines is read and written in two steps.
     """
     *above, last = shape
-    line = LINE // np.dtype(kind).itemsize
+    line = layout.LINE // np.dtype(kind).itemsize
     pitch = (-(-last // line) | 1) * line
     size = int(np.prod([*above, pitch]))
     room = np.zeros(size + line, kind)

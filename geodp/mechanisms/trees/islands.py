@@ -12,7 +12,7 @@ from fractions import Fraction
 NODE, STEP, TOP = 5, 12, 4
 """Bits of a lowest node; of every level above, and of the first at least, where that can be."""
 
-ROOT, UPPER, NODES, CELLS = 1, 12, 35, 52
+ROOT_WEIGHT, UPPER_WEIGHT, NODE_WEIGHT, CELL_WEIGHT = 1, 12, 35, 52
 """Weights of the root, of every level above lowest nodes, of these and of the cells."""
 
 
@@ -32,6 +32,6 @@ def islands_plan_of(bits: int) -> tuple[list[int], list[Fraction]]:
     if len(steps) > 1 and steps[0] < TOP:
         steps[:2] = [TOP, steps[0] + STEP - TOP]
     steps += [lowest] * bool(lowest)
-    upper = [ROOT, *[UPPER] * (len(steps) - 2)] if len(steps) > 1 else []
-    weights = [*upper, NODES, CELLS] if steps else [CELLS]
+    upper = [ROOT_WEIGHT, *[UPPER_WEIGHT] * (len(steps) - 2)] if len(steps) > 1 else []
+    weights = [*upper, NODE_WEIGHT, CELL_WEIGHT] if steps else [CELL_WEIGHT]
     return steps, [Fraction(weight) for weight in weights]

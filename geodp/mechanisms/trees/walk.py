@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.tree import edges_of
-from geodp.kernels.pyramid import layout, passes
-from geodp.kernels.pyramid.edges import ROWS, STEP, Edges
+from geodp.kernels.pyramid import edges, layout, passes
+from geodp.kernels.pyramid.edges import ROWS, Edges
 from geodp.kernels.pyramid.layout import Desk, Levels
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent, below_of, desk_of
@@ -351,7 +351,7 @@ class Run:
         drawn = np.zeros((above.size, -(-fanout // ROWS) * ROWS), np.int64)
         drawn[:, :fanout] = source.families(above, fanout)[0].reshape(-1, fanout)
         rows = drawn.reshape(above.size, -1, ROWS).transpose(2, 1, 0).reshape(ROWS, -1)
-        pitch = -(-rows.shape[1] // STEP) * STEP
+        pitch = -(-rows.shape[1] // edges.STEP) * edges.STEP
         desk.far[: ROWS * pitch].reshape(ROWS, pitch)[:, : rows.shape[1]] = rows
 
 

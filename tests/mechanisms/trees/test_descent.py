@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from geodp.kernels.pyramid import layout
 from geodp.mechanisms.trees import descent
 
 
@@ -15,10 +16,10 @@ def test_rows_start_at_lines_of_the_cache_and_none_falls_on_another(shape, kind)
     assert found.ndim == len(shape)
     assert found.shape[-1] >= shape[-1]
     assert not found.any()
-    assert found.ctypes.data % descent.LINE == 0
+    assert found.ctypes.data % layout.LINE == 0
     step = found.shape[-1] * found.itemsize
-    assert step % descent.LINE == 0
-    lines_of_a_page = 4096 // descent.LINE
+    assert step % layout.LINE == 0
+    lines_of_a_page = 4096 // layout.LINE
     if len(shape) > 1:
-        starts = {row * step // descent.LINE % lines_of_a_page for row in range(shape[0])}
+        starts = {row * step // layout.LINE % lines_of_a_page for row in range(shape[0])}
         assert len(starts) == shape[0]
