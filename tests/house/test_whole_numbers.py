@@ -34,6 +34,7 @@ from geodp.kernels.learned import lanes, mixtures, residuals
 from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import families, masks, passes, records, rows, shares, spare, thresholds
+from geodp.kernels.pyramid.edges import STEP
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import Noise
@@ -245,9 +246,10 @@ def compiled():
     made.detail.families(np.zeros(1, np.uint64), 2)
     noise.uniform(np.zeros(2048, np.uint32), 0)
     nodes, scratch = np.array([[0, 0, 0, table.key.size, 1]]).T.copy(), np.zeros((2, 128), int)
-    cumulative, noisy = np.append(0, np.cumsum(table.count)), np.zeros(16, np.int32)
+    cumulative, places = np.append(0, np.cumsum(table.count)), 16 * STEP
+    noisy = np.zeros(places, np.int32)
     rows.add_counts(nodes, (0, 1), (16, 1), table.key, cumulative, noisy, scratch)
-    rows.widen(16, 1, cumulative, noisy, scratch, np.zeros(16, int))
+    rows.widen(16, 1, cumulative, noisy, scratch, np.zeros(places, int))
     return [one for one in jit._kernels if one.signatures]
 
 
