@@ -33,7 +33,16 @@ from geodp.kernels.learned import families as predicted
 from geodp.kernels.learned import lanes, mixtures, residuals
 from geodp.kernels.learned import passes as both_passes
 from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import families, masks, passes, records, rows, shares, spare, thresholds
+from geodp.kernels.pyramid import (
+    candidates,
+    families,
+    masks,
+    passes,
+    records,
+    rows,
+    shares,
+    spare,
+)
 from geodp.kernels.pyramid.edges import STEP
 from geodp.mechanisms.local import ORACLES
 from geodp.mechanisms.trees import refinement
@@ -65,8 +74,10 @@ NOISY = {
     rows.own_number: "uniform numbers of nodes",
     rows.draw: "noise, before a count is added, and arrays handed on",
     rows._finish_row: "noise, before a count is added, and arrays handed on",
-    rows.find_candidates: "released totals and noisy counts, and variances handed on",
+    candidates.find_candidates: "released totals and noisy counts, and variances handed on",
+    candidates.raise_thresholds: "noisy counts, released totals and variances",
     families.open_children: "noisy counts, released totals, uniform numbers",
+    families.open_wide: "noisy counts, released totals, uniform numbers",
     families._list_wide: "noisy counts and a released total",
     families._sum_wide: "noisy counts",
     families._sum_shut: "noisy counts",
@@ -82,10 +93,11 @@ NOISY = {
     shares.combine: "noisy counts and their variances",
     shares.could_be_above_zero: "noisy counts and a released total",
     shares.project: "noisy counts and released totals",
+    shares.project_whole: "noisy counts and released totals",
+    shares.share_between_two: "noisy counts and a released total",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
     masks.list_children: "noisy counts",
-    thresholds.raise_thresholds: "noisy counts, released totals and variances",
     predicted.share_prior: "a public prior",
     predicted.merge_scaled: "released counts",
     predicted.combine: "noisy counts and their variances",
@@ -131,6 +143,7 @@ NOISY = {
         ),
         "noisy counts of parts, and released totals",
     ),
+    spare.is_spared: "noisy counts, their variances and a released total",
     spare.spare: "noisy counts, their variances and a released total",
     spare.close_small: "noisy counts, their variances and a released total",
     spare.spare_all: "noisy counts, their variances and released totals",
@@ -245,7 +258,7 @@ def compiled():
     topdown._add_details(room, 1, 0, 0, looked_up)
     made.detail.families(np.zeros(1, np.uint64), 2)
     noise.uniform(np.zeros(2048, np.uint32), 0)
-    nodes, scratch = np.array([[0, 0, 0, table.key.size, 1]]).T.copy(), np.zeros((2, 128), int)
+    nodes, scratch = np.array([[0, 0, 0, table.key.size, 1]]).T.copy(), np.zeros((3, 128), int)
     cumulative, places = np.append(0, np.cumsum(table.count)), 16 * STEP
     noisy = np.zeros(places, np.int32)
     rows.add_counts(nodes, (0, 1), (16, 1), table.key, cumulative, noisy, scratch)

@@ -217,12 +217,13 @@ def test_the_pyramid_of_huge_counts_is_its_dense_twin(counts, number):
 def test_the_kernel_adds_counts_to_noise_exactly():
     key, counts = np.array([0, 1, 3], np.uint64), np.array([2**59 + 65, 1, 2**58 + 3])
     cumulative = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    nodes, scratch = np.zeros((5, 1), np.int64), np.zeros((2, 8), np.int64)
+    nodes, scratch = np.zeros((5, 1), np.int64), np.zeros((3, 8), np.int64)
     nodes[layout.STOP] = 3
     noisy = in_rows(np.array([[-3, NOWHERE, 5, NOWHERE]], np.int32))
     far = in_rows(np.array([[0, 2**57 + 1, 0, -(2**57) - 1]]))
     assert rows.add_counts(nodes, (0, 1), (4, 1), key, cumulative, noisy, scratch) == counts.sum()
     rows.widen(4, 1, cumulative, noisy, scratch, far)
     assert far.reshape(ROWS, -1)[:4, 0].tolist() == [2**59 + 62, 2**57 + 2, 5, 2**58 - 2**57 + 2]
-    assert scratch[layout.BEGIN, :5].tolist() == [0, 1, 2, 2, 3]
+    assert scratch[layout.BEGIN, [0, 1, 3]].tolist() == [0, 1, 2]
+    assert scratch[layout.END, :4].tolist() == [1, 2, 0, 3]
     assert scratch[layout.DATUM, 0] == 0

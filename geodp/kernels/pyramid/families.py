@@ -12,6 +12,7 @@ from geodp.kernels.pyramid.layout import (
     CANDIDATES,
     COUNT,
     DATUM,
+    END,
     FANOUT,
     FIRST,
     LAST_CHILD,
@@ -36,7 +37,7 @@ from geodp.kernels.pyramid.layout import (
 )
 from geodp.kernels.pyramid.masks import list_children
 from geodp.kernels.pyramid.rows import own_number, place_of, wrap
-from geodp.kernels.pyramid.shares import could_be_above_zero, project
+from geodp.kernels.pyramid.shares import could_be_above_zero, project, project_whole
 
 EVERY_Z, EVERY_VARIANCE = 2, 3
 """Rows of ``Desk.family`` for all children of a family."""
@@ -52,7 +53,7 @@ def open_children(
     levels: Levels,
     level: int,
     desk: Desk,
-    how: tuple[bool, bool],
+    counted: bool,
 ) -> int:
     """Share out what a block's nodes hold among the candidates; those above 0 are open.
 
@@ -66,57 +67,49 @@ def open_children(
         Of the children.
     desk : Desk
         Counts, numbers and estimates of the level's open children are written.
-    how : bool, bool
-        Whether open children are among the sums of the others; and whether rows of 32 bits do not
-        hold the block.
+    counted : bool
+        Whether open children are among the sums of the others.
 
     Returns
     -------
     int
         Number of open children.
     """
-    table, (first, families), (counted, wide) = levels.table, block, how
+    table, (first, families), row = levels.table, block, desk.row
     fanout, own, least = table[FANOUT, level], levels.real[OWN, level], levels.real[LEAST, level]
-    child, at = desk.family[1][CHILD], desk.family[1][AT]
-    row, lane, held, opened_child = desk.row, desk.lane[level], desk.nodes[COUNT], desk.child
-    z, spread, estimates = desk.family[0][Z], desk.family[0][VARIANCE], desk.estimates
-    shape, one = (families, pitch_of(fanout, families)), np.uint64(1)
+    numbers, held, opened_child = desk.lane[level, NUMBER], desk.nodes[COUNT], desk.child
+    child, z, estimates = desk.family[1][CHILD], desk.whole, desk.estimates
+    pitch, one = pitch_of(fanout, families), np.uint64(1)
     start = np.uint64(table[START, level])
     spreads, to = levels.spread[table[SPREADS, level] :], start
-    for j in range(fanout):
-        spread[np.uint64(j)] = own
     for f in range(families):
         i, total, begin = np.uint64(f), nodes[COUNT, np.uint64(first + f)], to
-        if not wide and row[CANDIDATES, i] < SEVERAL:
-            only = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
-            opened_child[to], held[to] = np.uint16(only), total
-            estimates[Z, to] = np.float64(desk.noisy[place_of(only, f, shape)])
-            estimates[VARIANCE, to] = own
+        if row[CANDIDATES, i] < SEVERAL:
+            last = np.uint64(row[CANDIDATES, i] - np.int32(SEVERAL // 2))
+            estimates[Z, to] = np.float64(desk.noisy[place_of(last, f, (families, pitch))])
+            opened_child[to], held[to] = np.uint16(last), total
             to += one
         else:
-            if wide:
-                some, above = _list_wide(nodes, first, (fanout, families, f), own, desk)
-            else:
-                place = f, families, shape[1]
-                some, above = list_children(desk.mask, desk.noisy, fanout, place, (child, at, z))
-            reached = lane[NUMBER, i] = own_number(desk.digits, i)
-            sums, shared = (above, spreads[some]), 0
-            some, tau = project(z, spread, at, some, sums, (float(total), least))
-            for e in range(some):
-                c, upto = at[e], total
-                if e + one < some:
-                    reached += z[c] - tau * own
-                    upto = min(int(np.floor(reached)), total)
-                opened_child[to], held[to] = np.uint16(child[c]), upto - shared
-                estimates[Z, to], estimates[VARIANCE, to] = z[c], own
+            place = f, families, pitch
+            some = list_children(desk.mask, desk.noisy, fanout, place, (child, z))
+            some, tau = project_whole(z, child, some, spreads, (float(total), least))
+            reached, shared = own_number(desk.digits, i), 0
+            numbers[i] = reached
+            for e in range(some - one):
+                reached += np.float64(z[e]) - tau * own
+                upto = min(int(np.floor(reached)), total)
+                opened_child[to], held[to] = np.uint16(child[e]), upto - shared
+                estimates[Z, to] = np.float64(z[e])
                 to += np.uint64(upto > shared)
                 shared = upto
+            opened_child[to], held[to] = np.uint16(child[some - one]), total - shared
+            estimates[Z, to] = np.float64(z[some - one])
+            to += np.uint64(total > shared)
         opened_child[to - one] |= np.uint16(LAST_CHILD)
         row[THRESHOLDS, i] = np.int32(to - begin)
-        if wide:
-            _sum_wide((fanout, counted), desk, lane, f, (begin, to))
-    if not wide:
-        _sum_shut((fanout, families, counted), spreads, row, lane, (estimates[Z], start))
+    for e in range(start, to):
+        estimates[VARIANCE, e] = own
+    _sum_shut((fanout, families, counted), spreads, row, desk.lane[level], (estimates[Z], start))
     return int(np.int64(to - start))
 
 
@@ -166,19 +159,62 @@ def descend(
     desk : Desk
     """
     below, child, part = desk.nodes, desk.child, desk.part
-    datum, begin = desk.scratch[DATUM], desk.scratch[BEGIN]
+    datum, begin, end = desk.scratch[DATUM], desk.scratch[BEGIN], desk.scratch[END]
     f, mark = np.uint64(0), np.uint64(LAST_CHILD - 1)
     for n in range(place[0], place[1]):
         to, node = np.uint64(n), np.uint64(block[0]) + f
         j = np.uint64(child[to]) & mark
         below[PREFIX, to] = nodes[PREFIX, node] * fanout + np.int64(j)
         below[FIRST, to], below[STOP, to], below[WHOLE, to] = 0, 0, 1
-        if datum[f] >= 0:
-            at = np.uint64(datum[f] * (fanout + 1)) + j
-            below[FIRST, to], below[STOP, to] = begin[at], begin[at + np.uint64(1)]
+        at = np.uint64(datum[f] * fanout) + j
+        if datum[f] >= 0 and end[at] > 0:
+            below[FIRST, to], below[STOP, to] = begin[at], end[at]
         if not nodes[WHOLE, node]:
             below[WHOLE, to] = part[f * np.uint64(fanout) + j] == ALL
         f += np.uint64(child[to] > mark)
+
+
+@part
+def open_wide(
+    nodes: NDArray[np.int64],
+    block: tuple[int, int],
+    levels: Levels,
+    level: int,
+    desk: Desk,
+    counted: bool,
+) -> int:
+    """Do so in a block that rows of 32 bits do not hold."""
+    table, (first, families), lane = levels.table, block, desk.lane[level]
+    fanout, own, least = table[FANOUT, level], levels.real[OWN, level], levels.real[LEAST, level]
+    child, at, held, opened_child = (
+        desk.family[1][CHILD],
+        desk.family[1][AT],
+        desk.nodes[COUNT],
+        desk.child,
+    )
+    z, spread, estimates = desk.family[0][Z], desk.family[0][VARIANCE], desk.estimates
+    start, one = np.uint64(table[START, level]), np.uint64(1)
+    spreads, to = levels.spread[table[SPREADS, level] :], start
+    for j in range(fanout):
+        spread[np.uint64(j)] = own
+    for f in range(families):
+        i, total, begin = np.uint64(f), nodes[COUNT, np.uint64(first + f)], to
+        some, above = _list_wide(nodes, first, (fanout, families, f), own, desk)
+        reached = lane[NUMBER, i] = own_number(desk.digits, i)
+        sums, shared = (above, spreads[some]), 0
+        some, tau = project(z, spread, at, some, sums, (float(total), least))
+        for e in range(some):
+            c, upto = at[e], total
+            if e + one < some:
+                reached += z[c] - tau * own
+                upto = min(int(np.floor(reached)), total)
+            opened_child[to], held[to] = np.uint16(child[c]), upto - shared
+            estimates[Z, to], estimates[VARIANCE, to] = z[c], own
+            to += np.uint64(upto > shared)
+            shared = upto
+        opened_child[to - one] |= np.uint16(LAST_CHILD)
+        _sum_wide((fanout, counted), desk, lane, f, (begin, to))
+    return int(np.int64(to - start))
 
 
 @part

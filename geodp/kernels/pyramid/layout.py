@@ -66,9 +66,9 @@ and one past the last of its data; 1 where every key of it is known to be a cell
 Z, VARIANCE = range(2)
 """Rows of estimates, float64[2, n]."""
 
-DATUM, BEGIN = range(2)
-"""Rows of a desk's scratch: which of the block's families with data each is (-1: it has none);
-first of the data of all children of these families, and one past the last."""
+DATUM, BEGIN, END = range(3)
+"""Rows of a desk's scratch: which of the block's families with data each is (-1: it has none); of
+all children of these families the first datum, and one past the last: none where that is 0."""
 
 THRESHOLDS, SUMS, LOST, CANDIDATES, ABOVE, ACTIVE = range(6)
 """Rows of ``Desk.row``, of families: what a candidate is above, later how many children are open;
@@ -101,13 +101,15 @@ class Desk(NamedTuple):
         Noise of a block's children, then their counts with noise.
     row : int32[6, .]
     mask : uint32[.]
-    scratch : int64[2, .]
+    scratch : int64[3, .]
     part : uint8[.]
         Of children of families that are not whole: see :func:`geodp.kernels.pyramid.edges.cut`.
     far : int64[.]
         The same where rows of 32 bits do not hold it.
     family : float64[2, .], uint64[2, .], int64[.]
         Estimates, numbers, places and counts of the children of one family.
+    whole : int32[.]
+        Measurements of the children of one family.
     """
 
     nodes: NDArray[np.int64]
@@ -123,6 +125,7 @@ class Desk(NamedTuple):
     part: NDArray[np.uint8]
     far: NDArray[np.int64]
     family: tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64]]
+    whole: NDArray[np.int32]
 
 
 DONE, DECIDE, ROOM, SPACE = range(4)

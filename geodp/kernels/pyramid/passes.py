@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare, part
 from geodp.kernels.pyramid import rows
+from geodp.kernels.pyramid.candidates import find_candidates
 from geodp.kernels.pyramid.edges import ROWS, cut
-from geodp.kernels.pyramid.families import combine_families, descend, open_children
+from geodp.kernels.pyramid.families import combine_families, descend, open_children, open_wide
 from geodp.kernels.pyramid.layout import (
     AT,
     BEYOND,
@@ -169,11 +170,12 @@ def _share(
     if edges.limit.size:
         known = nodes[PREFIX, here], nodes[WHOLE, here]
         cut(edges, level, known, shape, noisy, desk.row[LOST], desk.part)
-    if not fill[BEYOND]:
+    if fill[BEYOND]:
+        fill[OPEN] = open_wide(nodes, block, levels, level, desk, counted)
+    else:
         spread = levels.spread[table[SPREADS, level] : table[SPREADS, level + 1]]
-        rows.find_candidates(nodes[COUNT, here], fanout, noisy, spread, desk.row, desk.mask)
-    how = counted, fill[BEYOND] > 0
-    fill[OPEN] = open_children(nodes, block, levels, level, desk, how)
+        find_candidates(nodes[COUNT, here], fanout, noisy, spread, desk.row, desk.mask)
+        fill[OPEN] = open_children(nodes, block, levels, level, desk, counted)
     if not counted:
         descend(nodes, block, fanout, (start, start + fill[OPEN]), desk)
 
@@ -294,8 +296,10 @@ def _put_back(
     opened: NDArray[np.int64], out: tuple[NDArray[np.uint64], NDArray[np.int64]], end: int
 ) -> int:
     """Put out those above 0 of a block's open children before a place; the first one's place."""
-    for e in range(opened.shape[1] - 1, -1, -1):
-        if opened[COUNT, e] > 0:
-            end -= 1
-            out[0][end], out[1][end] = np.uint64(opened[PREFIX, e]), opened[COUNT, e]
-    return end
+    last, to = np.uint64(opened.shape[1]), np.uint64(end)
+    for n in range(opened.shape[1]):  # no branch on what is found: there is a place for each
+        e = last - np.uint64(n + 1)
+        out[0][to - np.uint64(1)] = np.uint64(opened[PREFIX, e])
+        out[1][to - np.uint64(1)] = opened[COUNT, e]
+        to -= np.uint64(opened[COUNT, e] > 0)
+    return int(np.int64(to))

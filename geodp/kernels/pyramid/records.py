@@ -27,8 +27,8 @@ from geodp.kernels.pyramid.layout import (
     Levels,
     Z,
 )
-from geodp.kernels.pyramid.shares import share_family
-from geodp.kernels.pyramid.spare import spare
+from geodp.kernels.pyramid.shares import share_between_two, share_family
+from geodp.kernels.pyramid.spare import is_spared, spare
 
 UNEVEN, EVEN, MEASURED = range(3)
 """What variances a record has: each estimate's, one for all, or none, as they are measurements."""
@@ -126,12 +126,8 @@ def read_record(
     at, out = below.family[1], below.family[2]
     real, short, half = record.view(np.float64), record.view(np.int32), record.view(np.uint16)
     begin, known = np.int64(record[end - 1]), np.int64(record[end - 2])
-    opened, estimates, several, kind = (
-        known >> 40,
-        known >> 16 & 0xFFFFFF,
-        known >> 2 & 0xFF,
-        known & 3,
-    )
+    opened, estimates = known >> 40, known >> 16 & 0xFFFFFF
+    several, kind = known >> 2 & 0xFF, known & 3
     child, e = np.uint64(4 * begin), np.uint64(0)
     words = np.uint64(begin - (-opened // 4))
     halves, spreads = words + words, words + np.uint64(estimates)
@@ -159,10 +155,15 @@ def read_record(
                 break
             j = np.uint64(half[child + e])
             e += np.uint64(1)
-        children, chance = (np.uint64(0), k), real[number]
+        children, goal = (np.uint64(0), k), (total, real[number], least)
         number += np.uint64(1)
-        spare(z, variance, children, (total, fanout, firm), room, at)
-        share_family(z, variance, children, (total, chance, least), at, out)
+        if is_spared(z, variance, children, (total, firm)):
+            spare(z, variance, children, (total, fanout, firm), room, at)
+        if k == np.uint64(2):
+            out[0] = share_between_two((z[0], variance[0]), (z[1], variance[1]), goal)
+            out[1] = total - out[0]
+        else:
+            share_family(z, variance, children, goal, at, out)
         for i in range(k):
             j = np.uint64(half[child + here + np.uint64(i)]) & np.uint64(LAST_CHILD - 1)
             below.nodes[PREFIX, to], below.nodes[COUNT, to] = base + np.int64(j), out[i]

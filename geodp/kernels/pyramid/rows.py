@@ -11,23 +11,19 @@ from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, Table, look_up, settle
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP, length_of, pitch_of
 from geodp.kernels.pyramid.layout import (
     BEGIN,
-    CANDIDATES,
     DATUM,
+    END,
     FANOUT,
     FIRST,
     GUIDE,
     LAW,
-    LOST,
     PREFIX,
-    SEVERAL,
     STOP,
     STREAM,
-    SUMS,
     THRESHOLDS,
     Desk,
     Levels,
 )
-from geodp.kernels.pyramid.thresholds import raise_thresholds
 
 SUB_BITS = 15
 """Digits of a draw below those that number its bucket."""
@@ -128,9 +124,9 @@ def _look_up_row(
         sign = -np.int32(word[at + i] >> np.uint32(31))
         magnitude = np.int32(np.int32(entry >> np.int32(16)) + np.int32(below < edge))
         one = np.int32(np.int32(magnitude ^ sign) - sign)
-        open_ = np.int32(below == edge) | np.int32(entry < np.int32(-(1 << 30)))
+        open_ = (below == edge) | (entry < np.int32(-(1 << 30)))
         drawn[to + i] = np.int32(NOWHERE) if open_ else one
-        left |= open_
+        left = np.int32(left | np.int32(open_))
     return bool(left)
 
 
@@ -222,7 +218,7 @@ def add_counts(
         Occupied keys, strictly increasing, and prefix sums of their counts.
     noisy : int32[.], changed
         Noise of the children; afterwards their counts with noise.
-    scratch : int64[2, .], written
+    scratch : int64[3, .], written
 
     Returns
     -------
@@ -230,7 +226,7 @@ def add_counts(
         The largest count of a node.
     """
     (fanout, stride), (first, families) = shape, block
-    datum, begin, largest = scratch[DATUM], scratch[BEGIN], 0
+    datum, begin, end, largest = scratch[DATUM], scratch[BEGIN], scratch[END], 0
     one, step, found_data = np.uint64(1), np.uint64(fanout), 0
     pitch, shift = pitch_of(fanout, families), np.uint64(0)
     while (stride >> np.int64(shift)) > 1:
@@ -238,41 +234,38 @@ def add_counts(
     even = stride == 1 << np.int64(shift)
     for f in range(families):
         node = np.uint64(first + f)
-        low, end = np.uint64(nodes[FIRST, node]), np.uint64(nodes[STOP, node])
+        low, after = np.uint64(nodes[FIRST, node]), np.uint64(nodes[STOP, node])
         datum[np.uint64(f)] = -1
-        if low == end:
+        if low == after:
             continue
         datum[np.uint64(f)] = found_data
-        largest = max(largest, cumulative[end] - cumulative[low])
-        at = np.uint64(found_data * (fanout + 1))
+        largest = max(largest, cumulative[after] - cumulative[low])
+        at = np.uint64(found_data * fanout)
         found_data += 1
         bound = np.uint64(nodes[PREFIX, node]) * step * np.uint64(stride)
-        if end - low <= step:
-            for j in range(step + one):
-                begin[at + j] = 0
-            for e in range(low, end):
+        if after - low <= step:
+            for j in range(step):
+                begin[at + j], end[at + j] = np.int64(after), 0
+            for e in range(low, after):
                 j = (key[e] - bound) >> shift if even else (key[e] - bound) // np.uint64(stride)
                 place = place_of(j, f, (families, pitch))
                 noisy[place] = wrap(np.int64(noisy[place]) + cumulative[e + one] - cumulative[e])
-                begin[at + j + one] += 1
-            before = np.int64(low)
-            for j in range(step + one):
-                before += begin[at + j]
-                begin[at + j] = before
+                begin[at + j] = min(begin[at + j], np.int64(e))
+                end[at + j] = np.int64(e + one)
             continue
         for j in range(step):
             begin[at + j] = np.int64(low)
             bound = bound + np.uint64(stride)  # may be 2**64, which is 0: the last key is one less
-            found, left = low, end - low
+            found, left = low, after - low
             while left > np.uint64(0):  # no branch on what is found
                 half = (left + one) >> one
                 found += half * np.uint64(key[found + half - one] <= bound - one)
                 left -= half
+            end[at + j] = np.int64(found if found > low else np.uint64(0))
             if found > low:
                 place = place_of(np.uint64(j), f, (families, pitch))
                 noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
             low = found
-        begin[at + step] = np.int64(end)
     return int(largest)
 
 
@@ -295,95 +288,17 @@ def widen(
         Prefix sums of the counts of the data.
     noisy : int32[.]
         As :func:`add_counts` leaves it, so that taking the counts away gives the noise.
-    scratch : int64[2, .]
+    scratch : int64[3, .]
         Written there too.
     far : int64[.], changed
         The noise where it was ``NOWHERE``; afterwards the counts with noise.
     """
     shape = families, pitch_of(fanout, families)
-    datum, begin = scratch[DATUM], scratch[BEGIN]
+    datum, begin, end = scratch[DATUM], scratch[BEGIN], scratch[END]
     for f in range(families):
         for j in range(fanout):
-            at, count = place_of(np.uint64(j), f, shape), 0
-            if datum[f] >= 0:
-                here = datum[f] * (fanout + 1) + j
-                count = cumulative[begin[here + 1]] - cumulative[begin[here]]
+            at, count, here = place_of(np.uint64(j), f, shape), 0, datum[f] * fanout + j
+            if datum[f] >= 0 and end[here] > 0:
+                count = cumulative[end[here]] - cumulative[begin[here]]
             drawn = np.int64(wrap(np.int64(noisy[at]) - count))
             far[at] = count + (far[at] if drawn == NOWHERE else drawn)
-
-
-@bare
-def find_candidates(
-    total: NDArray[np.int64],
-    fanout: int,
-    noisy: NDArray[np.int32],
-    spread: NDArray[np.float64],
-    row: NDArray[np.int32],
-    mask: NDArray[np.uint32],
-) -> None:
-    """Mark the children that are not below 0 for every tau that can be, and add all of them up.
-
-    The largest child of a family gets no more than the total, so tau is at least the rest. All have
-    the same variance: the same as :func:`geodp.kernels.pyramid.shares.could_be_above_zero`, in
-    whole numbers.
-
-    Parameters
-    ----------
-    total : int64[n]
-        Of the families.
-    fanout : int
-    noisy : int32[.]
-        Counts with noise; ``NOWHERE``: the child holds no cell.
-    spread : float64[fanout + 1]
-        Variances of sums of 0, 1, 2 ... to all children's measurements.
-    row : int32[6, .], written
-        ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too; and
-        ``CANDIDATES``.
-    mask : uint32[.], written
-        Word w of family f at ``w * n + f``.
-    """
-    size, parts = total.size, -(-fanout // ROWS)
-    pitch = pitch_of(fanout, size)
-    for n in range(pitch):
-        i = np.uint64(n)
-        row[THRESHOLDS, i], row[SUMS, i], mask[i] = noisy[i], np.int32(0), np.uint32(0)
-        row[CANDIDATES, i] = np.int32(0)
-    for r in range(min(ROWS, fanout)):
-        start = np.uint64(r * pitch)
-        for n in range(length_of(r, fanout, (size, pitch))):
-            i = np.uint64(n)
-            one = noisy[start + i]
-            row[THRESHOLDS, i] = max(one, row[THRESHOLDS, i])
-            row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(one))
-    for p in range(1, parts):
-        other = np.uint64(p * size)
-        for f in range(size):
-            i = np.uint64(f)
-            row[THRESHOLDS, i] = max(row[THRESHOLDS, other + i], row[THRESHOLDS, i])
-            row[SUMS, i] = wrap(np.int64(row[SUMS, i]) + np.int64(row[SUMS, other + i]))
-    own = spread[np.uint64(1)]
-    for f in range(size):
-        i = np.uint64(f)
-        excess = np.int64(row[THRESHOLDS, i]) - total[i]
-        least = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
-        lost = np.int64(row[LOST, i])
-        every = np.float64(wrap(np.int64(row[SUMS, i]) + (lost << 31)))
-        tau = (every - np.float64(total[i])) / spread[np.uint64(fanout - lost)]
-        row[THRESHOLDS, i] = max(least, np.int32(max(np.floor(tau * own), np.float64(NOWHERE))))
-    for n in range(size, parts * size):
-        row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
-    raise_thresholds(total, fanout, noisy, spread, row)
-    for r in range(min(ROWS, fanout)):
-        start, bit, one = np.uint64(r * pitch), np.uint32(1 << r), np.int32(SEVERAL // 2 + r)
-        for n in range(length_of(r, fanout, (size, pitch))):
-            i = np.uint64(n)
-            some = noisy[start + i] > row[THRESHOLDS, i]
-            mask[i] |= bit if some else np.uint32(0)
-            row[CANDIDATES, i] += one if some else np.int32(0)
-    for p in range(1, parts):
-        other = np.uint64(p * size)
-        for f in range(size):
-            i = np.uint64(f)
-            more = row[CANDIDATES, other + i]
-            many = np.int32(more // np.int32(SEVERAL // 2))
-            row[CANDIDATES, i] += np.int32(more + many * np.int32(ROWS * p))

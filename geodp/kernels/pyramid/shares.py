@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare, bare_inline, kernel
+from geodp.kernels.pyramid.edges import NOWHERE
 
 
 @bare
@@ -133,6 +134,77 @@ def project(
 
 
 @bare_inline
+def _sum_above(z: NDArray[np.int32], some: np.uint64, bar: np.int32) -> tuple[np.int32, np.int32]:
+    """Sum and number of those above a bar."""
+    above, active = np.int32(0), np.int32(0)
+    for n in range(some):
+        one = z[np.uint64(n)]
+        above = np.int32(above + (one if one > bar else np.int32(0)))
+        active = np.int32(active + np.int32(one > bar))
+    return above, active
+
+
+@bare_inline
+def project_whole(
+    z: NDArray[np.int32],
+    child: NDArray[np.uint64],
+    some: np.uint64,
+    spread: NDArray[np.float64],
+    known: tuple[float, float],
+) -> tuple[np.uint64, float]:
+    """Project whole numbers that have one variance: the same as :func:`project`, without its order.
+
+    A whole number is above tau times the variance where it is above that rounded down, and a child
+    that has been dropped stays so: those are left that are above the highest bar so far.
+
+    Parameters
+    ----------
+    z, child : int32[.], uint64[.], changed
+        Measurements of children, whose sum fits 32 bits, and what else there is of each: the first
+        ``some`` at first, afterwards those that are above 0 in the end, in order. Room for whole
+        steps of ``STEP`` measurements.
+    some : uint64
+        At least 1.
+    spread : float64[.]
+        Variances of sums of 0, 1, 2 ... of them.
+    known : float, float
+        See :func:`project`.
+
+    Returns
+    -------
+    active, tau
+    """
+    (goal, least), own, tau = known, spread[np.uint64(1)], 0.0
+    largest, dropped = np.int32(NOWHERE), least <= 0
+    for n in range(some):
+        largest = max(largest, z[np.uint64(n)])
+    bar = np.int32(max(np.float64(largest) - goal, np.float64(NOWHERE)))  # it gets no more
+    bar = bar if np.float64(largest) > goal else np.int32(NOWHERE)
+    above, active = _sum_above(z, some, bar)
+    while active > 1:
+        before, tau = active, (np.float64(above) - goal) / spread[np.uint64(active)]
+        bar = max(bar, np.int32(max(np.floor(tau * own), np.float64(NOWHERE))))
+        above, active = _sum_above(z, some, bar)
+        if active < before:
+            continue
+        if dropped:
+            break
+        dropped, cut = True, np.ceil(tau * own + least)
+        while cut - tau * own >= least:  # what sums of these lose by rounding
+            cut -= 1.0
+        while cut + 1.0 - tau * own < least:
+            cut += 1.0
+        bar = max(bar, np.int32(min(cut, np.float64(largest) - 1.0)))
+        above, active = _sum_above(z, some, bar)
+    left = np.uint64(0)
+    for n in range(some):
+        which, one = child[np.uint64(n)], z[np.uint64(n)]
+        child[left], z[left] = which, one
+        left += np.uint64(one > bar)
+    return left, tau
+
+
+@bare_inline
 def share_family(
     z: NDArray[np.float64],
     variance: NDArray[np.float64],
@@ -157,6 +229,41 @@ def share_family(
         out[i] = upto - shared
         shared = upto
     out[at[active - one]] = total - shared
+
+
+@bare_inline
+def share_between_two(
+    one: tuple[float, float], other: tuple[float, float], known: tuple[int, float, float]
+) -> int:
+    """Return what the first of two children gets: the same as :func:`share_family`, in one go.
+
+    Without a loop there is no branch that depends on noise: half of all families with several open
+    children have two.
+
+    Parameters
+    ----------
+    one, other : float, float
+        Estimate and variance; the variance is above 0 of one of them at least.
+    known : int, float, float
+        See :func:`share_family`.
+    """
+    (z, variance), (other_z, other_variance), (total, chance, least) = one, other, known
+    goal, widest = float(total), max(variance, other_variance)
+    best = max(z if variance > 0 else -np.inf, other_z if other_variance > 0 else -np.inf)
+    free, excess = best <= goal, best - goal
+    kept = (variance > 0) & (free | (z * widest > excess * variance))
+    also = (other_variance > 0) & (free | (other_z * widest > excess * other_variance))
+    above = (z if kept else 0.0) + (other_z if also else 0.0)
+    spread = (variance if kept else 0.0) + (other_variance if also else 0.0)
+    tau = (above - goal) / spread
+    x, y = z - tau * variance, other_z - tau * other_variance
+    largest = max(0.0, max(x, y))
+    up, other_up = z > tau * variance, other_z > tau * other_variance
+    stays, other_stays = (x >= least) | (x == largest), (y >= least) | (y == largest)
+    first = kept & ((not also) | (up & ((not other_up) | stays)))
+    second = also & ((not kept) | (other_up & ((not up) | other_stays)))
+    upto = min(int(np.floor(chance + x)), total) if first & second else total
+    return upto if first else 0
 
 
 @kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import kernel, part
+from geodp.kernels.jit import bare_inline, kernel, part
 
 POPULOUS = 8.0
 """Squares of estimates over their variances from which on a child pays less: 4 scales of Laplace
@@ -18,6 +18,24 @@ noise."""
 
 LEAST_PART = 0.1
 """Of its variance: what the most populous children pay by."""
+
+
+@bare_inline
+def is_spared(
+    z: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    children: tuple[np.uint64, np.uint64],
+    known: tuple[int, bool],
+) -> bool:
+    """Whether :func:`spare` may change the variances by which a node's children pay."""
+    total, firm = known
+    goal, held, least, populous = float(total), 0.0, np.inf, False
+    for j in range(children[0], children[1]):
+        inside, square = variance[j] > 0, z[j] * z[j]
+        held += max(z[j], 0.0) if inside else 0.0
+        least = min(least, variance[j]) if inside else least
+        populous |= inside & (z[j] > 0) & (square > POPULOUS * variance[j])
+    return (goal > 0) & ((populous & (held > goal)) | (firm & (goal * goal >= POPULOUS * least)))
 
 
 @part

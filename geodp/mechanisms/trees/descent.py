@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -71,21 +73,23 @@ class Descent:
 
     def levels(self, streams: Sequence[int]) -> Levels:
         """Return what the kernel asks of all levels; ``streams``: of their noise."""
-        found = np.zeros((9, len(self.laws) + 1), np.int64)
-        fanout = np.array((1, *self.fanouts))
-        width = np.clip(CHILDREN // (-(-fanout // ROWS) * ROWS), NARROWEST, chacha.LANES)
-        size = np.array([law.table.first.size for law in self.laws])
-        found[: layout.START, :-1] = fanout, self.strides, width
-        found[layout.STREAM, :-1] = streams
-        found[layout.LONG, :-1] = fanout * size >= layout.WIDE
-        found[layout.START, 1:] = np.cumsum(fanout * width)
-        found[layout.SPREADS, 1:] = np.cumsum(fanout + 1)
-        found[layout.LAW, 1:] = np.cumsum(size)
-        found[layout.GUIDE, 1:] = np.cumsum([law.table.guide.size for law in self.laws])
-        spread = [
-            np.cumsum([0.0, *[own] * int(most)])
-            for own, most in zip(self.variances, fanout, strict=True)
-        ]
+        fanouts, first = (1, *self.fanouts), [law.table.first.size for law in self.laws]
+        widths = [width_of(fanout) for fanout in fanouts]
+        rows = {
+            layout.FANOUT: fanouts,
+            layout.STRIDE: self.strides,
+            layout.WIDTH: widths,
+            layout.START: count_before([a * b for a, b in zip(fanouts, widths, strict=True)]),
+            layout.SPREADS: count_before([fanout + 1 for fanout in fanouts]),
+            layout.LAW: count_before(first),
+            layout.GUIDE: count_before([law.table.guide.size for law in self.laws]),
+            layout.STREAM: streams,
+            layout.LONG: [a * b >= layout.WIDE for a, b in zip(fanouts, first, strict=True)],
+        }
+        found = np.zeros((len(rows), len(self.laws) + 1), np.int64)
+        for row, values in rows.items():
+            found[row, : len(values)] = values
+        spread = [spreads_of(own, most) for own, most in zip(self.variances, fanouts, strict=True)]
         real = np.array([self.variances, self.least])
         return Levels(found, real, np.concatenate(spread), *self.tables)
 
@@ -100,6 +104,24 @@ class Descent:
     def last(self) -> int:
         """The cells' level."""
         return len(self.fanouts)
+
+
+def width_of(fanout: int) -> int:
+    """Return the most families of a block, of so many children each."""
+    return min(max(CHILDREN // (-(-fanout // ROWS) * ROWS), NARROWEST), chacha.LANES)
+
+
+def count_before(sizes: Sequence[int]) -> list[int]:
+    """Return where each of several pieces starts, and where the last one ends."""
+    return list(accumulate(sizes, initial=0))
+
+
+@lru_cache(maxsize=64)
+def spreads_of(own: float, most: int) -> NDArray[np.float64]:
+    """Return the variances of sums of 0, 1, 2 ... measurements, added up one by one; read-only."""
+    found = np.cumsum([0.0, *[own] * most])
+    found.flags.writeable = False
+    return found
 
 
 def desk_of(levels: Levels) -> Desk:
@@ -118,10 +140,11 @@ def desk_of(levels: Levels) -> Desk:
         noisy=align((widest,), np.int32),
         row=align((6, widest), np.int32),
         mask=align((widest,), np.uint32),
-        scratch=np.empty((2, widest + lanes), np.int64),
+        scratch=np.empty((3, widest), np.int64),
         part=np.empty(widest, np.uint8),
         far=np.empty(widest, np.int64),
         family=(np.empty((4, most)), np.empty((2, most), np.uint64), np.empty(most, np.int64)),
+        whole=np.empty(most, np.int32),
     )
 
 
@@ -133,9 +156,10 @@ def align(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
     *above, last = shape
     line = layout.LINE // np.dtype(kind).itemsize
     pitch = (-(-last // line) | 1) * line
-    size = int(np.prod([*above, pitch]))
+    size = math.prod(above) * pitch
     room = np.zeros(size + line, kind)
-    first = -(room.ctypes.data // room.itemsize) % line
+    address, _ = room.__array_interface__["data"]
+    first = -(address // room.itemsize) % line
     return room[first : first + size].reshape(*above, pitch)
 
 

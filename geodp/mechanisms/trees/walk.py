@@ -160,10 +160,11 @@ class Walk:
         passes.begin(self.levels.table, progress[1], first, size, turn)
         state, below = progress[0], below_of(self.levels)
         state[layout.PUT] = records.opened
-        top, piece = np.array([front.prefix.view(np.int64), count]), np.empty(0, np.uint64)
-        while passes.second_pass(self.levels, top, below, progress, piece, out) != layout.DONE:
+        top, why = np.array([front.prefix.view(np.int64), count]), layout.ROOM
+        while why != layout.DONE:
             piece = writable(records.pieces.pop())
             state[layout.AT] = piece.size
+            why = passes.second_pass(self.levels, top, below, progress, piece, out)
         return out[0][state[layout.PUT] :], out[1][state[layout.PUT] :]
 
     def settle(self, front: Front, uniform: Reals, middle: Front) -> NDArray[np.int64]:
@@ -290,7 +291,8 @@ class Run:
         progress, desk, top = start_pass(walk.levels, front, self.last), self._desk(), self._top()
         state, goal = progress[0], layout.Goal(self.columns == 0, np.array(below))
         tree = layout.Tree(walk.levels, walk.edges, walk.table.key, walk.cumulative)
-        record, out = np.empty(0, np.uint64), self._out(0)
+        record = np.empty(0 if self.columns else RECORDS[0], np.uint64)
+        out = self._out(PUT if self.columns else 0)
         with expose(walk.noise[0].key) as words:
             while True:
                 why = passes.first_pass(words, tree, goal, top, desk, progress, record, out)
