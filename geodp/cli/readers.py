@@ -20,7 +20,7 @@ from click.core import ParameterSource
 
 from geodp.cli.help import group_options
 from geodp.cli.inputs import GRIDS, NEEDS, read_named
-from geodp.cli.options import GridCommand, grid_option_names
+from geodp.cli.options import GridCommand, grid_option_names, join_bounds
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -47,6 +47,21 @@ class ReadingCommand(GridCommand):
         own = super().get_params(ctx)
         grid = next(i for i, one in enumerate(own) if one.name == "axis") + 1
         return [*own[:grid], *reader_options(), *own[grid:]]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse what of an input is said twice, as the first would be forgotten without a word."""
+        _, _, given = self.make_parser(ctx).parse_args(args=[*join_bounds(args)])
+        for one in reader_options():
+            times = sum(one.name == other.name for other in given)
+            if times > 1 and isinstance(one, click.Option) and not (one.multiple or one.is_flag):
+                flag = one.opts[-1]
+                if one.name == "attribute":
+                    raise UsageError(
+                        f"{flag} is given {times} times; it takes one value; of several "
+                        "attributes at once: 'sex*age'."
+                    )
+                raise UsageError(f"{flag} is given {times} times; it takes one value.")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Refuse to begin what could not end, and fetch what is at URLs for as long as it runs."""

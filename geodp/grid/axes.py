@@ -20,6 +20,10 @@ NO_FORMULA = (
 )
 
 
+JOINT = "*"
+"""Between the names of attributes that a table or a margin has together: sex*age."""
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""

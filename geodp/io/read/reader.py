@@ -135,7 +135,7 @@ DECIMAL = Option(
 LAYER = Option("Of a GeoPackage with several; or sheet of a workbook.", "--layer")
 ATTRIBUTE = Option(
     "Name of the axis that several --value columns make; needs a --contribution, as columns may "
-    "count a person several times.",
+    "count a person several times. Of a preset that knows them without --value: sex, 'sex*age'.",
     "--attribute",
 )
 ROUND = Option(

@@ -3,13 +3,15 @@
 A preset has a ``title`` and a ``source``; ``columns``, patterns that a file's columns must all
 meet, or ``files``, of which its name must meet one; ``[options]`` as on the command line, in which
 ``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
-stand side by side and divide the people that are counted; ``[grids]``, from patterns of the
-column of codes, or from numbers of digits, to grids, where the codes do not tell; ``asks``, what
-remains to be said; or ``refused``, why such files are not read and what to do.
+stand side by side and divide the people that are counted, by one attribute or by several at once;
+``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
+codes do not tell; ``asks``, what remains to be said; or ``refused``, why such files are not read
+and what to do.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, printable
+from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 
 FIELDS: Mapping[str, type] = {
@@ -50,16 +53,22 @@ class Attribute:
     Attributes
     ----------
     name : str
-        Of the attribute, such as "sex".
+        Of the attribute, such as "sex"; of a joint table those of several: "sex*age".
     columns : tuple of str
-        A pattern for each label, two or more. A person is in one of the columns at most.
-    labels : tuple of str
-        One for each column. Default: the names of the columns.
+        A pattern for each label, two or more, of a joint table for each combination, the last
+        attribute's labels in turn. A person is in one of the columns at most.
+    labels : tuple of tuples of str
+        Of each attribute. Default, of one attribute only: the names of the columns.
     """
 
     name: str
     columns: tuple[str, ...]
-    labels: tuple[str, ...] = ()
+    labels: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the attributes, each alone."""
+        return tuple(self.name.split(JOINT))
 
     @classmethod
     def of(cls, where: str, said: Any) -> Attribute:
@@ -70,15 +79,34 @@ class Attribute:
         require_fields(where, said, OF_ATTRIBUTES)
         if missing := [name for name in ("name", "columns") if name not in said]:
             raise UsageError(f"{where} has no {missing[0]}.")
-        found = cls(said["name"], tuple(said["columns"]), tuple(said.get("labels", ())))
-        for texts, fewest in ((found.columns, 2), (found.labels, 0)):
-            if len({*texts}) < max(fewest, len(texts)):
-                raise UsageError(f"{where} has columns and labels, two or more, each of them once.")
-        if len(found.labels) not in (0, len(found.columns)):
-            raise UsageError(f"{where} has a label for each of its columns, or none.")
-        if not found.name or any(set("=,") & {*text} for text in (found.name, *found.labels)):
+        found = cls(said["name"], tuple(said["columns"]), _lists(where, said))
+        for texts in (found.columns, found.names, *found.labels):
+            if len({*texts}) < len(texts):
+                raise UsageError(f"{where} has columns, names and labels, each of them once.")
+        if len(found.columns) < 2:
+            raise UsageError(f"{where} has columns, two or more.")
+        if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
+            raise UsageError(f"{where} has a list of labels for each of its names.")
+        if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
+            raise UsageError(
+                f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
+                "name) a combination."
+            )
+        every = [*found.names, *(label for labels in found.labels for label in labels)]
+        if not all(every) or any(set("=,") & {*text} for text in every):
             raise UsageError(f"{where} has a name, and no comma or = in its name and labels.")
         return found
+
+
+def _lists(where: str, said: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of labels: of a joint table one in another."""
+    given = said.get("labels", [])
+    lists = given if JOINT in said["name"] else [given] if given else []
+    if not all(isinstance(one, list) and all(isinstance(a, str) for a in one) for one in lists):
+        raise UsageError(
+            f"{where} labels must be a list of texts, of a joint table one for each of its names."
+        )
+    return tuple(tuple(one) for one in lists)
 
 
 @dataclass(frozen=True)
@@ -134,8 +162,8 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
             )
         if not isinstance(value, fields[name]):
             raise UsageError(f"{where} {name} must be {WRITTEN[fields[name]]}.")
-        if name in ("attributes", "options"):
-            continue
+        if name in ("attributes", "options", "labels"):
+            continue  # checked elsewhere
         entries: Any = [*value.values()] if isinstance(value, dict) else value
         if not all(isinstance(one, str) for one in entries):
             raise UsageError(f"{where} every entry of {name} must be a text; quote it.")

@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from geodp.errors import UsageError, printable
@@ -120,7 +122,7 @@ def propose(path: FilePath, given: Mapping[str, Any], preset: Preset | None = No
         more = _of_table(table, named, labels, known, chosen)
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
-    found_parts = {name: tuple(one.labels) for name, one in parts.items()}
+    found_parts = {name: _written(one) for name, one in parts.items()}
     return Proposal(settled, (*asks, *more[1]), "" if chosen is None else chosen.name, found_parts)
 
 
@@ -131,9 +133,14 @@ def _attributes(preset: Preset, names: Sequence[str]) -> dict[str, Attribute]:
         met = [match(pattern, names) for pattern in one.columns]
         columns = tuple(some[0] for some in met if len({*some}) == 1)
         if len({*columns}) == len(one.columns):
-            labels = one.labels or tuple(column.strip() for column in columns)
+            labels = one.labels or (tuple(column.strip() for column in columns),)
             found.setdefault(one.name, Attribute(one.name, columns, labels))
     return found
+
+
+def _written(one: Attribute) -> tuple[str, ...]:
+    """Labels of an attribute; of a joint table every combination: "men 0-4"."""
+    return tuple(" ".join(labels) for labels in product(*one.labels))
 
 
 def _divided(
@@ -153,8 +160,11 @@ def _divided(
             f"of a preset; {known}."
         )
     one = parts[name]
-    axis = {} if one.labels == one.columns else {"axis": [f"{name}={','.join(one.labels)}"]}
-    return {"value": [*one.columns], **axis}
+    if one.labels == (one.columns,):
+        return {"value": [*one.columns]}
+    pairs = zip(one.names, one.labels, strict=True)
+    axes = [f"{each}={','.join(labels)}" for each, labels in pairs]
+    return {"value": [*one.columns], "axis": axes}
 
 
 def _fitting(path: FilePath, columns: Sequence[str]) -> Preset | None:
@@ -254,7 +264,7 @@ def _of_table(
         else:
             some = [*map(printable, values[:MOST]), *(["..."] if len(values) > MOST else [])]
             shown = ", ".join(some) or "none"
-            named = ", ".join(f"--attribute {name}" for name in known.get("attributes", ()))
+            named = ", ".join(f"--attribute {quote(name)}" for name in known.get("attributes", ()))
             parts = f"the columns of {named}, or " if named else ""
             asks.append(
                 f"choose {parts}the column of counts (--value), or several with --attribute: "

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError, UsageError, printable
+from geodp.grid.axes import JOINT
 from geodp.grid.codes import JISMesh
 from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
@@ -89,7 +90,8 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
                 "Give one value for every label of the grid's attribute; of several attributes, "
                 "for every combination: the labels of the last one in turn, and so on."
             )
-        if attribute not in (None, *(a.name for a in grid.attributes)):
+        names = [one.name for one in grid.attributes]
+        if attribute not in (None, *names, JOINT.join(names)):
             raise UsageError("The grid has an attribute already, of another name.")
         return grid
     if (values is None or len(values) == 1) and attribute is None:
@@ -98,6 +100,11 @@ def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None)
         raise UsageError(
             "Several values need the name of the attribute that they "
             "become (--attribute, attribute=)."
+        )
+    if JOINT in attribute:
+        raise UsageError(
+            f"{printable(attribute)}: the columns of a joint table need the labels of each of its "
+            "attributes (--axis NAME=LABEL,LABEL..., repeatable), or a preset that has them."
         )
     return grid.with_attribute(attribute, values)
 

@@ -9,6 +9,7 @@ import codecs
 import gzip
 import io
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -66,6 +67,10 @@ VECTOR = ("geopackage", "flatgeobuf", "shapefile", "zipped shapefile", "dbf")
 
 RASTER = ("tiff", "ascii grid", "netcdf", "hdf5")
 """Kinds that GDAL reads as pixels."""
+
+MARKUP = re.compile(rb"<(\?xml|!doctype|VRT|OGRVRT|GDAL_|WMS_|kml|gml|html)", re.IGNORECASE)
+"""How texts begin that name other files or addresses, or hold no table."""
+
 DAMAGES = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 """What reading a truncated or damaged file raises."""
 
@@ -185,7 +190,7 @@ def kind_of(path: FilePath) -> str:
     "zip", "gzip", "zstd", "parquet", "7z", "xlsx", "geojson", "json lines", one of ``VECTOR`` or of
     ``RASTER``, or else "text". Raises InputError where there is no file, or an empty one.
     """
-    name = str(path)
+    name, start = str(path), b""
     if Path(path).is_dir():
         raise InputError("This is a folder; give the files in it.", file=name)
     try:
@@ -197,6 +202,12 @@ def kind_of(path: FilePath) -> str:
         rule = "There is no such file."
     except OSError as error:
         rule = f"The file cannot be opened ({error.strerror})."
+    if MARKUP.match(start.removeprefix(codecs.BOM_UTF8).lstrip()):
+        rule = (
+            "This is a text of XML. A virtual file (VRT, WMS) names other files or addresses, "
+            "which are never opened: give the files that it names. Others, such as KML and GML, "
+            "are to be converted first, to GeoPackage or GeoTIFF."
+        )
     if rule:
         raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")

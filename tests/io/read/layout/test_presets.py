@@ -83,6 +83,19 @@ def test_a_preset_of_ones_own_is_a_file(tmp_path):
         ("attributes = [{name = 's', columns = ['M', 'M']}]", "each of them once"),
         ("attributes = [{name = 's', columns = ['M', 'F'], labels = ['m']}]", "a label for each"),
         ("attributes = [{name = 's', columns = ['M', 'F'], labels = ['m', 'm']}]", "once"),
+        ("attributes = [{name = 'a*b', columns = ['M', 'F']}]", "a list of labels for each"),
+        (
+            "attributes = [{name = 'a*a', columns = ['M', 'F'], labels = [['m', 'f'], ['x']]}]",
+            "once",
+        ),
+        (
+            "attributes = [{name = 'a*b', columns = ['M', 'F'], labels = ['m', 'f']}]",
+            "one for each of its names",
+        ),
+        (
+            "attributes = [{name = 'a*b', columns = ['M', 'F'], labels = [['m', 'f']]}]",
+            "a list of labels for each",
+        ),
         ("attributes = [{name = 's=', columns = ['M', 'F']}]", "no comma or ="),
         ("[grids]\n10 = 'jis:quater'", "the grid of '10': code systems are"),
         ("columns = [1]", "entry of columns must be a text"),
@@ -119,3 +132,17 @@ def test_columns_of_an_attribute_of_the_package_are_those_of_its_publisher():
             assert len({*attribute.columns}) == len(attribute.columns) > 1
             assert one.options["value"] not in attribute.columns
             assert "contribution" in one.options
+
+
+@pytest.mark.parametrize("name", ["estat", "statpop"])
+def test_a_joint_table_of_the_package_divides_its_attributes_as_they_are_alone(name):
+    """The same labels, and every column once: men and women of every age."""
+    known = {one.name: one for one in {one.name: one for one in presets()}[name].attributes}
+    joint = known["sex*age"]
+    for axis, alone in enumerate(joint.names):
+        assert alone not in known or known[alone].labels[0] == joint.labels[axis]
+    sexes = [column.partition("|")[0] for column in joint.columns]
+    half = len(sexes) // 2
+    swap = {"estat": ("男", "女"), "statpop": ("BBM", "BBW")}[name]
+    assert [column.replace(*swap) for column in sexes[:half]] == sexes[half:]
+    assert len({*sexes}) == 2 * half == 2 * len(joint.labels[1])

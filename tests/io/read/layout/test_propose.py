@@ -186,6 +186,21 @@ def test_labels_of_a_preset_take_the_place_of_names(write):
     assert found.attributes == {"sex": ("男", "女")}
 
 
+def test_a_joint_table_of_a_preset_is_an_axis_of_each_attribute(write):
+    ages, sexes = ("０～１４歳人口", "１５～６４歳人口", "６５歳以上人口"), ("男", "女")
+    titles = ["人口（総数）", *(f"{age}　{sex}" for age in ages for sex in sexes)]
+    names = ",".join(f"T{i}" for i in range(len(titles)))
+    path = write(
+        f"KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,{names}\n,,,,{','.join(titles)}\n"
+        "5339461132,0,,,21,1,2,3,4,5,6\n"
+    )
+    found = propose(path, {"attribute": "sex*age"})
+    assert found.options["axis"] == ["sex=男,女", "age=０～１４歳,１５～６４歳,６５歳以上"]
+    assert found.options["value"] == [f"{age}　{sex}" for sex in sexes for age in ages]
+    assert found.options["contribution"] == 1
+    assert found.attributes["sex*age"][:2] == ("男 ０～１４歳", "男 １５～６４歳")
+
+
 @pytest.mark.parametrize("text", ["mesh,n\n53394611,5\n", WIDE])
 def test_an_attribute_that_no_columns_are_known_of_is_refused(text, write):
     with pytest.raises(UsageError, match=r"--attribute needs the columns .*--value, repeatable"):

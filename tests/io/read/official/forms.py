@@ -152,8 +152,11 @@ def cbs_gpkg(folder):
 
 
 def statpop(folder):
-    rows = ["E_KOORD;N_KOORD;RELI;BBTOT;BBMTOT;BBWTOT"]
-    rows += ["2600000;1200000;60002000;5;2;3", "2600100;1200000;60012000;7;3;4"]
+    ages = [f"BB{sex}{age:02d}" for sex in "MW" for age in range(1, 20)]
+    rows = [f"E_KOORD;N_KOORD;RELI;BBTOT;BBMTOT;BBWTOT;{';'.join(ages)}"]
+    few = ["0"] * 36
+    rows += [f"2600000;1200000;60002000;5;2;3;2;3;{';'.join(few)}"]
+    rows += [f"2600100;1200000;60012000;7;3;4;{';'.join(few)};3;4"]
     (folder / "STATPOP2023.csv").write_bytes(_rows(*rows))
 
 

@@ -39,10 +39,10 @@ _NAME = 120
 SILENCE = 60
 """Seconds without a byte after which a fetch has failed."""
 
-FETCH = "fetch the file, and give its path."
 CUT = "The file could not be fetched as a whole; try again, or fetch it, and give its path."
 UNKNOWN_SIZE = (
-    f"The server does not say how long the file is, and a part of it would look whole: {FETCH}"
+    "The server does not say how long the file is, and a part of it would look whole: fetch the "
+    "file, and give its path."
 )
 NO_ROOM = (
     "There is no room for the file of a URL; choose a folder on another disk (--scratch, scratch=)."
@@ -66,7 +66,7 @@ def is_url(given: object) -> bool:
 def refuse_url(text: str) -> None:
     """Raise InputError for a URL; it is not quoted, as it may hold a password."""
     if is_url(text):
-        raise InputError(f"URLs are not read here: {FETCH}") from None
+        raise InputError("URLs are not read here: fetch the file, and give its path.") from None
 
 
 class Fetched(os.PathLike[str]):
@@ -126,7 +126,8 @@ def fetch_urls(paths: Any, scratch: str | os.PathLike[str] | None = None) -> Ite
         found = [_fetch(held, path, scratch) for path in ([paths] if one else paths)]
         if len({*map(str, found)}) < len(found):
             raise InputError(
-                f"Two files have one name without what follows a URL's question mark: {FETCH}"
+                "Two files have one name without what follows a URL's question mark: fetch the "
+                "file, and give its path."
             )
         yield found[0] if one else tuple(found)
 
@@ -141,10 +142,11 @@ def require_readable(text: str) -> SplitResult:
     if not known or "::" in text or "@" in parts.path:
         raise UsageError(
             f"This URL is not read: one begins with {', '.join(PROTOCOLS)} and ://, has a host or "
-            f"bucket, names one file, and writes an @ of its path as %40; or {FETCH}"
+            "bucket, names one file, and writes an @ of its path as %40; or fetch the file, and "
+            "give its path."
         )
     if why := _why_not(parts.scheme):
-        raise UsageError(f"URLs are not read without {why}, or {FETCH}")
+        raise UsageError(f"URLs are not read without {why}, or fetch the file, and give its path.")
     return parts
 
 
