@@ -229,14 +229,16 @@ def families(
         count = min(LANES, above.size - start)
         for part in range(parts):
             for n in range(count):
-                address[n] = above[start + n] * np.uint64(parts) + np.uint64(part)
+                node = above[np.uint64(start + n)]
+                address[np.uint64(n)] = node * np.uint64(parts) + np.uint64(part)
             chacha.lanes(key, stream, np.uint32(0), address[:count], state)
-            for n in range(count):
-                first = (start + n) * fanout + 16 * part
-                for j in range(min(fanout - 16 * part, 16)):
-                    word[first + j] = state[j * LANES + n]
+            most = min(fanout - 16 * part, 16)
+            for n in range(count):  # unsigned: no test for negative indices
+                first, lane = np.uint64((start + n) * fanout + 16 * part), np.uint64(n)
+                for j in range(most):
+                    word[first + np.uint64(j)] = state[np.uint64(j * LANES) + lane]
                 if part == 0:
-                    own[start + n] = uniform(state, n)
+                    own[np.uint64(start + n)] = uniform(state, n)
 
 
 @kernel

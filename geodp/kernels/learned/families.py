@@ -61,7 +61,11 @@ def count_children(
     for n in range(prefix.size):
         first, to = prefix[n] * step * stride, np.uint64(n * fanout)
         last = first + step * stride - one  # 2**64 is 0: the last key is one less
-        low = _gallop(key, end, first - one) if first else end
+        if end == size:
+            return
+        if key[end] > last:
+            continue
+        low = end if key[end] >= first else _gallop(key, end, first - one)
         if low + few < size and key[low + few] <= last:  # many: each child is searched for
             end = _gallop(key, low, last)
             for j in range(fanout):
