@@ -102,6 +102,17 @@ def list_figures(
     return {one.name: one for one in found}
 
 
+def counts_people(name: str) -> bool:
+    """Whether a statistic of that name is a number of people, as a cell's count is.
+
+    Examples
+    --------
+    >>> [counts_people(name) for name in ("median", "cells:1-19", "people-in-urban-centres")]
+    [True, False, True]
+    """
+    return name == "median" or name.startswith(("top-", "people-in-"))
+
+
 def count_cells(people: Floats, low: int, high: int | None) -> float:
     """Return how many cells have at least ``low`` and fewer than ``high`` people.
 
