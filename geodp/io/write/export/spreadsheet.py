@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
+from geodp.grid.units import has_units
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.tables import arrow_columns, count_chunks
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
@@ -27,6 +28,9 @@ JAPANESE = {
     HIGH: "95％区間の上限",
 }
 """Headers, where the release's metadata say that its language is Japanese."""
+
+UNITS = {"code": "地域コード", "origin": "出発地の地域コード", "destination": "到着地の地域コード"}
+"""Of them, those of areal units, which are no cells of a mesh."""
 
 HEADER = ("KEY_CODE", "HTKSYORI", "HTKSAKI", "GASSAN", "T000000001")
 """First header of a mesh file; the second has the label of the last column."""
@@ -53,7 +57,7 @@ class Excel(Export):
         """Write one file."""
         names: Any = {}
         if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
-            names = JAPANESE
+            names = {**JAPANESE, **UNITS} if has_units(sheet.table.grid) else JAPANESE
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
             for number, (part, index, _) in enumerate(count_chunks(sheet.table, "Writing CSV")):
