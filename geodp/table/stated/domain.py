@@ -107,7 +107,7 @@ class StatedDomain:
             return False
         finest = [*self.order.regions.levels.values()][-1]
         labels = prod(len(one.labels) for one in self.attributes)
-        return finest ** len(self.places) * labels == self.cells
+        return bool(finest ** len(self.places) * labels == self.cells)
 
     @classmethod
     def of(cls, grid: Grid) -> StatedDomain:

@@ -340,7 +340,7 @@ ANSWERS = {
     "permute-and-flip": "b7bef1d0197ae437ff7fef33fb305e339946b388a8fe5bdf3b40f750fbd1ff3b",
     "exponential": "802f7310302bfaffbb6cfc745072431cf207bcb2c014a0f1abe6b9bc9c6c03c6",
 }
-"""Answers of version 1, and 2 of `top`, under one key of `NOISE_FORMAT` 3: SHA-256 of all, by mechanism."""
+"""Answers of version 1, of `top` 2, under one key of `NOISE_FORMAT` 3: SHA-256, by mechanism."""
 
 
 @pytest.mark.parametrize("mechanism", ANSWERS)
