@@ -48,6 +48,7 @@ def test_workers_publish_what_one_machine_does(cells, tmp_path):
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
     for name in ("parts", "one"):
         assert geodp_open(tmp_path / name).card().display_below == 100
+        assert "&lt;100" in (tmp_path / name / "public" / "population.qml").read_text()
 
 
 @pytest.mark.parametrize(
