@@ -62,6 +62,18 @@ def test_files_for_spreadsheets_have_codes_as_text_and_say_what_they_are(office,
         assert done.returncode == 0, done.stderr
         first, rows = codes_in(out / "population.excel.csv")
         assert {code for row in rows for code in row[:ends]} <= {*CODES}
+        cells = sum(int(row[ends]) for row in rows)
+        assert sorted(path.name for path in out.iterdir()) == [
+            "population-county.excel.csv", "population-tract.excel.csv",
+            "population.excel.csv", "population.parquet",
+        ]  # fmt: skip
+        for level, size in (("county", 5), ("tract", 11)):
+            heads, rows = codes_in(out / f"population-{level}.excel.csv")
+            where = [n for n, header in enumerate(heads) if header.endswith(level)]
+            assert len(where) == ends
+            assert {row[n] for row in rows for n in where} <= {code[:size] for code in CODES}
+            count = heads.index("人口" if more else "population")
+            assert sum(int(row[count]) for row in rows) == cells
         if more:
             assert all("地域コード" in header for header in first[:ends])
             assert not any("メッシュ" in header for header in first)

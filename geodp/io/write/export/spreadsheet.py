@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
 from geodp.grid.units import has_units
+from geodp.io.write.areas import columns_of_regions
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.tables import arrow_columns, count_chunks
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
@@ -48,6 +50,7 @@ class Excel(Export):
     name: ClassVar[str] = "csv:excel"
     ending: ClassVar[str] = "excel.csv"
     help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
+    takes_regions: ClassVar[bool] = True
 
     def why_not(self, sheet: Sheet) -> str | None:
         """Refuse nothing."""
@@ -60,8 +63,7 @@ class Excel(Export):
             names = {**JAPANESE, **UNITS} if has_units(sheet.table.grid) else JAPANESE
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
-            for number, (part, index, _) in enumerate(count_chunks(sheet.table, "Writing CSV")):
-                piece = arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
+            for number, piece in enumerate(_pieces(sheet)):
                 if not number:
                     rows.writerow([names.get(name, name) for name in piece.schema.names])
                 columns = [_plain(column) for column in piece.columns]
@@ -103,6 +105,15 @@ class EStat(Export):
                 codes = place.format(index[0], index[1]).tolist()
                 for code, value in zip(codes, count.tolist(), strict=True):
                     rows.writerow([code, 0, "", "", value])
+
+
+def _pieces(sheet: Sheet) -> Iterator[Any]:
+    """Return the rows of a level as Arrow tables, a piece at a time."""
+    if sheet.regions is not None:
+        yield columns_of_regions(sheet.regions, sheet.name)
+        return
+    for part, index, _ in count_chunks(sheet.table, "Writing CSV"):
+        yield arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
 
 
 def _hide(columns: list[list[Any]], names: list[str], sheet: Sheet) -> None:
