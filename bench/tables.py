@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,15 @@ def fill(path: Path, marks: tuple[str, str], text: str) -> None:
     document = path.read_text(encoding="utf-8")
     filled = re.sub(f"{start}.*?{end}", lambda _: f"{start}\n{text}\n{end}", document, flags=re.S)
     path.write_text(filled, encoding="utf-8")
+
+
+def fill_kept(
+    saved: Path, path: Path, marks: tuple[str, str], write: Callable[[dict[str, Any]], str]
+) -> dict[str, Any]:
+    """Put between two marks of a document what is written of kept figures, and return those."""
+    result: dict[str, Any] = json.loads(saved.read_text(encoding="utf-8"))
+    fill(path, marks, write(result))
+    return result
 
 
 def kept(figures: dict[str, Any]) -> str:

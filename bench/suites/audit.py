@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.analysis.audit import Taxonomy, generalize, k_anonymity, smallest_k
 
 TITLE = "CPU milliseconds of audits; the least of some runs."
@@ -137,9 +136,7 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, section(result))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, section)
 
 
 def section(result: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import public
 from bench.suites.methods import names
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.accuracy.interval import Z
 from geodp.privacy.budget import rational
 
@@ -139,6 +138,4 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import geodp
 from bench.inputs import public
 from bench.suites.methods import names
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.analysis.plan.dominance import FAMILIES, FEW, dominate
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.simulation import Ratio, Simulation
@@ -159,6 +158,4 @@ def _short(regions: list[str]) -> list[str]:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from bench.suites.auto_bound import PAPER
 from bench.suites.methods import names
 from bench.suites.settlements import DOCUMENT
 from bench.suites.sparsest import by_family
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.simulation import FRESH, Simulation
 from geodp.mechanisms import mechanism
@@ -71,6 +70,4 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

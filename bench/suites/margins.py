@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import geodp
 from bench.inputs import public, regions
 from bench.suites.methods import names
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, read_margins
 from geodp.accuracy.tally import KINDS, Tally, largest
@@ -128,6 +127,4 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

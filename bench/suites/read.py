@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
 import statistics
 import subprocess
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.errors import UsageError
 from geodp.grid.codes import code_system
 
@@ -75,9 +74,7 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, section(result))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, section)
 
 
 def section(result: dict[str, Any]) -> str:

@@ -10,7 +10,6 @@ significantly above the least one: Welch's t-test, one minus 95 % shared out ove
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +22,7 @@ from bench.baselines import libraries
 from bench.inputs import named
 from bench.measure import errors as accuracy
 from bench.suites.methods import names
-from bench.tables import fill, markdown, table, text
+from bench.tables import fill_kept, markdown, table, text
 from geodp.mechanisms import mechanism
 from geodp.privacy.budget import rational
 
@@ -166,9 +165,7 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, section(result))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, section)
 
 
 def section(result: dict[str, Any]) -> str:

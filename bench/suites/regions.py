@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,7 @@ import geodp
 from bench.baselines import libraries
 from bench.inputs import public
 from bench.suites.methods import names
-from bench.tables import fill, markdown, table, text
+from bench.tables import fill_kept, markdown, table, text
 from geodp.analysis.plan.families import Objectives, draw_families
 from geodp.analysis.plan.regions import Difference
 from geodp.table.proxy import Proxy
@@ -146,6 +145,4 @@ def section(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's tables from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, section(result))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, section)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.suites.methods import names
 from bench.suites.settlements_bound import find_least_lost
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
@@ -215,6 +215,4 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

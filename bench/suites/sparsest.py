@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import geodp
 from bench.inputs import derived
 from bench.suites.auto import ASKED, DOCUMENT
 from bench.suites.auto_bound import PAPER
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 from geodp.analysis.plan.families import Family, Objectives, draw_families
 from geodp.analysis.plan.regions import Difference
 from geodp.analysis.plan.search import Candidate
@@ -172,6 +171,4 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

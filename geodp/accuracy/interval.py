@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.kernels.searching import find
 from geodp.table.released import ReleasedTable
 
 PLAIN, OUTER, INNER = range(3)
@@ -198,8 +199,7 @@ class NodeSums:
         """Of nodes that cover ``stride`` keys each."""
         key, sums, stride = self._at(stride)
         first = prefix * np.uint64(stride)
-        last = first + np.uint64(stride - 1)
-        ends = np.searchsorted(key, first, "left"), np.searchsorted(key, last, "right")
+        ends = find(key, first), find(key, first + np.uint64(stride))
         found: Floats = (sums[ends[1]] - sums[ends[0]]).astype(np.float64)
         return found
 

@@ -115,13 +115,13 @@ def reach(
     n = regions.first.size
     node, whole = regions, np.ones(regions.key.size, np.bool_)
     part = np.ones((3, regions.key.size))
-    count = np.repeat(sums.of(regions.key, 1)[None], 3, axis=0)
+    here = sums.of(regions.key, 1)
+    count = np.repeat(here[None], 3, axis=0)
     variance, fourth, stride = np.zeros((3, n)), np.zeros((3, n)), 1
     losing, gaining, is_path = [], [], np.ones(n, np.bool_)
     fourths = tree.fourths or (0.0,) * len(tree.variances)
     steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
     for fanout, own, tail in steps:
-        here = sums.of(node.key, stride)
         weak = here < strong[node.region] * sqrt(own)
         part[OUTER, weak], count[OUTER, weak] = 1, here[weak]
         part[INNER, weak], count[INNER, weak] = 0, 0
@@ -142,7 +142,8 @@ def reach(
         total = np.add.reduceat(part, first, axis=1) + added
         squares = np.add.reduceat(part**2, first, axis=1) + added
         mean = total / possible
-        powers = np.add.reduceat((part - mean[:, inverse]) ** 4, first, axis=1)
+        apart = np.square(part - mean[:, inverse])
+        powers = np.add.reduceat(np.square(apart, out=apart), first, axis=1)
         outside = possible - touched - added
         powers += added * (1 - mean) ** 4 + outside * mean**4
         sum_ = np.add.reduceat(count, first, axis=1)
@@ -152,7 +153,7 @@ def reach(
         stride *= fanout
         part = np.where(cut, mean, 1)
         count = np.where(cut, sum_, held)
-        node, whole = above, ~cut
+        node, whole, here = above, ~cut, held
     nobody = ~whole if sums.is_empty else np.zeros(n, np.bool_)
     part[OUTER, nobody] = 1
     variance += tree.variances[0] * part**2

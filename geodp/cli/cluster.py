@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
     from geodp.release.cluster import Partitions
+    from geodp.table.card import StatedMetadata
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 ALONE = (
     *("check", "resume", "stop_at", "measurements", "public_totals", "prior", "simulate"),
-    *("metadata", "supersedes", "display_below", "formats", "profile"),
+    *("formats", "profile"),
 )
 """Options of what one machine does alone: no process of a cluster holds the whole table."""
 
@@ -88,11 +89,13 @@ def publish_on_cluster(
     method: Mechanism,
     key: NoiseKey | None,
     ledger: Ledger | None,
+    metadata: StatedMetadata | None,
 ) -> str:
     """Publish on the cluster that the options name; what is to be said of it."""
     from geodp.privacy.terms import TermsGiven
     from geodp.release.cluster import write
     from geodp.release.cluster.connecting import connect
+    from geodp.table.plain import write_plain
 
     files = _partitions(options, grid, key)
     names = (*TermsGiven.__annotations__, "allow_empty", "dataset", "records", "name", "overwrite")
@@ -108,6 +111,7 @@ def publish_on_cluster(
             ledger=ledger,
             key_folder=options["key_folder"],
             trust_cluster=options["trust_cluster"],
+            metadata=None if metadata is None else write_plain(metadata),
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
             **given,
         )

@@ -22,11 +22,12 @@ INPUT = (
 )
 PRIVACY = (
     *("epsilon", "rho", "delta", "method", "marginals", "neighbours", "contribution", "unit"),
-    *("people", "plan", "key_file", "ledger", "dataset"),
+    *("people", "person_in", "noise", "mechanism", "next_epsilon", "plan"),
+    *("key_file", "ledger", "dataset"),
 )
 OUTPUT = (
     *("output", "name", "overwrite", "stop_at", "measurements", "measurements_complete_to"),
-    *("metadata", "supersedes", "display_below", "formats", "as_json"),
+    *("smooth", "cycle", "metadata", "supersedes", "display_below", "formats", "as_json"),
 )
 EXPERT = (
     *(

@@ -15,31 +15,34 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.table.card import StatedMetadata
 
-_STATED: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--metadata",
-        type=click.Path(path_type=Path),
-        help="TOML file of what the office says for the card: title, description, publisher, "
-        "contact, licence, source, reference_date, language, supersedes, display_below.",
-    ),
-    click.option(
-        "--supersedes",
-        type=click.Path(path_type=Path),
-        help="Folder of an earlier release that this one replaces: the card names its id.",
-    ),
-    click.option(
-        "--display-below",
-        type=click.IntRange(2, 1 << 31),
-        metavar="K",
-        help="Show released counts above 0 and below K as <K on maps, on pages and in printed "
-        "estimates. A rule of display that protects nobody: the files have the counts.",
-    ),
+_METADATA: Callable[[Any], Any] = click.option(
+    "--metadata",
+    type=click.Path(path_type=Path),
+    help="TOML file of what the office says for the card: title, description, publisher, "
+    "contact, licence, source, reference_date, language, supersedes, display_below.",
+)
+_SUPERSEDES: Callable[[Any], Any] = click.option(
+    "--supersedes",
+    type=click.Path(path_type=Path),
+    help="Folder of an earlier release that this one replaces: the card names its id.",
+)
+_DISPLAY: Callable[[Any], Any] = click.option(
+    "--display-below",
+    type=click.IntRange(2, 1 << 31),
+    metavar="K",
+    help="Show released counts above 0 and below K as <K on maps, on pages and in printed "
+    "estimates. A rule of display that protects nobody: the files have the counts.",
 )
 
 
 def stated_options(command: Command) -> Command:
     """Give a command the options of what the office says, which :func:`read_stated` reads."""
-    return add_options(command, _STATED)
+    return add_options(command, (_METADATA, _SUPERSEDES, _DISPLAY))
+
+
+def stated_of_series(command: Command) -> Command:
+    """Give a command those of them that hold of every snapshot alike."""
+    return add_options(command, (_METADATA, _DISPLAY))
 
 
 def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
@@ -51,7 +54,8 @@ def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
     from geodp.release.metadata import read_metadata
     from geodp.table.card import StatedMetadata
 
-    file, replaced, limit = (options[name] for name in ("metadata", "supersedes", "display_below"))
+    names = ("metadata", "supersedes", "display_below")
+    file, replaced, limit = (options.get(name) for name in names)
     said = None if file is None else read_metadata(file)
     if limit is not None:
         if said is not None and said.display_below is not None:

@@ -22,6 +22,7 @@ from geodp.grid.axes import Mask
 from geodp.grid.hierarchy import HierarchyOrder
 from geodp.grid.order import Order
 from geodp.grid.pairs import PairOrder
+from geodp.kernels.searching import find
 
 MOST_KEYS = 1 << 26
 """Most cells of a domain that are numbered one by one."""
@@ -252,10 +253,15 @@ class Masked(Domain):
         stride = prod(self.order.radices[digits:])
         return super().overlaps(first, digits) & self._meets(first, stride)
 
+    @cached_property
+    def _stops(self) -> NDArray[np.uint64]:
+        """Where the mask's ranges end, one after the other."""
+        return np.ascontiguousarray(self.mask.ranges[:, 1])
+
     def _meets(self, first: NDArray[np.uint64], length: int) -> NDArray[np.bool_]:
         """Whether runs of keys meet a range of the mask: bool[n]."""
         ranges = self.mask.ranges
-        after = np.searchsorted(ranges[:, 1], first, side="right")
+        after = find(self._stops, first + np.uint64(1))
         start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
         return np.asarray(start < first + np.uint64(length), np.bool_)
 

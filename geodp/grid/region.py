@@ -100,9 +100,8 @@ class Region:
         place = _map_of(grid)
         if place.transform is None:
             raise UsageError("Polygons need a grid of one map with a place on the Earth.")
-        box = box_of_polygon(place, shape)
-        _require_few(box[0].size * box[1].size)
-        return cls.of_map(grid, *cells_of_polygon(place, shape, box), labels)
+        (box,) = boxes_of_polygons(place, [shape])
+        return cls.of_map(grid, *cells_of_polygon(middles_of(place), shape, box), labels)
 
     @classmethod
     def _of_cells(cls, grid: Grid, given: Any) -> Self:
@@ -194,17 +193,16 @@ def regions_of_polygons(
     place = _map_of(grid)
     if place.transform is None:
         raise UsageError("Polygons need a grid of one map with a place on the Earth.")
-    found = [np.empty((2, 0), np.int64)]
     for shape in shapes:
         if shape is not None and not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
             raise UsageError("Regions of a frame are polygons or multipolygons.")
-        box = box_of_polygon(place, shapely.Polygon() if shape is None else shape)
-        _require_few(box[0].size * box[1].size)
-        found.append(np.array(cells_of_polygon(place, shape, box) if box[0].size else found[0]))
+    middles, found = middles_of(place), [np.empty((2, 0), np.int64)]
+    for shape, box in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
+        found.append(np.array(cells_of_polygon(middles, shape, box)))
     index, times = _times_labels(grid, np.concatenate(found, axis=1), labels)
     inside = grid.contains(index)
     key = np.full(inside.size, 0, np.uint64)
-    key[inside] = grid.encode(index[:, inside])
+    key[inside] = grid.order.encode(index[:, inside])
     ends = np.cumsum([one.shape[1] * times for one in found])
     return [
         Region(grid, np.sort(key[start:end][inside[start:end]]))
@@ -237,36 +235,53 @@ def _times_labels(
     return index, times
 
 
-def box_of_polygon(place: Lattice, shape: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns (int64[.] each) of the cells that a polygon's bounding box overlaps.
+def boxes_of_polygons(place: Lattice, shapes: Sequence[Any]) -> list[tuple[slice, slice]]:
+    """Rows and columns of the cells that the bounding box of each polygon overlaps.
 
     Parameters
     ----------
     place : Lattice
         With a transform.
-    shape : shapely Polygon or MultiPolygon
+    shapes : sequence of shapely Polygon, MultiPolygon or None
         In the lattice's CRS.
+
+    Raises UsageError for a box of more than 2**26 cells.
     """
-    if shape.is_empty:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+    import shapely
+
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-    west, south, east, north = shape.bounds
-    cols = _inside(np.sort([(west - c) / a, (east - c) / a]), place.cols)
-    return _inside(np.sort([(south - f) / e, (north - f) / e]), place.rows), cols
+    west, south, east, north = shapely.bounds(np.array(shapes, object)).T
+    ends = np.stack([[(south - f) / e, (north - f) / e], [(west - c) / a, (east - c) / a]])
+    size = np.array([[place.rows], [place.cols]], np.float64)
+    low, high = np.floor(ends.min(axis=1)), np.floor(ends.max(axis=1)) + 1
+    start, stop = (np.clip(end, 0, size) for end in (low, high))
+    start, stop = (np.nan_to_num(end).astype(np.int64) for end in (start, stop))  # of no polygon
+    _require_few(int(np.prod(np.maximum(stop - start, 0), axis=0).max(initial=0)))
+    rows, cols = (
+        [slice(*one) for one in zip(*axis, strict=True)]
+        for axis in zip(start.tolist(), stop.tolist(), strict=True)
+    )
+    return [*zip(rows, cols, strict=True)]
+
+
+def middles_of(place: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Middles of all rows and of all columns of a map, in its CRS: float64[rows], float64[cols]."""
+    x, y = place.edges()
+    return (y[1:] + y[:-1]) / 2, (x[1:] + x[:-1]) / 2
 
 
 def cells_of_polygon(
-    place: Lattice, shape: Any, box: tuple[NDArray[np.int64], NDArray[np.int64]]
+    middles: tuple[NDArray[np.float64], NDArray[np.float64]], shape: Any, box: tuple[slice, slice]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows and columns (int64[n] each) of the cells of a box whose centre lies inside a polygon."""
     import shapely
 
-    rows, cols = box
-    col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
-    left, lower, right, upper = place.edges_at(row, col)
+    (y, x), (rows, cols) = (axis[own] for axis, own in zip(middles, box, strict=True)), box
+    if not y.size or not x.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     shapely.prepare(shape)
-    hit = shapely.contains_xy(shape, (left + right) / 2, (lower + upper) / 2)
-    return row[hit], col[hit]
+    row, col = np.nonzero(shapely.contains_xy(shape, x, y[:, None]))
+    return row + rows.start, col + cols.start
 
 
 def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
@@ -351,9 +366,3 @@ def _map_of(grid: Grid) -> Lattice:
 def _require_few(cells: int) -> None:
     if cells > MOST_CELLS:
         raise UsageError("The region's box holds more than 2**26 cells; give a smaller one.")
-
-
-def _inside(ends: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-    """Return indices from 0 to ``size - 1`` of the cells that an interval, in cells, overlaps."""
-    low, high = np.clip(np.floor(ends), [0, -1], [size, size - 1]).astype(np.int64)
-    return np.arange(low, high + 1)

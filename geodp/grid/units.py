@@ -148,6 +148,26 @@ def format_codes(grid: Grid, number: int, index: NDArray[np.int64]) -> NDArray[n
     return np.asarray(names[col])
 
 
+def name_cells(grid: Grid, key: NDArray[np.uint64]) -> list[str]:
+    """Return cells in words, uint64[n]: code, or those of both ends, then other axes.
+
+    Examples
+    --------
+    >>> grid = Grid.regular((2, 2))
+    >>> name_cells(grid, np.array([0, 1], np.uint64))
+    ['0_0', '0_1']
+    >>> name_cells(grid.pairs(), np.array([1], np.uint64))
+    ['0_0:0_1']
+    """
+    index, plain = grid.decode(key), 2 * len(grid.places)
+    ends = [format_codes(grid, number, index).tolist() for number in range(len(grid.places))]
+    columns = [[":".join(codes) for codes in zip(*ends, strict=True)]] if ends else []
+    columns += index[plain : plain + len(grid.extents)].astype(str).tolist()
+    for attribute, axis in zip(grid.attributes, index[plain + len(grid.extents) :], strict=True):
+        columns.append([attribute.labels[label] for label in axis])
+    return [" ".join(row) for row in zip(*columns, strict=True)]
+
+
 def parse_codes(grid: Grid, number: int, codes: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
     """Inverse of :func:`format_codes`: row and column of written codes, int64[2, n].
 

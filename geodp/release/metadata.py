@@ -45,6 +45,20 @@ def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
     return found
 
 
+def require_alike(said: StatedMetadata | None) -> StatedMetadata | None:
+    """Return what an office says of every snapshot of a series.
+
+    Raises UsageError for what can be true of one of them only.
+    """
+    for name in ("supersedes", "reference_date"):
+        if said is not None and getattr(said, name) is not None:
+            raise UsageError(
+                f"metadata.{name} is of one release, and the snapshots of a series share what is "
+                "said of them: leave it out. Each has its time."
+            )
+    return said
+
+
 def read_metadata(path: Path) -> StatedMetadata | None:
     """Return the metadata in a TOML file; raises as `read_office_file`."""
     return read_office_file(path, state_metadata)

@@ -118,10 +118,12 @@ class WrittenRelease(Release):
         """Return what is exported: the cells, and every published level of areas."""
         found = [Sheet(self.table, self.written, self.stored)]
         for areas in self.areas():
+            error = areas.standard_error
+            errors = None if error is None else Errors(error)
             if areas.table is not None:
-                error = areas.standard_error
-                errors = None if error is None else Errors(error)
                 found.append(Sheet(areas.table, self.written, errors, areas.level))
+            else:
+                found.append(Sheet(self.table, self.written, errors, areas.level, areas))
         return found
 
 

@@ -13,6 +13,7 @@ from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
+from geodp.kernels.searching import find
 from geodp.table.memory.frames import FromFrames
 from geodp.table.reading import Reading
 
@@ -108,7 +109,7 @@ class Cells:
         """
         found = np.zeros(key.size, self.count.dtype)
         if self.key.size:
-            place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
+            place = np.minimum(find(self.key, key), self.key.size - 1)
             listed = self.key[place] == key
             found[listed] = self.count[place[listed]]
         return found

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from geodp import open as geodp_open
 from tests.command import geodp
 
 CALL = "--epsilon 1 --contribution 1"
@@ -36,7 +37,7 @@ def cells(tmp_path):
 def test_workers_publish_what_one_machine_does(cells, tmp_path):
     key = tmp_path / "key"
     assert geodp("key", key).returncode == 0
-    kept = ["--key-file", key]
+    kept = ["--key-file", key, "--display-below", 100]
     done = geodp("publish", *cells, *kept, "--workers", 1, "--output", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     assert "geodp join" in done.stdout
@@ -45,6 +46,9 @@ def test_workers_publish_what_one_machine_does(cells, tmp_path):
     whole = geodp("publish", *cells, *kept, "--output", tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
     assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+    for name in ("parts", "one"):
+        assert geodp_open(tmp_path / name).card().display_below == 100
+        assert "&lt;100" in (tmp_path / name / "public" / "population.qml").read_text()
 
 
 @pytest.mark.parametrize(

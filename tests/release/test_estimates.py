@@ -11,6 +11,7 @@ from geodp.accuracy import reach
 from geodp.accuracy.interval import NodeSums
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
 from tests.release.test_frames import GRIDS, MESH, release
 
 
@@ -102,3 +103,24 @@ def test_a_table_is_summed_once_for_all_estimates(monkeypatch):
     for size in (2, 3, 5):
         several.estimate(np.indices((size, size)).reshape(2, -1))
     assert made == [several.table]
+
+
+def test_each_node_of_a_region_is_looked_up_once(monkeypatch):
+    made, asked, original = release(MESH), [], NodeSums.of
+
+    def count(self, prefix, stride):
+        asked.append((stride, prefix.tobytes()))
+        return original(self, prefix, stride)
+
+    monkeypatch.setattr(NodeSums, "of", count)
+    shapes = [shapely.Point(139.2, 35.2).buffer(0.1), shapely.box(139.3, 35.3, 139.45, 35.4)]
+    made.estimate(geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668"))
+    assert len(asked) == len({*asked}) > 6
+
+
+def test_middles_of_cells_are_worked_out_once_for_all_polygons(monkeypatch):
+    made, asked, original = release(MESH), [], Lattice.edges
+    monkeypatch.setattr(Lattice, "edges", lambda self: asked.append(1) or original(self))
+    shapes = shapely.box(*np.array([[139.1, 35.1, 139.1 + n, 35.2] for n in (0.1, 0.2, 0.3)]).T)
+    made.estimate(geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668"))
+    assert asked == [1]

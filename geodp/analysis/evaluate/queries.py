@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.analysis.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.region import Region, box_of_polygon, cells_of_polygon
+from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of
 from geodp.kernels import rectangles as kernels
 
 MOST_AXES = 4
@@ -145,16 +145,16 @@ class Polygons:
             )
         stride = prod(grid.order.radices[len(grid.order.axes) - under :])
         place = grid.places[0]
-        members: list[NDArray[np.uint64]] = []
-        cells = 0
         for name, shape in shapes.items():
             if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
                 raise UsageError(f"{name} is no polygon; give polygons in the grid's CRS.")
-            rows, cols = box_of_polygon(place, shape)
-            cells += cols.size * rows.size
-            if cells > MOST_KEYS:
-                raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
-            row, col = cells_of_polygon(place, shape, (rows, cols))
+        boxes = boxes_of_polygons(place, [*shapes.values()])
+        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_KEYS:
+            raise UsageError("The polygons' boxes hold more than 2**26 cells; give smaller.")
+        members: list[NDArray[np.uint64]] = []
+        middles = middles_of(place)
+        for shape, box in zip(shapes.values(), boxes, strict=True):
+            row, col = cells_of_polygon(middles, shape, box)
             index = np.zeros((len(grid.shape), row.size), np.int64)
             index[0], index[1] = row, col
             inside = index[:, grid.contains(index)]

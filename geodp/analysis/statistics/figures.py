@@ -64,14 +64,16 @@ class Figure:
 
 
 def list_figures(
-    inside: NDArray[np.bool_], square_kilometres: float | None, classes: Sequence[int] = CLASSES
+    inside: NDArray[np.bool_] | None,
+    square_kilometres: float | None,
+    classes: Sequence[int] = CLASSES,
 ) -> dict[str, Figure]:
     """Return the statistics of a map by name.
 
     Parameters
     ----------
     inside : bool[rows, cols]
-        The cells of the domain.
+        The cells of the domain; None where none lies beside another, as with areal units.
     square_kilometres : float or None
         Of a cell; None where the map lies nowhere on the Earth, which has no towns then.
     classes : sequence of int
@@ -88,18 +90,28 @@ def list_figures(
         count = partial(count_cells, low=low, high=high)
         smallest = low == ends[0]
         found.append(Figure(name, count, least=low, below=high, of_inhabited=smallest))
-    found += [
-        Figure("median", find_median, below=few, of_inhabited=True),
-        Figure("gini", find_gini, below=few, of_inhabited=True),
-        Figure("moran", partial(find_moran, inside=inside), spatial=True),
-        Figure(f"top-{TOP}", find_top, spatial=True),
-    ]
+    found.append(Figure("median", find_median, below=few, of_inhabited=True))
+    found.append(Figure("gini", find_gini, below=few, of_inhabited=True))
+    if inside is not None:
+        found.append(Figure("moran", partial(find_moran, inside=inside), spatial=True))
+    found.append(Figure(f"top-{TOP}", find_top, spatial=True))
     if square_kilometres is not None:
         for name, (density, people, corners) in URBAN.items():
             for towns, title in ((True, name), (False, f"people-in-{name}")):
                 rule = (density * square_kilometres, people, corners)
                 found.append(Figure(title, partial(find_towns, rule=rule, towns=towns), True))
     return {one.name: one for one in found}
+
+
+def counts_people(name: str) -> bool:
+    """Whether a statistic of that name is a number of people, as a cell's count is.
+
+    Examples
+    --------
+    >>> [counts_people(name) for name in ("median", "cells:1-19", "people-in-urban-centres")]
+    [True, False, True]
+    """
+    return name == "median" or name.startswith(("top-", "people-in-"))
 
 
 def count_cells(people: Floats, low: int, high: int | None) -> float:

@@ -86,6 +86,8 @@ def list_files(sheets: Sequence[Sheet], one: Export) -> Iterator[tuple[str, Shee
     cells = sheets[0]
     levels = file_names(cells.table.grid, cells.name)
     for sheet in sheets:
+        if sheet.regions is not None and not one.takes_regions:
+            continue
         if sheet.level is None or one.why_not(sheet) is None:
             stem = cells.name if sheet.level is None else levels[sheet.level]
             yield f"{stem}.{one.ending}", sheet

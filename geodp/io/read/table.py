@@ -77,7 +77,7 @@ class Table(Reader):
         from geodp.io.read.rows.locators import locate
         from geodp.io.read.rows.mesh_columns import numbers_of_labels, with_values
         from geodp.io.read.rows.rounding import Counting
-        from geodp.io.read.rows.tally import Tally, group_rows
+        from geodp.io.read.rows.tally import Groups, Tally
 
         values = [self.value] if isinstance(self.value, str) else [*self.value]
         wide = self.attribute is not None or len(values) > 1
@@ -93,6 +93,7 @@ class Table(Reader):
             memory=self.memory,
             scratch=self.scratch,
         )
+        groups = Groups()
         if RECORDS in values:
             tally.count_records()
         for table in open_tables(
@@ -116,7 +117,7 @@ class Table(Reader):
                 places = self._with_points(arrays[len(values) :], locators)
                 sizes = None
                 if summed and len(places) == 1:
-                    rows, places[0], numbers[0], sizes = group_rows(rows, places[0], numbers[0])
+                    rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
                 index = locate(grid, rows, locators, places)
                 for number, value in enumerate(values):
                     if wide:

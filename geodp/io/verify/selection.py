@@ -53,11 +53,17 @@ def _ask_answers(folder: Path, card: SelectionCard) -> str:
     once = {tuple(sorted(one.items())) for one in chosen}
     require(len(once) == len(chosen), "An answer is there twice.")
     said = f"{len(chosen)} of {asked.candidates:,} candidates, each once"
-    if isinstance(card.domain.order, StatedHierarchy) and asked.level not in (None, CELL):
+    if asked.name == "top" and _has_regions(card):
         return f"{said}; the regions are not here to look them up"
     candidates, sentence = ASK_OF[asked.name](grid_of(card.domain), card)
     require(candidates in (None, asked.candidates), "There are more or fewer candidates.")
     return f"{said}; {sentence}"
+
+
+def _has_regions(card: SelectionCard) -> bool:
+    """Whether the answers are regions or units of a table, which is not in the folder."""
+    by_region = isinstance(card.domain.order, StatedHierarchy)
+    return by_region and (card.question.level not in (None, CELL) or card.domain.has_units)
 
 
 def _ask_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:

@@ -106,14 +106,20 @@ def write_areas(
         parquet.write_parquet(table, columns_path, name=name, errors=errors, metadata=metadata)
         columns = tables.column_names(table.grid, name, names_of(errors))
         return list(columns), has_geometry(table.grid)
-    rows = area_rows(areas, name)
-    if areas.standard_error is not None:
-        rows = rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))
+    rows = columns_of_regions(areas, name)
     texts = "".join(text for column in areas.texts.values() for text in set(column))
     write_rows([rows], rows.schema, rows_path, texts=texts)
     extra = {"geodp": json.dumps(metadata, ensure_ascii=False)}
     pa.parquet.write_table(rows.replace_schema_metadata(extra), columns_path, compression="zstd")
     return rows.schema.names, False
+
+
+def columns_of_regions(areas: Areas, name: str) -> Any:
+    """Codes, counts and standard errors of an office's regions, as an Arrow table."""
+    rows = area_rows(areas, name)
+    if areas.standard_error is None:
+        return rows
+    return rows.append_column(ERROR, pa.array(six_digits(areas.standard_error)))
 
 
 def area_rows(areas: Areas, name: str) -> Any:

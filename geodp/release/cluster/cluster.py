@@ -5,6 +5,7 @@ Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -28,6 +29,7 @@ from geodp.release.cluster.run import Options, Progress, Run
 from geodp.release.cluster.secret import require_owners
 from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
+from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.publish import agree
 from geodp.release.release import Release
@@ -54,6 +56,7 @@ class RunGiven(TermsGiven, total=False):
     key_folder: str | Path | None
     trust_cluster: bool
     progress: Progress | None
+    metadata: Mapping[str, str | int] | None
 
 
 def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> Release:
@@ -71,7 +74,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
         ``"pyramid"`` (the default, on grids with attributes too) or ``"topdown"``, with settings.
     epsilon, rho, delta, neighbours, contribution, unit, people
         As for :func:`geodp.publish`.
-    allow_empty, key, ledger, dataset, records
+    allow_empty, key, ledger, dataset, records, metadata
         As for :func:`geodp.publish`.
     parts : int
         Ranges of keys that are refined side by side. Default: 64.
@@ -100,9 +103,8 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
     """
-    run, people = _run(client, partitions, given)
+    run, nobody = _run(client, partitions, given)
     _require_trusted(run)
-    nobody = outline(partitions.grid, run.cut.method, run.cut.event, people)
     warn_of(nobody)
     found, charge = run.release(lambda _: (tasks.finish,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -147,13 +149,12 @@ def write(
     Card
         With the list of files.
     """
-    run, people = _run(client, partitions, given)
+    run, nobody = _run(client, partitions, given)
     check_parts(run.cut.grid, path, name=name, overwrite=overwrite)
     _require_trusted(run)
     said = about(run.cut.event, name)
     why = why_no_mosaic(partitions.grid, tiles.SIDE) if raster else "it was not asked for"
     tiling = Tiling(partitions.grid.places[0], tiles.SIDE) if why is None else None
-    nobody = outline(partitions.grid, run.cut.method, run.cut.event, people)
     warn_of(nobody)
     with write_parts(path, run.cut.grid, name=name, overwrite=overwrite) as folder:
 
@@ -170,8 +171,8 @@ def write(
         return folder.finish(card, entries, restricted or {}, rasters, why)
 
 
-def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, float | None]:
-    """Settle what is to be done, before any task runs; and the public guess of the people."""
+def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, Release]:
+    """Settle what is to be done, before any task runs; and the release of nobody."""
     require_owners()
     if not isinstance(partitions, Partitions):
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
@@ -182,10 +183,12 @@ def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, flo
         )
     wanted, rest = split(given, *RunGiven.__annotations__)
     method, terms = mechanism(rest.pop("method", "pyramid")), Terms.of(**wanted)
+    said = state_metadata(rest.pop("metadata", None) or {})
     options = Options(**rest)
     spent = agree(partitions.empty, method, terms, options.key)
     cut = partition_of(method, partitions.grid, spent)
-    return Run(client, partitions, cut, options), terms.people
+    nobody = outline(partitions.grid, method, spent, terms.people)
+    return Run(client, partitions, cut, options), replace(nobody, metadata=said)
 
 
 def _require_trusted(run: Run) -> None:

@@ -108,7 +108,8 @@ def _style(run: Run, card: Card, folder: PartsFolder) -> File:
     """Write the style of the map; return what the card says of it."""
     path, method = folder.public / f"{folder.name}.qml", card.mechanism
     place = run.cut.grid.places[0]
-    document = qgis_style.qml(place, whole=method.whole, nonnegative=method.nonnegative)
+    kinds = {"whole": method.whole, "nonnegative": method.nonnegative}
+    document = qgis_style.qml(place, **kinds, below=card.display_below)
     path.write_text(document, encoding="utf-8", newline="\n")
     return File(
         name=path.name,

@@ -30,6 +30,18 @@ from geodp.table.stated.error import (
 )
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
+OFFICE = {
+    "title": "Title",
+    "description": "Description",
+    "publisher": "Publisher",
+    "contact": "Contact",
+    "licence": "Licence",
+    "source": "Source",
+    "reference_date": "Reference date",
+    "supersedes": "Replaces the release, which is not to be used any more",
+}
+"""What an office says of a release, and what it is called."""
+
 
 def markdown(card: Card) -> str:
     """Return the privacy card for people, in Markdown, of a written release's card."""
@@ -44,6 +56,7 @@ def markdown(card: Card) -> str:
     ]
     parts = [
         title,
+        *_office(card),
         "## Guarantee",
         f"{plain(said.in_words)}\n\n{bullets(_guarantee(said))}",
         "## What it needs",
@@ -66,6 +79,16 @@ def markdown(card: Card) -> str:
         f"Made by {card.software.name} {card.software.version}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _office(card: Card) -> list[str]:
+    """Return what the publishing office says, in its words."""
+    said = [
+        f"{name}: {text}"
+        for field, name in OFFICE.items()
+        if (text := getattr(card.metadata, field, None)) is not None
+    ]
+    return ["## From the publisher", bullets(said)] if said else []
 
 
 def _mechanism(mechanism: StatedMechanism) -> list[str]:

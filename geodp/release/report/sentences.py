@@ -87,6 +87,11 @@ def sensitivity_in_words(said: StatedGuarantee) -> str:
 def domain_in_words(domain: StatedDomain) -> str:
     """Return the cells and axes of the domain."""
     axes = " x ".join(f"{name} {size:,}" for name, size in domain.axes.items())
+    if domain.has_units:
+        return (
+            f"Counts of {domain.cells:,} cells, the empty ones included, on the axes {axes}. The "
+            "places are the finest units of a public table, by their codes there; they have no map."
+        )
     words = [f"Counts of {domain.cells:,} cells, the empty ones included, on the axes {axes}."]
     for place in domain.places:
         code = place.code or "cells without published codes"

@@ -36,10 +36,12 @@ class Top(Question):
     k : int
         At least 1.
     level : str, optional
-        A published area of the code system, cells on a side, or a level of the grid's regions.
+        A published area of the code system, cells on a side, or a level of the grid's regions; of
+        pairs, both ends are such areas.
     """
 
     name: ClassVar[str] = "top"
+    version: ClassVar[int] = 2
     k: int
     level: str | None = None
 

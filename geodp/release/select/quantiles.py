@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.grid.units import has_units
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.base import STREAMS
@@ -67,6 +68,8 @@ class Quantile(Question):
             raise UsageError("A quantile is above 0 and below 1.")
         if self.axis not in grid.axis_names:
             raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.")
+        if has_units(grid) and grid.axis_names.index(self.axis) < 2 * len(grid.places):
+            raise UsageError("Units lie along no axis: name an attribute.")
         return _require_few(grid.shape[grid.axis_names.index(self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
@@ -127,6 +130,8 @@ class MedianCentre(Question):
         """All cells of the map's rectangle."""
         if len(grid.places) != 1:
             raise UsageError("A median centre is that of one map.")
+        if has_units(grid):
+            raise UsageError("A median centre is that of a map, and areal units have none.")
         place = grid.places[0]
         return _require_few(place.rows) * _require_few(place.cols)
 

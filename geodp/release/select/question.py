@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.areas import region_columns
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
+from geodp.grid.units import format_codes
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.selection import Selector
 from geodp.mechanisms.selection.questions import Counted
@@ -148,9 +150,8 @@ class CellPlaces(Places):
         index = grid.decode(grid.domain.keys_of_ranks(rank))
         columns: dict[str, list[Code]] = {}
         names = ["origin", "destination"] if len(grid.places) == 2 else ["code"]
-        for number, place in enumerate(grid.places):
-            codes = place.format(index[2 * number], index[2 * number + 1])
-            columns[names[number]] = codes.tolist()
+        for number in range(len(grid.places)):
+            columns[names[number]] = format_codes(grid, number, index).tolist()
         plain = 2 * len(grid.places)
         for axis in range(plain, plain + len(grid.extents)):
             columns[grid.axis_names[axis]] = index[axis].tolist()
@@ -162,7 +163,7 @@ class CellPlaces(Places):
 
 
 class RegionPlaces(Places):
-    """Regions of one level of an office's hierarchy; attributes are summed."""
+    """Regions of one level of an office's hierarchy, or pairs of them; attributes are summed."""
 
     def __init__(self, grid: Grid, level: str) -> None:
         hierarchy = grid.hierarchy
@@ -171,7 +172,11 @@ class RegionPlaces(Places):
             names = ", ".join([*hierarchy.levels, CELL])
             raise UsageError(f"The levels of these regions are: {names}.")
         self._hierarchy, self._number = hierarchy, hierarchy.levels.index(level)
-        self.size = len(hierarchy.codes[self._number])
+        self._columns = region_columns(grid)
+        self._regions = len(hierarchy.codes[self._number])
+        self.size = self._regions ** len(self._columns)
+        if self.size > LIMIT:
+            raise UsageError(f"A selection takes at most 2**62 pairs; here are {self.size:,}.")
 
     def count(self, table: CountTable) -> Counted:
         """Return the regions that have a count, by their place in the table, and the counts."""
@@ -180,22 +185,32 @@ class RegionPlaces(Places):
         return Counted(rank.astype(np.int64), count, self.size)
 
     def region_of(self, grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the region of each key."""
-        cell = self._hierarchy.number_of(grid.decode(key)[:2])
-        at = np.searchsorted(self._hierarchy.number, cell)
-        return np.asarray(self._hierarchy.region[self._number, at], np.int64)
+        """Return the region of each key; of a pair the origin's, then the destination's."""
+        index, found = grid.decode(key), np.zeros(key.size, np.int64)
+        for end in range(len(self._columns)):
+            cell = self._hierarchy.number_of(index[2 * end : 2 * end + 2])
+            at = np.searchsorted(self._hierarchy.number, cell)
+            found = found * self._regions + self._hierarchy.region[self._number, at]
+        return found
 
-    @property
-    def cells(self) -> NDArray[np.int64]:
-        """Cells of the map in each region."""
-        return np.bincount(self._hierarchy.region[self._number], minlength=self.size)
+    def cells_of(self, rank: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cells of the map in some regions, or the pairs of cells in pairs of them."""
+        cells = np.bincount(self._hierarchy.region[self._number], minlength=self._regions)
+        return np.asarray(np.prod([cells[own] for own in self._ends_of(rank)], axis=0), np.int64)
+
+    def _ends_of(self, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+        """Return the regions of both ends of pairs, or of their only one."""
+        return np.unravel_index(rank, (self._regions,) * len(self._columns))
 
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return the codes of regions, and of those that hold them."""
         table, n = self._hierarchy, self._number + 1
-        at = np.searchsorted(table.region[self._number], rank)  # cells are in the regions' order
-        codes = [
-            np.array(codes)[own[at]].tolist()
-            for codes, own in zip(table.codes[:n], table.region[:n], strict=True)
-        ]
-        return tuple(dict(zip(table.levels, row, strict=False)) for row in zip(*codes, strict=True))
+        found: dict[str, list[Code]] = {}
+        for name, own in zip(self._columns, self._ends_of(rank), strict=True):
+            at = np.searchsorted(table.region[self._number], own)  # cells are in the regions' order
+            for number in range(n):
+                codes = np.array(table.codes[number])[table.region[number, at]]
+                found[name(table.levels[number])] = codes.tolist()
+        return tuple(
+            dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)
+        )

@@ -125,10 +125,12 @@ def _blocks_at(
         regions = RegionPlaces(grid, level)
         cell = regions.region_of(grid, table.key)
         labels = [a.labels for a in grid.attributes]
-        for at, names in zip(index[2:], labels, strict=True):  # attributes are not split
+        for at, names in zip(
+            index[2 * len(grid.places) :], labels, strict=True
+        ):  # attributes are not split
             cell = cell * len(names) + at
         below = int(np.prod([len(names) for names in labels], dtype=np.int64))
-        return regions.size * below, cell, regions.cells[np.unique(cell) // below]
+        return regions.size * below, cell, regions.cells_of(np.unique(cell) // below)
     onto = Coarsening.of(grid, level)
     key = onto.grid.encode(onto.index(index))
     cells = onto.count_places(onto.grid.decode(np.unique(key)))

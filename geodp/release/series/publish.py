@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack, cast
 
@@ -18,12 +18,14 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.terms import Terms, TermsGiven
 from geodp.release.identity import encode, release_digest, release_key, spent
+from geodp.release.metadata import require_alike, state_metadata
 from geodp.release.outline import outline, warn_of
 from geodp.release.publish import agree, charge_event
 from geodp.release.release import Release
 from geodp.release.series.series import Series
 from geodp.release.series.sharing import Noise, Person, Sharing, share_budget
 from geodp.release.series.smoothing import NONE, Mode, Smoother, Smoothing
+from geodp.table.card import StatedMetadata
 from geodp.table.contribution import agree_on_bound, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.periods import Periods
@@ -46,6 +48,7 @@ class SeriesGiven(TermsGiven, total=False):
     cycles: Sequence[int]
     allow_empty: bool
     records: str | None
+    metadata: Mapping[str, str | int] | None
 
 
 class SeriesAsked(TypedDict):
@@ -55,6 +58,7 @@ class SeriesAsked(TypedDict):
     noise: Noise
     smooth: Mode
     cycles: Sequence[int]
+    metadata: StatedMetadata | None
 
 
 def publish_series(
@@ -100,6 +104,9 @@ def publish_series(
         Snapshots after which the like comes again, such as 24 and 168 of hours.
     allow_empty, records, neighbours, contribution, unit, people
         As for :func:`geodp.publish`; contribution and people are of one snapshot.
+    metadata : mapping, optional
+        As for :func:`geodp.publish`, for the card of every snapshot; without ``supersedes`` and
+        ``reference_date``, which are of one.
 
     Returns
     -------
@@ -126,7 +133,8 @@ def publish_series(
     """
     allow_empty, records = given.pop("allow_empty", False), given.pop("records", None)
     noise, smooth = given.pop("noise", "best"), given.pop("smooth", "best")
-    cycles = given.pop("cycles", ())
+    cycles, metadata = given.pop("cycles", ()), given.pop("metadata", None)
+    said = require_alike(state_metadata(metadata or {}))
     prepared = prepare_series(
         tables,
         Periods.of(times),
@@ -136,7 +144,8 @@ def publish_series(
         noise=noise,
         key=key,
         allow_empty=allow_empty,
-    ).smooth(smooth, cycles)
+    )
+    prepared = prepared.smooth(smooth, cycles).state(said)
     warn_of(prepared.outline)
     prepared = replace(prepared, ledger=ledger, dataset=dataset, records=records)
     return prepared.release()
@@ -179,6 +188,10 @@ class PreparedSeries:
         found = Smoothing.of(mode, cycles, self.method, len(self.tables))
         nobody = found.say(self.outline)
         return replace(self, smoothing=found, outline=nobody)
+
+    def state(self, metadata: StatedMetadata | None) -> PreparedSeries:
+        """Return the same with what an office says of every snapshot."""
+        return replace(self, outline=replace(self.outline, metadata=metadata))
 
     def release(self) -> Series:
         """Charge once, and draw every snapshot."""
@@ -236,7 +249,7 @@ def prepare_series(
     allow_empty: bool = False,
 ) -> PreparedSeries:
     """Do everything of :func:`publish_series` that comes before the charge."""
-    grid = require_alike(tables, periods)
+    grid = require_one_grid(tables, periods)
     bounds = [agree_on_bound(table, terms.contribution) for table in tables]
     most, enforced = max(most for most, _ in bounds), all(own for _, own in bounds)
     bound = terms.bound(most, enforced=enforced)
@@ -261,7 +274,7 @@ def prepare_series(
     return PreparedSeries(tuple(tables), periods, method, sharing, whole, each, nobody, key)
 
 
-def require_alike(tables: Sequence[CountTable], periods: Periods) -> Grid:
+def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
     """Return the one grid of all tables; UsageError where they have not one, or not one a time."""
     if not all(isinstance(table, CountTable) for table in tables):
         raise UsageError("publish_series takes CountTables; CountTable.from_dense makes one.")
@@ -307,7 +320,7 @@ def restore_series(
     named = name_series(whole, periods, sharing)
     charge = charge_event(ledger, dataset, named, fingerprint)
     nobody = outline(grid, method, each, terms.people, public_facts)
-    nobody = smoothing.say(nobody)
+    nobody = replace(smoothing.say(nobody), metadata=asked["metadata"])
     return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Literal
 
 from geodp.table.charged import Count
@@ -96,6 +97,17 @@ class StatedDomain:
         | StatedHierarchy
     )
     mask: StatedMask | None
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the cells are units of a public table, which gives them codes, and no map."""
+        if not isinstance(self.order, StatedHierarchy):
+            return False
+        if any(one.rows != 1 or one.code or one.crs for one in self.places):
+            return False
+        finest = [*self.order.regions.levels.values()][-1]
+        labels = prod(len(one.labels) for one in self.attributes)
+        return bool(finest ** len(self.places) * labels == self.cells)
 
     @classmethod
     def of(cls, grid: Grid) -> StatedDomain:

@@ -50,5 +50,18 @@ def test_a_line_for_each_statistic(folders):
     assert "median" in names
 
 
+def test_a_median_below_the_offices_limit_is_not_printed(tmp_path):
+    key = geodp.NoiseKey(bytes(32))
+    given = {"epsilon": 50, "key": key, "contribution": 1, "metadata": {"display_below": 300}}
+    geodp.publish(villages(1), **given).write(tmp_path / "now")
+    asked = (tmp_path / "now", "--statistic", "median", "--statistic", "top-100")
+    median, top = run(*asked).stdout.splitlines()[1:]
+    few, many = document_of(*asked, "--json")["statistics"]
+    assert (few["below"], many["below"]) == (True, False)
+    assert 0 < few["value"] < 300 < many["value"]
+    assert median.split()[:5] == ["median", "<300", "–", "–", "–"]
+    assert top.split()[:2] == ["top-100", f"{many['value']:,.0f}"]
+
+
 def test_classes_that_are_no_numbers_are_refused(folders):
     assert "whole numbers" in error_of(folders / "now", "--classes", "few,many")

@@ -320,6 +320,24 @@ def test_the_command_line(tmp_path, card):
         run(out, "--format", "registry", "--about", about)
 
 
+def test_the_card_says_what_the_office_says_and_which_release_it_replaces():
+    table = geodp.CountTable.from_dense(np.full((8, 8), 5), geodp.Grid.regular((8, 8)))
+    terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
+    texts = {}
+    own = {"title": "Stays <i>", "reference_date": "2020-10-01", "supersedes": "0123456789abcdef"}
+    for said in (None, own):
+        card = geodp.publish(table, **terms, metadata=said).card()
+        card = replace(card, name="population", release_id="0" * 16)
+        texts[bool(said)] = markdown(card)
+    before, _, rest = texts[True].partition("## From the publisher\n\n")
+    words, _, after = rest.partition("\n\n## Guarantee")
+    lines = words.splitlines()
+    assert lines[0] == "- Title: Stays &lt;i>"
+    assert lines[1] == "- Reference date: 2020-10-01"
+    assert lines[2].startswith("- Replaces the release, which is not to be used any more: 01234567")
+    assert "## Guarantee".join((before, after)) == texts[False]
+
+
 def test_the_card_says_an_offices_rule_of_display_and_what_it_is_not():
     table = geodp.CountTable.from_dense(np.full((8, 8), 5), geodp.Grid.regular((8, 8)))
     terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}

@@ -84,13 +84,11 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
 
 
 def _cells(old: Release, new: Release) -> list[dict[str, Any]]:
-    from geodp.accuracy.areas import codes_of
     from geodp.analysis.compare import estimate_cell_changes
+    from geodp.grid.units import name_cells
 
     found = estimate_cell_changes(old, new)
-    grid = new.grid
-    codes = None if grid.attributes else codes_of(grid, len(grid.order.radices), found.key)
-    names = codes or [" ".join(map(str, index)) for index in grid.decode(found.key).T.tolist()]
+    names = name_cells(new.grid, found.key)
     columns = (getattr(found, name).tolist() for name in FIGURES)
     return [
         {"name": name, **dict(zip(FIGURES, figures, strict=True)), "basis": found.basis}

@@ -26,6 +26,7 @@ from geodp.cli.options import (
 )
 from geodp.cli.readers import ReadingCommand, read, require_known
 from geodp.cli.running import describe_call, pad_time, tell_if_kept
+from geodp.cli.stated import read_stated, stated_of_series
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit, hold_stops
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from geodp.privacy.terms import Terms
     from geodp.release.series.publish import PreparedSeries
     from geodp.release.series.series import Series
+    from geodp.table.card import StatedMetadata
     from geodp.table.periods import Periods
 
 
@@ -100,6 +102,7 @@ def part_inputs(
 @contribution
 @click.option("--unit", default="person", show_default=True, help="Whom it protects, in words.")
 @people
+@stated_of_series
 @run_options
 @click.option("--overwrite", is_flag=True, help="Replace an earlier series.")
 @click.option(
@@ -143,6 +146,7 @@ class _Start:
     ledger: Ledger | None
     grid: Grid
     periods: Periods
+    metadata: StatedMetadata | None
 
 
 def _publish(options: dict[str, Any]) -> str:
@@ -173,6 +177,7 @@ def _start(options: dict[str, Any]) -> _Start:
     from geodp.mechanisms import mechanism
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
+    from geodp.release.metadata import require_alike
     from geodp.table.periods import Periods
 
     periods = Periods.of(sorted(options["snapshots"]))
@@ -184,7 +189,8 @@ def _start(options: dict[str, Any]) -> _Start:
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], **_place(options))
-    return _Start(method, terms, key, ledger, grid, periods)
+    said = require_alike(read_stated(options))
+    return _Start(method, terms, key, ledger, grid, periods, said)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +219,7 @@ def _prepare(options: dict[str, Any], start: _Start) -> PreparedSeries:
         **given,
     )
     charged = {name: options[name] for name in ("dataset", "records")}
-    found = found.smooth(options["smooth"], options["cycle"])
+    found = found.smooth(options["smooth"], options["cycle"]).state(start.metadata)
     return replace(found, ledger=start.ledger, **charged)
 
 
@@ -280,6 +286,7 @@ def _resume(
         noise=options["noise"],
         smooth=options["smooth"],
         cycles=options["cycle"],
+        metadata=start.metadata,
     )
     return found, dict(kept.run)
 

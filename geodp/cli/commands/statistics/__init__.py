@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from geodp.analysis.statistics import Statistic
 
 
+DASH = "\N{EN DASH}"
+
+
 @click.command(no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--statistic", "names", multiple=True, help="One of them; repeatable. Default: all.")
@@ -53,11 +56,12 @@ def statistics(**options: Any) -> None:
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
     with progress.show(sys.stderr):
         found = estimate_statistics(release, options["names"] or None, prior=prior, classes=classes)
+    limit = release.card().display_below
     if options["as_json"]:
-        rows = {"statistics": [one.to_dict() for one in found]}
+        rows = {"statistics": [_row(one, limit) for one in found]}
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(_lines(found)))
+    click.echo("\n".join(_lines(found, limit)))
 
 
 COMMANDS = (statistics,)
@@ -71,7 +75,24 @@ def _classes(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def _lines(found: list[Statistic]) -> list[str]:
+def _row(one: Statistic, limit: int | None) -> dict[str, Any]:
+    """Return a statistic for programs: its numbers and, with a limit of display, how it shows."""
+    row = one.to_dict()
+    return row if limit is None else {**row, "below": _is_few(one, limit)}
+
+
+def _is_few(one: Statistic, limit: int | None) -> bool:
+    """Whether a statistic is people, and so few that a count of them is shown as below a limit."""
+    from geodp.analysis.statistics.figures import counts_people
+    from geodp.table.display import is_below
+
+    return counts_people(one.name) and bool(is_below(one.value, limit))
+
+
+def _lines(found: list[Statistic], limit: int | None = None) -> list[str]:
+    """Return rows as text; ``limit``: of display, for those that are people."""
+    from geodp.table.display import show_limit
+
     width = max(len("statistic"), *(len(one.name) for one in found))
     lines = [
         f"{'statistic':<{width}}  {'released':>14}  {'bias':>12}  {'corrected':>14}  "
@@ -81,6 +102,8 @@ def _lines(found: list[Statistic]) -> list[str]:
         figures = (one.value, one.bias, one.corrected, one.low, one.high)
         value, bias, corrected, low, high = (_text(figure) for figure in figures)
         interval = "" if one.low is None else f"{low} to {high}"
+        if limit is not None and _is_few(one, limit):
+            value, bias, corrected, interval = show_limit(limit), DASH, DASH, DASH
         lines.append(
             f"{one.name:<{width}}  {value:>14}  {bias:>12}  {corrected:>14}  {interval:>29}  "
             f"{one.basis}"

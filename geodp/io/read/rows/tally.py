@@ -170,47 +170,66 @@ class Tally:
         raise InputError(rule, file=table.name, row=row)
 
 
-def group_rows(
-    rows: Rows, column: pa.Array, count: NDArray[np.int64]
-) -> tuple[Rows, pa.Array, NDArray[np.int64], NDArray[np.int64] | None]:
-    """Return rows of one code as one, so that each code is looked at once.
+class Groups:
+    """Rows of one code as one, so that each code is looked at once.
 
-    Parameters
-    ----------
-    rows : Rows
-    column : integer or dictionary[n]
-        Codes; others stay row by row.
-    count : int64[n]
-        Not negative.
-
-    Returns
-    -------
-    rows : Rows
-        The first of each code.
-    column : pyarrow.Array
-        Its codes.
-    count : int64[m]
-        The sums of their counts.
-    sizes : int64[m] or None
-        How many rows each code has; None where all is as it was.
+    Batch after batch is grouped in the same arrays: a system takes as long to hand out new ones as
+    their rows take.
     """
-    coded = pa.types.is_dictionary(column.type)
-    plain = column.indices if coded else column
-    as_it_was = rows, column, count, None
-    if not (pa.types.is_integer(plain.type) and len(plain)) or column.null_count:
-        return as_it_was
-    if exact_sum(count) > MOST_PEOPLE:
-        return as_it_was  # which is refused
-    number = numbers_of(plain)
-    slot = np.zeros(1 << (2 * number.size - 1).bit_length(), np.int32)
-    written = tuple(np.empty(number.size, np.int64) for _ in range(4))
-    found = grouping.group(number.astype(np.int64), count, slot, *written)
-    first, held, total, sizes = (one[:found] for one in written)
-    values = held.astype(number.dtype)
-    codes = pa.Array.from_buffers(plain.type, found, [None, pa.py_buffer(values)])
-    if coded:
-        codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
-    return rows.at(first), codes, total, sizes
+
+    def __init__(self) -> None:
+        self._slot = np.empty(0, np.int32)
+        self._lists = np.empty((5, 0), np.int64)
+
+    def group(
+        self, rows: Rows, column: pa.Array, count: NDArray[np.int64]
+    ) -> tuple[Rows, pa.Array, NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the first row of each code of a batch, its code, and what it stands for.
+
+        Parameters
+        ----------
+        rows : Rows
+        column : integer or dictionary[n]
+            Codes; others stay row by row.
+        count : int64[n]
+            Not negative.
+
+        Returns
+        -------
+        rows : Rows
+            The first of each code.
+        column : pyarrow.Array
+            Its codes.
+        count : int64[m]
+            The sums of their counts.
+        sizes : int64[m] or None
+            How many rows each code has; None where all is as it was.
+        """
+        coded = pa.types.is_dictionary(column.type)
+        plain = column.indices if coded else column
+        as_it_was = rows, column, count, None
+        if not (pa.types.is_integer(plain.type) and len(plain)) or column.null_count:
+            return as_it_was
+        if exact_sum(count) > MOST_PEOPLE:
+            return as_it_was  # which is refused
+        number = numbers_of(plain)
+        slot, (own, *written) = self._room(number.size)
+        own[:] = number
+        found = grouping.group(own, count, slot, *written)
+        first, held, total, sizes = (one[:found].copy() for one in written)
+        values = held.astype(number.dtype)
+        codes = pa.Array.from_buffers(plain.type, found, [None, pa.py_buffer(values)])
+        if coded:
+            codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
+        return rows.at(first), codes, total, sizes
+
+    def _room(self, n: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return what a batch of n rows is grouped in: zeros, and five lists of n."""
+        slots = 1 << (2 * n - 1).bit_length()
+        if self._lists.shape[1] < n:
+            self._slot, self._lists = np.empty(slots, np.int32), np.empty((5, n), np.int64)
+        self._slot[:slots] = 0
+        return self._slot[:slots], self._lists[:, :n]
 
 
 def place(

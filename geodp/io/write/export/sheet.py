@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from geodp.accuracy.areas import Areas
 from geodp.io.write.parquet import describe_release
 from geodp.io.write.tables import require_released
 from geodp.io.write.uncertainty import Errors
@@ -27,12 +28,16 @@ class Sheet:
         None where the error depends on the data.
     level : str or None
         None of the cells.
+    regions : Areas or None
+        Of a level of an office's own regions, or of units, which are no cells of a grid; the table
+        is then that of the cells.
     """
 
     table: ReleasedTable
     card: Card
     errors: Errors | None
     level: str | None = None
+    regions: Areas | None = None
 
     def __post_init__(self) -> None:
         require_released(self.table)
@@ -61,11 +66,14 @@ class Export(ABC):
         Of its files, after the name of the count and of the level.
     help : str
         Who opens it, in some words.
+    takes_regions : bool
+        Whether it has files of levels of an office's own regions, which have no outlines.
     """
 
     name: ClassVar[str]
     ending: ClassVar[str]
     help: ClassVar[str]
+    takes_regions: ClassVar[bool] = False
 
     @abstractmethod
     def why_not(self, sheet: Sheet) -> str | None:

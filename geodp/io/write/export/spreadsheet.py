@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
+from geodp.grid.units import has_units
+from geodp.io.write.areas import columns_of_regions
 from geodp.io.write.export.sheet import Export, Sheet
 from geodp.io.write.tables import arrow_columns, count_chunks
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
@@ -28,6 +31,9 @@ JAPANESE = {
 }
 """Headers, where the release's metadata say that its language is Japanese."""
 
+UNITS = {"code": "地域コード", "origin": "出発地の地域コード", "destination": "到着地の地域コード"}
+"""Of them, those of areal units, which are no cells of a mesh."""
+
 HEADER = ("KEY_CODE", "HTKSYORI", "HTKSAKI", "GASSAN", "T000000001")
 """First header of a mesh file; the second has the label of the last column."""
 
@@ -44,6 +50,7 @@ class Excel(Export):
     name: ClassVar[str] = "csv:excel"
     ending: ClassVar[str] = "excel.csv"
     help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
+    takes_regions: ClassVar[bool] = True
 
     def why_not(self, sheet: Sheet) -> str | None:
         """Refuse nothing."""
@@ -53,11 +60,10 @@ class Excel(Export):
         """Write one file."""
         names: Any = {}
         if sheet.card.metadata is not None and sheet.card.metadata.language == "ja":
-            names = JAPANESE
+            names = {**JAPANESE, **UNITS} if has_units(sheet.table.grid) else JAPANESE
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
-            for number, (part, index, _) in enumerate(count_chunks(sheet.table, "Writing CSV")):
-                piece = arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
+            for number, piece in enumerate(_pieces(sheet)):
                 if not number:
                     rows.writerow([names.get(name, name) for name in piece.schema.names])
                 columns = [_plain(column) for column in piece.columns]
@@ -99,6 +105,15 @@ class EStat(Export):
                 codes = place.format(index[0], index[1]).tolist()
                 for code, value in zip(codes, count.tolist(), strict=True):
                     rows.writerow([code, 0, "", "", value])
+
+
+def _pieces(sheet: Sheet) -> Iterator[Any]:
+    """Return the rows of a level as Arrow tables, a piece at a time."""
+    if sheet.regions is not None:
+        yield columns_of_regions(sheet.regions, sheet.name)
+        return
+    for part, index, _ in count_chunks(sheet.table, "Writing CSV"):
+        yield arrow_columns(sheet.table, part, index, sheet.name, sheet.errors)
 
 
 def _hide(columns: list[list[Any]], names: list[str], sheet: Sheet) -> None:

@@ -133,6 +133,40 @@ def test_an_interrupted_run_is_resumed_from_what_was_charged(charged, tmp_path, 
     ]
 
 
+def test_what_an_office_says_is_in_every_card_of_a_resumed_series_too(
+    charged, tmp_path, monkeypatch
+):
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    office = tmp_path / "office.toml"
+    office.write_text('title = "Stays"\npublisher = "The office"\n')
+    said = ("--metadata", office, "--display-below", "1000")
+    with monkeypatch.context() as patched:
+        patched.setattr(netcdf, "write", fail)
+        assert geodp("publish-series", *charged, *said).returncode == 1
+    done = geodp("publish-series", *charged, *said, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert geodp("verify", tmp_path / "out").returncode == 0
+    for month in MONTHS:
+        folder = tmp_path / "out" / "public" / month
+        card = json.loads((folder / "release.json").read_text())
+        own = {"title": "Stays", "publisher": "The office", "display_below": 1000}
+        assert card["metadata"] == own
+        out = tmp_path / f"out-{month}"
+        assert geodp("export", folder, "--to", "csv:excel", "--output", out).returncode == 0
+        assert "<1,000" in (out / "population.excel.csv").read_text(encoding="utf-8-sig")
+
+
+@pytest.mark.parametrize("line", ['supersedes = "0123456789abcdef"', "reference_date = 2024-01-01"])
+def test_what_is_true_of_one_snapshot_only_is_refused_before_the_charge(charged, line, tmp_path):
+    office = tmp_path / "office.toml"
+    office.write_text(f"{line}\n")
+    error = RUNNER.error_of(*charged, "--metadata", office)
+    assert f"metadata.{line.split()[0]} is of one release" in error
+    assert charges(tmp_path) == ()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

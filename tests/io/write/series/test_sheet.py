@@ -9,7 +9,7 @@ from PIL import Image
 import geodp
 from geodp.io.write.drawing.sheet import Cells, Words
 from geodp.io.write.format import Released
-from geodp.io.write.map.look import FADED
+from geodp.io.write.map.look import FADED, SMALL_COUNT
 from geodp.io.write.series import sheet
 from geodp.table.periods import Periods
 from tests.release.series.test_publish import publish, tables
@@ -35,6 +35,15 @@ def test_every_snapshot_is_drawn_once_with_its_time():
     assert len({(item.x, item.y) for item in maps}) == 3
     assert all(item.x >= 0 and item.x + item.width <= page.width for item in maps)
     assert all(item.y + item.height <= page.height for item in maps)
+
+
+def test_small_counts_of_every_snapshot_are_a_class_by_the_offices_rule():
+    plain, few = (composed(publish(metadata=said)) for said in (None, {"display_below": 40}))
+    for page, shown in ((plain, False), (few, True)):
+        words = [item.text for item in page.items if isinstance(item, Words)]
+        assert ("count <40" in words) == shown
+        maps = [item for item in page.items if isinstance(item, Cells)]
+        assert any((item.number == SMALL_COUNT).any() for item in maps) == shown
 
 
 def test_of_a_long_series_every_third_hour_is_drawn():

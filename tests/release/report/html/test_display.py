@@ -4,15 +4,22 @@ import numpy as np
 import pytest
 
 from geodp.io.write.qgis_style import FEW
+from geodp.release.report.html.colours import PAPER
 from tests.release.report.html.pages import NODE, data_of, drive, page_of, publish, read, towns
 
 LIMIT = 60
 
+FULL, WHITE = ([*bytes.fromhex(colour[1:])] for colour in (FEW, PAPER))
+
 DRIVER = """
 const surface = new api.Surface(all.surface);
+const parse = (colour) => colour.match(/\\w\\w/g).map((each) => parseInt(each, 16));
+const named = Object.entries(all.look.colours);
+const parsed = named.map(([name, one]) => [name, name === "classes" ? one.map(parse) : parse(one)]);
+const look = { ...all.look, colours: Object.fromEntries(parsed) };
 const words = new api.Words(given.language, all.words, all.surface.below);
 const view = Object.assign(Object.create(api.MapView.prototype), {
-  surface, look: all.look, pictures: new Map(), level: surface.levels[given.level], times: 0,
+  surface, look, pictures: new Map(), level: surface.levels[given.level], times: given.times,
   scale: 50, projection: { isKnown: false }, paint: () => null,
 });
 const texts = [];
@@ -31,7 +38,8 @@ const found = given.cells.map(([row, col]) => {
   api.Areas.prototype.addRow.call({ words }, "x", cell, surface.estimate(cell));
   const said = Object.fromEntries(api.describe(view, words, [col + 0.5, row + 0.5]));
   const at = surface.squareOf(view.level, row, col);
-  return { said, row: texts.map((one) => one.textContent), drawn: count[at], colour: colours[at] };
+  const shown = texts.map((one) => one.textContent);
+  return { said, row: shown, drawn: count[at], colour: colours[at], told: told[at] };
 });
 return found;
 """
@@ -52,8 +60,8 @@ def pages(request, tmp_path_factory):
     return found
 
 
-def ask(page, language, cells, level=0):
-    given = {"language": language, "cells": cells, "level": level}
+def ask(page, language, cells, level=0, times=0):
+    given = {"language": language, "cells": cells, "level": level, "times": times}
     return drive(page, DRIVER, given, data_of(page))
 
 
@@ -68,7 +76,7 @@ def test_readout_and_table_show_no_count_below_the_limit(pages, language, few):
     assert (dense >= LIMIT).sum() > 20
     for (row, col), found in zip(cells, ask(page, language, cells), strict=True):
         said, texts = found["said"], found["row"]
-        assert (found["colour"] == FEW) == hidden[row, col]
+        assert (found["colour"] == FULL) == hidden[row, col]
         if hidden[row, col]:
             assert (said["count"], said["ends"]) == (few, "–")
             assert said["drawn"].split(" – ")[0] in (f"a count {few}", f"数 {few}")
@@ -86,7 +94,20 @@ def test_squares_of_many_cells_are_small_by_their_sums(pages):
     for found in ask(page, "en", cells, level=1):
         hidden = 0 < found["drawn"] < LIMIT
         assert ("<60" in found["said"]["drawn"]) == hidden
-        assert (found["colour"] == FEW) == hidden
+        assert (found["colour"] == FULL) == hidden
+
+
+@NODE
+def test_small_counts_of_larger_squares_are_paler(pages):
+    _, page = pages["en", LIMIT]
+    cells = [[row, col] for row in range(21) for col in range(30)]
+    few = [one for one in ask(page, "en", cells, times=1) if 0 < one["drawn"] < LIMIT]
+    own, larger = ([one for one in few if (one["told"] > 0) == up] for up in (False, True))
+    assert larger
+    for one in own:
+        assert one["colour"] == FULL
+    for one in larger:
+        assert all(a < b < c for a, b, c in zip(FULL, one["colour"], WHITE, strict=True))
 
 
 @NODE
@@ -98,7 +119,7 @@ def test_without_a_limit_every_count_is_shown(pages):
         assert found["said"]["count"] == found["row"][1]
         assert float(found["row"][1]) == pytest.approx(dense[row, col], abs=0.051)
         assert found["said"]["ends"] == found["row"][3] != "–"
-        assert found["colour"] != FEW
+        assert found["colour"] != FULL
 
 
 def test_the_page_names_the_class_and_what_the_rule_is_not(pages):

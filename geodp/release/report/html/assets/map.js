@@ -114,8 +114,8 @@ class MapView {
     if (told === OUTSIDE) return outside;
     if (told === UNTOLD) return untold;
     if (density === 0) return paper;
-    if (this.surface.below !== null && count > 0 && count < this.surface.below) return few;
-    const own = density < 0 ? below : classes[this.classOf(density)];
+    const isFew = this.surface.below !== null && count > 0 && count < this.surface.below;
+    const own = density < 0 ? below : isFew ? few : classes[this.classOf(density)];
     const steps = this.stepsUp(level, told);
     return steps ? mix(own, paper, 1 - this.look.kept * this.look.fading ** (steps - 1)) : own;
   }
