@@ -18,11 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
-from geodp.analysis.plan.regions import MOST_DENSE, MOST_MAP, Blocks, Boxes, Cells, Group
+from geodp.analysis.plan.regions import (
+    MOST_DENSE,
+    MOST_MAP,
+    Blocks,
+    Boxes,
+    Cells,
+    Group,
+    Settlements,
+)
 from geodp.errors import UsageError, require_library
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.frame import cell_size
+from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
 from geodp.table.proxy import Proxy
 
 REGIONS = 200
@@ -39,10 +48,13 @@ CORNERS = 12
 
 SEED = 20201001
 
+FEW = 500
+"""People of the smallest settlements that plans are made for: less is lost by whatever plan."""
+
 KM2 = "km2"
 
-FILE = "file"
-"""The family of the polygons of a file."""
+FILE, ISLANDS = "file", "islands"
+"""The families of the polygons of a file, and of settlements that stand alone."""
 
 
 @dataclass(frozen=True)
@@ -280,6 +292,23 @@ def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Gene
     return (boxes,), f"{REGIONS} rectangles between two uniform cells"
 
 
+def _islands(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    if len(grid.shape) != 2 or len(grid.places) != 1:
+        raise UsageError("islands need a grid of one map without attributes.")
+    settled, every = settle_alone(proxy.table, FEW, random), dict[int, list[NDArray[np.uint64]]]()
+    for kind, around in zip(settled.kinds, settled.around, strict=True):
+        every.setdefault(KINDS[kind][0], []).append(np.sort(around))
+    groups = []
+    for size, regions in sorted(every.items()):
+        cells = Cells.of(f"settlements of {SIZES[size]:,} to {SIZES[size + 1]:,}", regions)
+        groups.append(Settlements(cells.name, cells.key, cells.start, settled.table))
+    words = (
+        f"{len(settled.kinds)} settlements of {FEW} people and more, placed there with nobody "
+        f"else within {FAR} cells; what they lose together, with all within {AROUND} cells"
+    )
+    return tuple(groups), words
+
+
 FAMILIES: dict[str, Draw] = {
     "cells": _cells,
     "squares": _squares,
@@ -287,6 +316,7 @@ FAMILIES: dict[str, Draw] = {
     "municipalities": _municipalities,
     "polygons": _polygons,
     "rectangles": _rectangles,
+    ISLANDS: _islands,
 }
 """How the regions of every random or public family are drawn."""
 

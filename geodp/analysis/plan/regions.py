@@ -208,6 +208,21 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
+class Settlements(Cells):
+    """Surroundings of settlements that stand alone, on a map of their own.
+
+    What matters of them is not how far each is off but what they lose together.
+
+    Attributes
+    ----------
+    table : CountTable
+        A public map on which they were placed.
+    """
+
+    table: CountTable = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Boxes:
     """Rectangles of a map, all attributes together.
 
