@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
+from geodp.analysis.plan.islands import draw_islands
 from geodp.analysis.plan.regions import (
     MOST_DENSE,
     MOST_MAP,
@@ -31,7 +32,6 @@ from geodp.errors import UsageError, require_library
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.frame import cell_size
-from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
 from geodp.table.proxy import Proxy
 
 REGIONS = 200
@@ -47,9 +47,6 @@ CORNERS = 12
 """Directions in which a star polygon has a length of its own."""
 
 SEED = 20201001
-
-FEW = 500
-"""People of the smallest settlements that plans are made for: less is lost by whatever plan."""
 
 KM2 = "km2"
 
@@ -163,7 +160,7 @@ class Family:
     """
 
     objective: Objective
-    groups: tuple[Group, ...] = field(repr=False)
+    groups: tuple[Group | Settlements, ...] = field(repr=False)
     words: str
 
 
@@ -193,7 +190,7 @@ def draw_families(
             if polygons is None:
                 raise UsageError(f"The polygons of {Path(one.size).name} are not given.")
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
-            groups: tuple[Group, ...] = (Cells.of(one.name, regions),)
+            groups: tuple[Group | Settlements, ...] = (Cells.of(one.name, regions),)
             words = f"{len(regions)} polygons of {Path(one.size).name}"
         else:
             random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
@@ -202,7 +199,7 @@ def draw_families(
     return tuple(found)
 
 
-Drawn = tuple[tuple[Group, ...], str]
+Drawn = tuple[tuple[Group | Settlements, ...], str]
 Draw = Callable[[Objective, Grid, Proxy, np.random.Generator], Drawn]
 
 
@@ -293,20 +290,7 @@ def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Gene
 
 
 def _islands(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
-    if len(grid.shape) != 2 or len(grid.places) != 1:
-        raise UsageError("islands need a grid of one map without attributes.")
-    settled, every = settle_alone(proxy.table, FEW, random), dict[int, list[NDArray[np.uint64]]]()
-    for kind, around in zip(settled.kinds, settled.around, strict=True):
-        every.setdefault(KINDS[kind][0], []).append(np.sort(around))
-    groups = []
-    for size, regions in sorted(every.items()):
-        cells = Cells.of(f"settlements of {SIZES[size]:,} to {SIZES[size + 1]:,}", regions)
-        groups.append(Settlements(cells.name, cells.key, cells.start, settled.table))
-    words = (
-        f"{len(settled.kinds)} settlements of {FEW} people and more, placed there with nobody "
-        f"else within {FAR} cells; what they lose together, with all within {AROUND} cells"
-    )
-    return tuple(groups), words
+    return draw_islands(proxy.table, random)
 
 
 FAMILIES: dict[str, Draw] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import Family
-from geodp.analysis.plan.regions import Difference, Group, Settlements
+from geodp.analysis.plan.regions import Difference, Group, Settlements, Sums
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -98,7 +98,7 @@ class Simulation:
         """
         groups = [group for one in self.families for group in one.groups]
         counts = [group.count(self.proxy.table.grid) for group in groups]
-        tables = {id(table): table for table in map(self._table_of, groups)}
+        tables = {id(table): table for group in groups for table in self._tables_of(group)}
         rows = []
         for trial in trials:
             key = public_key(trial)
@@ -106,14 +106,21 @@ class Simulation:
                 at: Difference.of(table, method.release(table, event, key))
                 for at, table in tables.items()
             }
-            sums = [group.sums(found[id(self._table_of(group))]) for group in groups]
+            sums = [self._sums(group, found) for group in groups]
             rows.append([_figures(*both, n) for both, n in zip(sums, counts, strict=True)])
         names = tuple(group.name for group in groups)
         return Simulated(names, *np.moveaxis(np.array(rows), 2, 0))
 
-    def _table_of(self, group: Group) -> CountTable:
-        """Return the map on which a group's regions lie."""
-        return group.table if isinstance(group, Settlements) else self.proxy.table
+    def _tables_of(self, group: Group | Settlements) -> list[CountTable]:
+        """Return the maps on which a group's regions lie."""
+        if isinstance(group, Settlements):
+            return [table for table, _ in group.parts]
+        return [self.proxy.table]
+
+    def _sums(self, group: Group | Settlements, found: Mapping[int, Difference]) -> Sums:
+        if isinstance(group, Settlements):
+            return group.sums(found)
+        return group.sums(found[id(self.proxy.table)])
 
 
 def public_key(trial: int) -> NoiseKey:
