@@ -8,7 +8,8 @@ import numpy as np
 
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
-from geodp.accuracy.margins import VERSION
+from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
@@ -167,7 +168,9 @@ def state_cells(release: Release) -> StatedCells | None:
     )
     low, beside, alone = (float(f"{one:.6g}") for one in (low, beside, alone))
     closed_form = not (releases or release.has_public_margins)
-    return StatedCells(meaning, VERSION, low, beside, alone, closed_form, releases or None)
+    drops = isinstance(intervals, ClampedIntervals) and bool(intervals.tree.drops)
+    version = DROPPED_VERSION if drops else VERSION
+    return StatedCells(meaning, version, low, beside, alone, closed_form, releases or None)
 
 
 def _cells_of_parts(parts: PartErrors) -> StatedCells:
