@@ -138,6 +138,9 @@ def _summary(row: Floats) -> dict[str, float]:
     }
 
 
+FAR = 1e6
+"""Times what is needed, from which on nothing is needed."""
+
 FEW = 30
 """Intervals of a map, of whose coverage nothing is said alone."""
 
@@ -165,6 +168,8 @@ def _cell(rows: list[dict[str, Any]]) -> str:
     )
     least = min((row["simulated"] for row in rows if row["intervals"] >= FEW), default=None)
     told = "" if least is None else f" ({100 * least:.1f})"
+    if wide > FAR:  # the error hardly varies: of cells that are nearly always dropped
+        return f"{100 * closed:.1f} / {100 * simulated:.1f}{told}; -"
     return f"{100 * closed:.1f} / {100 * simulated:.1f}{told}; {wide:.1f} / {narrow:.1f}"
 
 
