@@ -31,7 +31,7 @@ from geodp.accuracy.interval import (
     round_out,
 )
 from geodp.accuracy.lone import FEW, find_depths
-from geodp.accuracy.margins import MARGINS, Margins, find_classes, span_of
+from geodp.accuracy.margins import MARGINS, Margins, find_classes, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
@@ -66,6 +66,8 @@ def cell_intervals(
     tops : Tops, optional
         As for :class:`geodp.accuracy.interval.NodeSums`.
     margins : Margins
+        Where they are those of public maps: of methods that drop nothing; with a threshold it is
+        those of public maps with one.
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
@@ -80,7 +82,7 @@ def cell_intervals(
         1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         count_unseen(method.clamp_losses(grid, event), tree.fanouts),
-        margins,
+        margins_of(tree.drops) if tree.drops and margins is MARGINS else margins,
     )
 
 

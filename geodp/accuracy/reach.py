@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.dropped import CUT, WHOLE, find_moved
+from geodp.accuracy.dropped import WHOLE, find_moved
 from geodp.accuracy.interval import INNER, OUTER, Floats, NodeSums, Reach
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
@@ -141,9 +141,8 @@ def reach(
         lost = risky & np.logical_or.reduceat(here == 0, first)
         gaining.append(np.add.reduceat(lost.astype(np.int64), each))
         if drop is not None:
-            zero, kept, people = _list_children(here, whole, first, around)
-            around_it = held - people[WHOLE], people[WHOLE] + people[CUT]
-            moved += find_moved(zero * risky, kept * risky, np.array(around_it) * risky, drop, each)
+            zero, kept, other = _list_children(here, whole, first, around, held)
+            moved += find_moved(zero * risky, kept * risky, other * risky, drop, each)
         added = np.array([[0], [1], [0]]) * around.weak  # whole children around it
         total = np.add.reduceat(part, first, axis=1) + added
         squares = np.add.reduceat(part**2, first, axis=1) + added
@@ -168,11 +167,13 @@ def reach(
 
 
 def _list_children(
-    here: Floats, whole: NDArray[np.bool_], first: NDArray[np.intp], around: _Around
+    here: Floats,
+    whole: NDArray[np.bool_],
+    first: NDArray[np.intp],
+    around: _Around,
+    held: Floats,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return how many children of nodes were released as 0, how many with people, and these people.
-
-    Of each float64[3, n]: children wholly in a region, in part, and (but for people) outside.
+    """Return what :func:`geodp.accuracy.dropped.find_moved` goes by.
 
     Parameters
     ----------
@@ -183,13 +184,16 @@ def _list_children(
     first : int64[n]
         Of every node, its first such child.
     around : _Around
+    held : float64[n]
+        People released in every node.
     """
     zero, sides = (here == 0).astype(np.float64), np.array([whole, ~whole]).astype(np.float64)
     none, some, people = (
         np.add.reduceat(sides * part, first, axis=1) for part in (zero, 1 - zero, here)
     )
     outside = around.possible - np.diff(np.append(first, here.size)) - around.zero
-    return np.vstack([none, around.zero]), np.vstack([some, outside]), people
+    other = np.array([held - people[WHOLE], people.sum(axis=0)])
+    return np.vstack([none, around.zero]), np.vstack([some, outside]), other
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.interval import Estimate, NodeSums, Tops
-from geodp.accuracy.margins import UNKNOWN, Margins, margins_of
+from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -299,17 +299,12 @@ class Release(InMemory):
     def has_public_margins(self) -> bool:
         """Whether margins of cells are those that were measured on public maps."""
         clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
-        return clamps and self.margins is None and self._public_margins is not UNKNOWN
-
-    @property
-    def _public_margins(self) -> Margins:
-        tree = self.method.tree_variance(self.grid, self.event)
-        return margins_of(() if tree is None else tree.drops)
+        return clamps and self.margins is None
 
     @property
     def cell_margins(self) -> Margins:
         """Margins of cells that intervals in closed form go by."""
-        return self._public_margins if self.has_public_margins else self.margins or UNKNOWN
+        return MARGINS if self.has_public_margins else self.margins or UNKNOWN
 
     def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
         return cell_intervals(self.method, self.table, error, tops, self.cell_margins)

@@ -11,7 +11,7 @@ import geodp
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.inputs import regions
-from bench.suites import intervals, margins
+from bench.suites import coverage, intervals, margins
 from bench.tables import markdown
 from geodp.accuracy.margins import DROPPED, MARGINS, read_margins
 from geodp.accuracy.tally import KINDS
@@ -84,6 +84,31 @@ def test_the_committed_intervals_hold_every_kind():
     assert min(row["closed"] for row in coast) >= 0.95
     never = [row for row in rows if row["kind"] == intervals.NEVER and row["intervals"]]
     assert max(row["narrow"] for row in never) < 1.5
+
+
+def test_with_a_threshold_97_percent_are_held_by_both_ways():
+    rows = [row for row in saved(intervals)["rows"] if row["method"] == "pyramid:prune=7/2"]
+    for kind in {row["kind"] for row in rows} - {intervals.NEVER}:
+        some = [row for row in rows if row["kind"] == kind]
+        assert {row["map"] for row in some} == {*intervals.MAPS}
+        assert (
+            min(min(row["closed"], row["simulated"]) for row in some if row["intervals"]) >= 0.9625
+        )
+    cells = [row for row in saved(coverage)["rows"] if row["method"] == "pyramid:prune=7/2"]
+    shares = [row[kind] for row in cells for kind in coverage.KINDS]
+    assert len(cells) == 2 * len(coverage.MAPS)
+    assert min(share["interval"] for share in shares if share["cells"]) >= 0.97
+
+
+def test_with_a_threshold_intervals_are_wide():
+    rows = saved(intervals)["rows"]
+
+    def wide(kind):
+        some = [row for row in rows if row["method"] == "pyramid:prune=7/2" and row["kind"] == kind]
+        return np.mean([(row["narrow"], row["wide"]) for row in some], axis=0)
+
+    assert wide("municipalities") == pytest.approx([4.1, 7.7], abs=0.3)
+    assert wide("rectangles") == pytest.approx([10, 19], abs=0.6)
 
 
 def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
