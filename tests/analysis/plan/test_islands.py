@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp import Grid
-from geodp.analysis.plan import Objectives, serve
+from geodp.analysis.plan import Objective, Objectives, serve
 from geodp.analysis.plan.families import draw_families
 from geodp.analysis.plan.plan import plan
 from geodp.analysis.plan.regions import Settlements
@@ -72,7 +72,10 @@ def test_islands_are_simulated_on_one_map():
         serve(SMALL, "cells=1,islands=1", releases=0, epsilon=1)
     with pytest.raises(UsageError, match="without attributes"):
         serve(SMALL.with_attribute("sex", ["f", "m"]), "islands=1", epsilon=1)
-    own = serve(SMALL, "islands=1,cells=1", chain="5-5", releases=1, epsilon=1)
+    asked = Objectives((Objective("islands", 1.0), Objective("cells", 1.0)))
+    own = serve(SMALL, asked, chain="5-5", releases=1, epsilon=1)
+    text = serve(SMALL, "islands=1,cells=1", chain="5-5", releases=1, epsilon=1)
+    assert (own.name, own.reasons) == (text.name, text.reasons)
     assert own.name.startswith("pyramid:chain=5-5,")
     assert "Mean absolute errors there" in own.reasons[2]
     assert own.reasons[3].startswith("What settlements have more or less")
