@@ -6,6 +6,7 @@ All of it is published by its offices; ``docs/pyramid.md`` names them. The folde
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,6 +186,23 @@ def _samoa(folder: Path) -> geodp.CountTable:
     return geodp.read_raster(folder / "samoa-100m" / "Samoa_Pop_Grid.tif", unit=1.039454)
 
 
+def _foreigners(folder: Path) -> geodp.CountTable:
+    value = "外国人人口　総数"
+    return geodp.read_mesh(
+        _census(folder), grid="jis:half", value=value, bounds=KANTO, suppressed="zero"
+    )
+
+
+def _brazil(folder: Path) -> geodp.CountTable:
+    """Of cells such as 5KME2855N10430: kilometres east and north of an origin of IBGE's own."""
+    with (folder / "ibge-5km" / "gridbr_5KM.csv").open(encoding="utf-8") as lines:
+        rows = [(row["id"], float(row["POP"])) for row in csv.DictReader(lines)]
+    east, north = np.array([code[4:].split("N") for code, _ in rows], np.int64).T // 5
+    index = np.array([north - north.min(), east - east.min()])
+    grid = geodp.Grid.regular(tuple((index.max(axis=1) + 1).tolist()))
+    return geodp.CountTable.from_index(grid, index, np.array([n for _, n in rows], np.int64))
+
+
 def _trips(folder: Path) -> geodp.CountTable:
     """Made up: where people of the census live and where they might go, by two day types.
 
@@ -244,6 +262,8 @@ SOURCES = {
     ),
     "taxi": Source("Shenzhen, taxi trips, origin x destination, 500 m", _taxi),
     "japan": Source("Kanto's census on all Japan's domain, 500 m", _japan),
+    "brazil-5km": Source("Brazil, census 2010, 5 km", _brazil),
+    "kanto-foreigners": Source("Kanto window, foreigners, census 2020, 500 m", _foreigners),
     "trips": Source("Kanto, made-up trips, origin x destination x day type", _trips),
 }
 """Tables by name."""

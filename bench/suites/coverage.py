@@ -34,6 +34,7 @@ MAPS = [
     "europe-2018-9-8",
     "hiroshima-2020",
 ]
+METHODS = ["pyramid", "topdown", "pyramid:prune=7/2"]
 MANY = 1_000
 AROUND, BESIDE = 4, 1
 SAVED = Path(__file__).parents[1] / "results" / "coverage.json"
@@ -45,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options; their names are :func:`measure`'s."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
-    parser.add_argument("--methods", type=names, default=["pyramid", "topdown"], metavar="A;B")
+    parser.add_argument("--methods", type=names, default=METHODS, metavar="A;B")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=[Fraction(1, 10), 1])
     parser.add_argument("--trials", type=int, default=10)
 

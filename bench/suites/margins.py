@@ -21,8 +21,8 @@ TITLE = """\
 Margins of cells in standard errors, below and above the count, that hold 97.5 % of what is below
 and of what is above on every map, by every method and budget: of empty cells, of those with fewer
 people than 2 and than 8 standard errors, and of those with more. Then per cent of a map's cells
-that a table of the maps of all other places holds, the least of all methods and budgets. Last the
-table in the code.
+that a table of the maps of all other places holds, the least of all methods and budgets. Then the
+same of pyramids that drop children with fewer than some noise scales. Last the tables in the code.
 """
 
 MAPS = [
@@ -30,6 +30,10 @@ MAPS = [
     *("samoa-100m", "flow", "taxi"),
 ]
 METHODS = ["pyramid", "topdown", *(f"pyramid:setting={name}" for name in ("R", "fine", "flat"))]
+DROPPED = ("1", "2", "3", "4", "5")
+"""Noise scales below which children are dropped."""
+
+DROPPING = ("pyramid:prune={}", "pyramid:setting=R,prune={}", "pyramid:setting=fine,prune={}")
 BUDGETS = ("1/10", "1")
 SAVED = Path(__file__).parents[1] / "results" / "margins.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "uncertainty.md"
@@ -45,15 +49,29 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
     """Return what every map needs, the table, and what tables of the other maps hold."""
-    found: dict[str, list[Tally]] = {}
+    found: dict[str, dict[str, list[Tally]]] = {}
     for name in maps:
         source = public.load(name, data)
         if len(source.grid.shape) == 2:
             source, _ = regions.settle(source, np.random.default_rng(regions.SEED))
-        runs = [(method, budget) for method in METHODS for budget in BUDGETS]
-        if not source.grid.order.is_binary:
-            runs = [run for run in runs if run[0] != "topdown"]
-        found[name] = [tally(source, *run, trials) for run in runs]
+        every = {"": METHODS} | {p: [one.format(p) for one in DROPPING] for p in DROPPED}
+        for least, methods in every.items():
+            runs = [(method, budget) for method in methods for budget in BUDGETS]
+            if not source.grid.order.is_binary:
+                runs = [run for run in runs if run[0] != "topdown"]
+            found.setdefault(least, {})[name] = [tally(source, *run, trials) for run in runs]
+    rows, tables, smaller = [], {}, list[Margins]()
+    for least, by_map in found.items():
+        rows += [{"least": least, **row} for row in _held_by_others(by_map)]
+        own = largest([one.margins() for every in by_map.values() for one in every])
+        smaller += [own] if least else []  # a larger threshold needs no less
+        tables[least] = written(largest(smaller) if least else own)
+    settings = {"trials": trials}
+    return {"rows": rows, "table": tables.pop(""), "dropped": tables, "settings": settings}
+
+
+def _held_by_others(found: dict[str, list[Tally]]) -> list[dict[str, Any]]:
+    """Return what a table of the maps of all other places holds of each map."""
     rows = []
     for name, every in found.items():
         others = [
@@ -69,8 +87,7 @@ def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
             known = shares[np.isfinite(shares)]
             line[kind] = float(known.min()) if known.size else None
         rows.append(line)
-    margins = largest([one.margins() for every in found.values() for one in every])
-    return {"rows": rows, "table": written(margins), "settings": {"trials": trials}}
+    return rows
 
 
 def tally(source: geodp.CountTable, method: str, budget: str, trials: int) -> Tally:
@@ -122,7 +139,8 @@ def show(result: dict[str, Any]) -> str:
         {name: 100 * value if isinstance(value, float) else value for name, value in row.items()}
         for row in result["rows"]
     ]
-    return "\n\n".join([table(lines(result)), table(held), "\n".join(result["table"])])
+    tables = ["\n".join(one) for one in (result["table"], *result["dropped"].values())]
+    return "\n\n".join([table(lines(result)), table(held), *tables])
 
 
 def fill_document() -> dict[str, Any]:

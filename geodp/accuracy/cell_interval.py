@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import Variances, cell_errors
+from geodp.accuracy.dropped import find_moved
 from geodp.accuracy.interval import (
     INNER,
     LAPLACE_Z,
@@ -30,7 +31,7 @@ from geodp.accuracy.interval import (
     round_out,
 )
 from geodp.accuracy.lone import FEW, find_depths
-from geodp.accuracy.margins import MARGINS, Margins, find_classes, span_of
+from geodp.accuracy.margins import MARGINS, Margins, find_classes, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
@@ -65,6 +66,8 @@ def cell_intervals(
     tops : Tops, optional
         As for :class:`geodp.accuracy.interval.NodeSums`.
     margins : Margins
+        Where they are those of public maps: of methods that drop nothing; with a threshold it is
+        those of public maps with one.
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
@@ -79,7 +82,7 @@ def cell_intervals(
         1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         count_unseen(method.clamp_losses(grid, event), tree.fanouts),
-        margins,
+        margins_of(tree.drops) if tree.drops and margins is MARGINS else margins,
     )
 
 
@@ -217,6 +220,7 @@ class ClampedIntervals:
             alone = np.flatnonzero(np.isinf(up))
             depth = find_depths(self.tree, self.sums, key[alone])
             lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
+            lost = lost + (found.moved[0][alone] if self.tree.drops else 0.0)
             high[alone] = np.minimum(high[alone], count[alone] + round_out(lost, count[alone]))
         return low, high
 
@@ -232,7 +236,8 @@ class ClampedIntervals:
         """
         levels = np.ones((len(self.tree.fanouts), 1), np.int64)
         alone = Reach(np.zeros((3, 1)), np.full((3, 1), error**2), np.zeros((3, 1)), levels, levels)
-        far = float(alone.reach_up(self.isolated, self.losses)[0])
+        dropped = sum(drop.least for drop in self.tree.drops)
+        far = float(alone.reach_up(self.isolated, self.losses)[0]) + dropped
         known = self.margins.up[np.isfinite(self.margins.up)]
         beside = min(far, float(known.max()) * error) if known.size else far
         return 0.0, beside, min(far, max(self.margins.alone, default=far))
@@ -277,16 +282,19 @@ class ClampedIntervals:
         count = np.repeat(self.sums.of(key, 1)[None], 3, axis=0)
         variance, fourth = np.zeros((3, n)), np.zeros((3, n))
         losing, gaining = [], []
-        fourths = tree.fourths or (0.0,) * len(tree.variances)
-        steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
-        for fanout, own, tail in steps:
+        fourths, moved = tree.fourths or (0.0,) * len(tree.variances), np.zeros((2, n))
+        drops = tree.drops[::-1] or (None,) * len(tree.fanouts)
+        steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], drops, strict=True)
+        for fanout, own, tail, drop in steps:
             step = self._around(node, fanout, stride, strong * np.sqrt(own))
             part[OUTER, step.is_weak], part[INNER, step.is_weak] = 1, 0
             count[OUTER, step.is_weak] = step.here[step.is_weak]
             count[INNER, step.is_weak] = 0
             cut = whole < step.possible
             risky = cut & (step.held > 0)
-            losing.append(risky & step.is_empty)
+            losing.append(risky & (step.zero > 0))
+            if drop is not None:
+                moved += find_moved(*step.list_children(whole, risky), drop, None)
             gaining.append(risky & (step.here == 0))
             added = np.zeros((3, n))
             added[OUTER] = step.weak
@@ -305,7 +313,7 @@ class ClampedIntervals:
         variance += tree.variances[0] * part**2
         fourth += fourths[0] * part**4
         lost, got = (np.array(some[::-1], np.int64).reshape(-1, n) for some in (losing, gaining))
-        return Reach(count, variance, fourth, lost, got, True, nobody)
+        return Reach(count, variance, fourth, lost, got, True, nobody, moved)
 
     def _around(self, node: Keys, fanout: int, stride: int, least: float) -> _Around:
         """Return what lies around nodes that cover ``stride`` keys each, under their parents."""
@@ -334,7 +342,7 @@ class ClampedIntervals:
             is_weak,
             empty + summed(weak) - is_weak,
             summed(held * weak) - here * is_weak,
-            empty > (here == 0),
+            empty - (here == 0),
         )
 
 
@@ -352,8 +360,8 @@ class _Around:
         Whether the node may hold nobody.
     weak, count : float64[n]
         How many of the others may hold nobody, and how many people were released there.
-    is_empty : bool[n]
-        Whether one of the others was released as 0.
+    zero : float64[n]
+        How many of the others were released as 0.
     """
 
     here: Floats
@@ -362,4 +370,18 @@ class _Around:
     is_weak: NDArray[np.bool_]
     weak: Floats
     count: Floats
-    is_empty: NDArray[np.bool_]
+    zero: Floats
+
+    def list_children(
+        self, whole: NDArray[np.bool_], risky: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return what :func:`geodp.accuracy.dropped.find_moved` goes by, 0 but where ``risky``.
+
+        ``whole``: whether the node lies wholly in its region: the others lie in it in part.
+        """
+        is_zero = self.here == 0
+        sides = np.array([whole, ~whole])
+        zero = np.vstack([sides & is_zero, self.zero])
+        kept = np.vstack([sides & ~is_zero, self.possible - 1 - self.zero])
+        held = np.array([self.held - whole * self.here, self.here])
+        return zero * risky, kept * risky, held * risky

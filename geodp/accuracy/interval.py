@@ -81,6 +81,8 @@ class Reach:
         Whether every node that the region cuts has one child that the region touches.
     total_clamped : bool or bool[n]
         Whether nobody at all was released, so that the region's true sum may have been lost above.
+    moved : float64[2] or float64[2, n]
+        People whom a threshold can have moved out of the region, and into it.
     """
 
     count: Floats
@@ -90,6 +92,7 @@ class Reach:
     gaining: NDArray[np.int64]
     is_path: Any = True
     total_clamped: Any = False
+    moved: Any = (0.0, 0.0)
 
     @property
     def clamped(self) -> Any:
@@ -117,7 +120,7 @@ class Reach:
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
         up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], alone, losses)
         high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
-        return np.maximum(low, 0.0), high
+        return np.maximum(low - self.moved[1], 0.0), high + self.moved[0]
 
     def _margins(self) -> Any:
         """Return half the intervals of the three sums, where nothing is clamped: float64[3...]."""
@@ -127,8 +130,8 @@ class Reach:
 
     def approximations(self) -> tuple[Any, Any]:
         """Return the low end of the inner approximation's interval and the high of the outer's."""
-        margin = self._margins()
-        return (self.count - margin)[INNER], (self.count + margin)[OUTER]
+        margin, (out, into) = self._margins(), self.moved
+        return (self.count - margin)[INNER] - into, (self.count + margin)[OUTER] + out
 
     def reach_up(
         self, alone: dict[str, float] | None, losses: list[tuple[float, float]] | None

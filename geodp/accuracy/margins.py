@@ -9,6 +9,7 @@ alone: what it can have lost depends on levels above, and is left to :mod:`geodp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -16,10 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.dropped import Drop
+
 Floats = NDArray[np.float64]
 
 VERSION = 2
 """Of the margins, which cards state: counts up with every change of intervals in files."""
+
+DROPPED_VERSION = 3
+"""The same of methods that drop children: before it, intervals did not count what is dropped."""
 
 CHILDREN = (2, 4, 16)
 """Most children of a node, by group; the last group has more."""
@@ -109,5 +115,53 @@ PUBLIC = """
 
 MARGINS = read_margins(PUBLIC)
 
+DROPPED: dict[int, str] = {
+    1: """
+- - - - -
+- - - - -
+2.77/2.47 2.47/2.63 2.47/2.94 3.37/2.77 4.07/3.39
+2.44/2.29 2.72/2.45 2.27/2.59 2.27/2.59 2.51/2.92
+""",
+    2: """
+- - - - -
+- - - - -
+2.77/2.77 3.39/2.92 4.41/2.94 4.87/3.08 6.12/3.39
+2.86/2.92 2.76/2.92 2.72/2.60 3.04/2.92 4.90/3.24
+""",
+    3: """
+- - - - -
+- - - - -
+3.08/3.55 5.24/3.68 6.12/3.21 7.07/3.39 8.78/3.70
+2.86/2.92 2.76/3.24 2.99/3.24 3.53/3.24 10.78/3.68
+""",
+    4: """
+- - - - -
+- - - - -
+3.08/3.83 6.17/3.89 6.78/4.01 8.72/4.01 11.29/4.32
+2.86/3.51 2.99/4.54 3.07/3.80 4.35/3.99 15.59/4.22
+""",
+    5: """
+- - - - -
+- - - - -
+7.09/4.62 7.96/4.62 8.02/4.44 11.14/4.62 14.80/4.62
+2.86/3.51 2.99/4.86 3.07/4.54 5.43/4.54 19.56/4.60
+""",
+}
+"""The same of pyramids that drop children with fewer than so many noise scales, or fewer."""
+
 UNKNOWN = read_margins("\n".join(["- " * len(SHARES)] * (len(CHILDREN) + 1)))
 """Of methods whose margins nobody has measured: the closed form stands."""
+
+
+def margins_of(drops: Sequence[Drop]) -> Margins:
+    """Return those of public maps, of a method that drops such children on its levels.
+
+    ``UNKNOWN`` where it drops more than any that was measured, or noise of another law.
+    """
+    if not drops:
+        return MARGINS
+    scales = max(one.least / one.scale if one.scale else inf for one in drops)
+    return next(
+        (read_margins(text) for most, text in DROPPED.items() if scales <= most * (1 + 1e-9)),
+        UNKNOWN,
+    )

@@ -14,6 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.dropped import WHOLE, find_moved
 from geodp.accuracy.interval import INNER, OUTER, Floats, NodeSums, Reach
 from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
@@ -119,9 +120,10 @@ def reach(
     count = np.repeat(here[None], 3, axis=0)
     variance, fourth, stride = np.zeros((3, n)), np.zeros((3, n)), 1
     losing, gaining, is_path = [], [], np.ones(n, np.bool_)
-    fourths = tree.fourths or (0.0,) * len(tree.variances)
-    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
-    for fanout, own, tail in steps:
+    fourths, moved = tree.fourths or (0.0,) * len(tree.variances), np.zeros((2, n))
+    drops = tree.drops[::-1] or (None,) * len(tree.fanouts)
+    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], drops, strict=True)
+    for fanout, own, tail, drop in steps:
         weak = here < strong[node.region] * sqrt(own)
         part[OUTER, weak], count[OUTER, weak] = 1, here[weak]
         part[INNER, weak], count[INNER, weak] = 0, 0
@@ -135,9 +137,12 @@ def reach(
         touched = np.diff(np.append(first, node.key.size))
         each = above.first
         is_path &= np.logical_and.reduceat(~cut | (touched == 1), each)
-        losing.append(np.add.reduceat((risky & around.empty).astype(np.int64), each))
+        losing.append(np.add.reduceat((risky & (around.zero > 0)).astype(np.int64), each))
         lost = risky & np.logical_or.reduceat(here == 0, first)
         gaining.append(np.add.reduceat(lost.astype(np.int64), each))
+        if drop is not None:
+            zero, kept, other = _list_children(here, whole, first, around, held)
+            moved += find_moved(zero * risky, kept * risky, other * risky, drop, each)
         added = np.array([[0], [1], [0]]) * around.weak  # whole children around it
         total = np.add.reduceat(part, first, axis=1) + added
         squares = np.add.reduceat(part**2, first, axis=1) + added
@@ -159,7 +164,37 @@ def reach(
     variance += tree.variances[0] * part**2
     fourth += fourths[0] * part**4
     levels = np.array(losing[::-1]).reshape(-1, n), np.array(gaining[::-1]).reshape(-1, n)
-    return Reach(count, variance, fourth, *levels, is_path, nobody)
+    return Reach(count, variance, fourth, *levels, is_path, nobody, moved)
+
+
+def _list_children(
+    here: Floats,
+    whole: NDArray[np.bool_],
+    first: NDArray[np.intp],
+    around: _Around,
+    held: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Return what :func:`geodp.accuracy.dropped.find_moved` goes by.
+
+    Parameters
+    ----------
+    here : float64[m]
+        People released in the children that a region touches.
+    whole : bool[m]
+        Whether it holds all of them.
+    first : int64[n]
+        Of every node, its first such child.
+    around : _Around
+    held : float64[n]
+        People released in every node.
+    """
+    zero, sides = (here == 0).astype(np.float64), np.array([whole, ~whole]).astype(np.float64)
+    none, some, people = (
+        np.add.reduceat(sides * part, first, axis=1) for part in (zero, 1 - zero, here)
+    )
+    outside = around.possible - np.diff(np.append(first, here.size)) - around.zero
+    other = np.array([held - people[WHOLE], people.sum(axis=0)])
+    return np.vstack([none, around.zero]), np.vstack([some, outside]), other
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +207,14 @@ class _Around:
         All children that overlap the domain, touched or not.
     weak, count : float64[n]
         How many untouched ones may hold nobody, and how many people were released there.
-    empty : bool[n]
-        Whether an untouched one was released as 0.
+    zero : float64[n]
+        How many untouched ones were released as 0.
     """
 
     possible: Floats
     weak: Floats
     count: Floats
-    empty: NDArray[np.bool_]
+    zero: Floats
 
 
 def _around(
@@ -193,7 +228,7 @@ def _around(
 ) -> _Around:
     """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
     (fanout, stride), n = size, above.size
-    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.bool_))
+    found = _Around(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     step = max(1, MOST_CHILDREN // fanout)
     for start in range(0, above.size, step):
         some = slice(start, min(start + step, above.size))
@@ -209,5 +244,5 @@ def _around(
         weak = inside & (held < least[some, None])
         found.weak[some] = weak.sum(axis=1)
         found.count[some] = (held * weak).sum(axis=1)
-        found.empty[some] = (inside & (held == 0)).any(axis=1)
+        found.zero[some] = (inside & (held == 0)).sum(axis=1)
     return found

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.boundary import Edges
+from geodp.accuracy.dropped import Drop
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
 
@@ -44,6 +45,8 @@ class TreeVariance:
     fourths : tuple of float
         Fourth cumulants of the same estimates, for the tails of intervals; empty: 0, as of
         Gaussian noise.
+    drops : tuple of Drop
+        Of children of every level but the root's; empty: none are dropped.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class TreeVariance:
     fanouts: tuple[int, ...]
     variances: tuple[float, ...]
     fourths: tuple[float, ...] = ()
+    drops: tuple[Drop, ...] = ()
 
     def levels(self) -> Iterator[tuple[int, float, float]]:
         """Fan-out, V and the variance of a whole node, level by level under the root."""

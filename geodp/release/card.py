@@ -8,7 +8,8 @@ import numpy as np
 
 from geodp import __version__
 from geodp.accuracy.areas import levels_above
-from geodp.accuracy.margins import VERSION
+from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.margins import DROPPED_VERSION, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
@@ -151,11 +152,14 @@ def state_cells(release: Release) -> StatedCells | None:
     largest = errors[-1].largest
     low, beside, alone = intervals.unlisted(largest)
     releases = 0 if release.margins is None else release.margins.releases
+    drops, public = False, release.has_public_margins
+    if isinstance(intervals, ClampedIntervals) and intervals.tree.drops:
+        drops, public = True, public and intervals.margins is not UNKNOWN
     if releases:
         made = (
             f"Margins of cells that have company are by {releases} simulated releases of this one"
         )
-    elif release.has_public_margins:
+    elif public:
         made = "Margins of cells that have company are by releases of public maps"
     else:
         made = "Margins are those of the closed form"
@@ -166,8 +170,9 @@ def state_cells(release: Release) -> StatedCells | None:
         "raster has its own. " + made
     )
     low, beside, alone = (float(f"{one:.6g}") for one in (low, beside, alone))
-    closed_form = not (releases or release.has_public_margins)
-    return StatedCells(meaning, VERSION, low, beside, alone, closed_form, releases or None)
+    closed_form = not (releases or public)
+    version = DROPPED_VERSION if drops else VERSION
+    return StatedCells(meaning, version, low, beside, alone, closed_form, releases or None)
 
 
 def _cells_of_parts(parts: PartErrors) -> StatedCells:

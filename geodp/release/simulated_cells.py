@@ -12,7 +12,7 @@ import numpy as np
 
 from geodp import progress
 from geodp.accuracy.cell_interval import ClampedIntervals
-from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
+from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins, margins_of
 from geodp.accuracy.tally import Tally, largest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -90,7 +90,10 @@ def simulate_cells(release: Release, releases: int) -> Release:
             standin = simulation.stand_in(table.key, more)
     every = largest(found)
     known &= np.isfinite(every.up)  # the other classes keep the margins of public maps
-    down, up = np.where(known, every.down, MARGINS.down), np.where(known, every.up, MARGINS.up)
+    public = margins_of(tree.drops)
+    down, up = np.where(known, every.down, public.down), np.where(known, every.up, public.up)
+    if tree.drops:  # what was dropped is missing in the stand-ins, too
+        down, up = np.maximum(down, public.down), np.maximum(up, public.up)
     alone = tuple(simulation.losses()[0].tolist())
     settlements = simulate_settlements(simulation)
     return replace(release, margins=Margins(down, up, alone, releases), settlements=settlements)

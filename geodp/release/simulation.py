@@ -57,6 +57,10 @@ lack of the truth."""
 LOSS_RISK = 0.015
 """The same of what planted settlements lose."""
 
+DROPPED = 0.5
+"""Part of what a threshold can have moved that is counted, as stand-ins show nothing of it: public
+maps need up to so much, of regions that follow what was dropped."""
+
 TILT = 3.0
 """Times that the clamp is expected to have moved people across a coast that a region follows: the
 stand-ins do not show it, as what it moved stands in them as people."""
@@ -120,7 +124,9 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
         side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
         lost = min(float(losses[side, depth]), known.high - known.count)
         ends = known.count - np.array([high[i], low[i]])
-        if region.cells == 1:  # whose surroundings are of a known class
+        if region.cells == 1 and tree.drops:  # what a stand-in lacks of them no simulation shows
+            ends = np.array([known.low, known.high])
+        elif region.cells == 1:  # whose surroundings are of a known class
             ends[1] = max(ends[1], known.count + lost)
         else:
             moved = TILT * tilt(tree, table.grid, held, region.key, taken)
@@ -128,7 +134,10 @@ def simulate_estimates(release: Release, regions: Sequence[Region]) -> list[Esti
             ends[1] = max(ends[1], known.count + lost)
             cells = RegionKeys.of([region.key])
             strong = strength(tree, cells, table.event.is_normal, DOUBT)
-            (inner,), (outer,) = reach(tree, sums, cells, strong, domain).approximations()
+            around = reach(tree, sums, cells, strong, domain)
+            (out,), (into,) = around.moved
+            ends += -DROPPED * into, DROPPED * out
+            (inner,), (outer,) = around.approximations()
             ends = np.clip(ends, inner, outer)
         below, above = np.clip(ends, known.low, known.high).tolist()  # never wider than these
         found.append(replace(known, standard_error=float(error[i]), low=below, high=above))

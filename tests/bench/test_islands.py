@@ -1,4 +1,4 @@
-"""What the setting for islands costs, and how near any pyramid comes on the sparsest map."""
+"""What islands cost, how near pyramids come on the sparsest maps, and maps never used."""
 
 import json
 from fractions import Fraction
@@ -7,38 +7,103 @@ import numpy as np
 import pytest
 
 import geodp
-from bench.inputs import derived
-from bench.suites import islands, sparsest
+from bench.inputs import derived, public
+from bench.suites import held_out, islands, sparsest
 from bench.suites.auto import ASKED
+from bench.suites.auto_bound import LARGE, SMALL
 from bench.tables import markdown
 from tests.analysis.statistics.test_unmixing import villages
 
-KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in (islands, sparsest)}
+SUITES = (islands, sparsest, held_out)
+KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in SUITES}
 
 
 @pytest.fixture
 def small_maps(monkeypatch):
     """Villages stand in for every map."""
     monkeypatch.setattr(derived, "load", lambda name, folder: villages(len(name)))
+    monkeypatch.setitem(islands.LANDS, "kanto", "land:world")
+    monkeypatch.setattr(public, "load", lambda name, folder: on_land(villages(len(name))))
 
 
-@pytest.mark.parametrize("suite", [islands, sparsest])
-def test_documents_show_the_committed_figures(suite):
+def on_land(table):
+    """The same in the middle of Brazil."""
+    grid = geodp.Grid.regular(
+        table.grid.shape, crs="EPSG:4326", transform=(0.01, 0, -50, 0, 0.01, -10)
+    )
+    return geodp.CountTable.from_dense(table.to_dense(), grid)
+
+
+@pytest.mark.parametrize(
+    ("suite", "marks", "lines"),
+    [
+        *((suite, suite.MARKS, suite.lines) for suite in SUITES),
+        (islands, islands.PLANS, islands.plan_lines),
+        (sparsest, sparsest.PLANNED, sparsest.plan_lines),
+    ],
+)
+def test_documents_show_the_committed_figures(suite, marks, lines):
     text = suite.DOCUMENT.read_text(encoding="utf-8")
-    start, end = suite.MARKS
-    assert text.split(start)[1].split(end)[0].strip() == markdown(suite.lines(KEPT[suite])).strip()
+    start, end = marks
+    assert text.split(start)[1].split(end)[0].strip() == markdown(lines(KEPT[suite])).strip()
 
 
-def test_no_random_pyramid_comes_near_what_is_asked_on_the_sparsest_map():
-    rows = {row["regions"]: row for row in KEPT[sparsest]["rows"]}
-    assert [*rows] == [*ASKED]
-    for name, row in rows.items():
-        assert row["of"] == len(KEPT[sparsest]["tried"]) == 300
-        assert row["pyramids below"] == 0
-        assert min(one[name] for one in KEPT[sparsest]["tried"]) >= row["limit"]
+def test_no_random_pyramid_comes_near_what_is_asked_on_the_sparsest_maps():
+    for name in sparsest.MAPS:
+        rows = {row["regions"]: row for row in KEPT[sparsest]["rows"] if row["map"] == name}
+        tried = [one for one in KEPT[sparsest]["tried"] if one["map"] == name]
+        assert [*rows] == [*ASKED]
+        for kind, row in rows.items():
+            below = [one for one in tried if one[kind] < row["limit"]]
+            assert row["of"] == len(tried) == 300
+            assert row["pyramids below"] == len(below)
+            tile = (name, kind) == ("europe-2018-9-8", "polygons")
+            assert len(below) == 10 * tile
+            assert row["below all"] == 0
+            assert (row["default"] < row["limit"]) == tile
+
+
+def test_cells_of_samoa_are_as_wrong_as_zeros():
+    rows = {row["regions"]: row for row in KEPT[sparsest]["rows"] if row["map"] == "samoa-100m"}
     assert rows["cells"]["best"] > rows["cells"]["zeros"] > 1.3 * rows["cells"]["limit"]
     assert rows["cells"]["cells, at best"] > 1.3 * rows["cells"]["limit"]
     assert min(rows[name]["zeros"] for name in ("polygons", "municipalities")) > 4
+
+
+def test_an_earlier_census_makes_a_plan_that_meets_what_is_asked_on_the_tile_at_a_price():
+    rows = {(row["map"], row["planned on"]): row for row in KEPT[sparsest]["planned"]}
+    plan = rows["europe-2018-9-8", "europe-2011-9-8"]
+    assert plan["plan"].startswith("pyramid:chain=10-8,")
+    assert 0.79 <= int(plan["plan"].rpartition("-")[2]) / 10_000 < 0.8
+    assert all(plan[kind] < 1.1 * ASKED[kind] for kind in ASKED)
+    assert round(plan["largest"], 2) == 1.49 > SMALL
+    assert round(plan["rectangles"], 2) == 1.16
+    assert rows["europe-2018-9-8", "-"]["largest"] < SMALL
+    samoa = rows["samoa-100m", "samoa-100m"]
+    assert [kind for kind in ASKED if samoa[kind] < 1.1 * ASKED[kind]] == ["polygons"]
+
+
+def test_maps_that_nothing_was_chosen_by_fare_as_the_others():
+    rows = [row for row in KEPT[held_out]["rows"] if row["method"] == "pyramid"]
+    assert [row["map"] for row in rows[::2]] == held_out.MAPS
+    for row in rows:
+        assert row["largest"] <= SMALL
+        assert row["of all"] <= LARGE
+        over = [kind for kind in ASKED if row[kind] > ASKED[kind]]
+        weak = (row["map"], row["epsilon"]) == ("kanto-foreigners", "0.1")
+        assert over == (["cells", "municipalities"] if weak else [])
+
+
+def test_plans_for_islands_lose_less_than_the_default_on_maps_they_have_not_seen():
+    rows = KEPT[islands]["plans"]
+    sizes = [name for name in rows[0] if name[0].isdigit()]
+    for name in islands.LANDS:
+        default, _, plan = (row for row in rows if row["map"] == name)
+        assert plan["planned"]
+        assert default["method"] == "pyramid"
+        most = 4.35 if name == "hiroshima-2020" else 3.05
+        assert all(abs(plan[size][0]) < most for size in sizes)
+        assert sum(plan[size][0] > default[size][0] for size in sizes) == len(sizes)
 
 
 def test_islands_cost_rectangles_and_large_blocks():
@@ -54,15 +119,22 @@ def test_islands_cost_rectangles_and_large_blocks():
 
 
 @pytest.mark.usefixtures("small_maps")
-def test_both_are_measured():
+def test_all_are_measured():
     found = islands.measure(None, ["kanto"], ["1"], 2)
     assert [row["method"] for row in found["rows"]] == [*islands.METHODS]
     assert all(row["cells"] > 0 for row in found["rows"])
     assert "pyramid:setting=islands" in islands.show(found)
-    found = sparsest.measure(plans=3, trials=2, epsilon="1")
-    assert len({one["spec"] for one in found["tried"]}) == 3
-    assert found["rows"][0]["cells, at best"] > 0
+    assert [row["planned"] for row in found["plans"]] == [False, False, True]
+    found = sparsest.measure(None, ["samoa-100m"], plans=3, trials=2, epsilon="1")
+    own = [one for one in found["tried"] if one["map"] == "samoa-100m"]
+    assert len({one["spec"] for one in own}) == 3
+    assert len(found["tried"]) == 303  # the other map's are kept
+    assert found["rows"][-3]["cells, at best"] > 0
+    assert [row["map"] for row in found["planned"][-2:]] == ["samoa-100m"] * 2
     assert "zeros" in sparsest.show(found)
+    found = held_out.measure(None, ["brazil-5km"], ["1"], 1)
+    assert [row["method"] for row in found["rows"]] == held_out.METHODS
+    assert "brazil-5km" in held_out.show(found)
 
 
 def test_zeros_are_off_by_the_people():

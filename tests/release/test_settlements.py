@@ -5,9 +5,10 @@ import pytest
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
+from geodp.io.verify.verify import read_release_table
 from geodp.release import settlements
 from geodp.release.report.markdown import markdown
-from geodp.release.settlements import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES
+from geodp.release.settled_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps
 from geodp.release.simulation import Simulation
 
 pytestmark = pytest.mark.law
@@ -22,7 +23,7 @@ PEOPLE = 600_000
 
 @pytest.fixture(scope="module", params=[BOX, ISLAND], ids=["box", "island"])
 def made(request):
-    maps, by_coast = settlements._make_maps(request.param, PEOPLE, 20)
+    maps, by_coast = make_maps(request.param, PEOPLE, 20)
     assert by_coast == (request.param is ISLAND)
     return request.param, maps
 
@@ -91,7 +92,7 @@ def simulation_of(release, releases):
 def test_biases_are_those_of_releases_of_the_maps(release):
     simulation = simulation_of(release, 20)
     said = settlements.simulate_settlements(simulation)
-    maps, _ = settlements._make_maps(BOX, float(release.table.count.sum()), 5)
+    maps, _ = make_maps(BOX, float(release.table.count.sum()), 5)
     off = {kind: [] for kind in KINDS}
     for trial in range(20):
         one = maps[trial % len(maps)]
@@ -157,7 +158,7 @@ def test_the_card_for_people_has_a_row_for_each(tmp_path):
     table = geodp.CountTable.from_dense(np.full((16, 16), 30), geodp.Grid.regular((16, 16)))
     release = geodp.publish(table, epsilon=1, contribution=1, simulate=20)
     release.write(tmp_path / "out")
-    _, card = geodp.io.verify.verify.read_release_table(tmp_path / "out")
+    _, card = read_release_table(tmp_path / "out")
     text = markdown(card)
     assert "they are placed on a map of towns made up on the domain" in text.lower()
     for row in card.expected_error.settlements.settlements:

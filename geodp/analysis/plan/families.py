@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.areas import nodes_of
-from geodp.analysis.plan.regions import MOST_DENSE, MOST_MAP, Blocks, Boxes, Cells, Group
+from geodp.analysis.plan.islands import draw_islands
+from geodp.analysis.plan.regions import (
+    MOST_DENSE,
+    MOST_MAP,
+    Blocks,
+    Boxes,
+    Cells,
+    Group,
+    Settlements,
+)
 from geodp.errors import UsageError, require_library
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
@@ -41,8 +50,8 @@ SEED = 20201001
 
 KM2 = "km2"
 
-FILE = "file"
-"""The family of the polygons of a file."""
+FILE, ISLANDS = "file", "islands"
+"""The families of the polygons of a file, and of settlements that stand alone."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +160,7 @@ class Family:
     """
 
     objective: Objective
-    groups: tuple[Group, ...] = field(repr=False)
+    groups: tuple[Group | Settlements, ...] = field(repr=False)
     words: str
 
 
@@ -181,7 +190,7 @@ def draw_families(
             if polygons is None:
                 raise UsageError(f"The polygons of {Path(one.size).name} are not given.")
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
-            groups: tuple[Group, ...] = (Cells.of(one.name, regions),)
+            groups: tuple[Group | Settlements, ...] = (Cells.of(one.name, regions),)
             words = f"{len(regions)} polygons of {Path(one.size).name}"
         else:
             random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
@@ -190,7 +199,7 @@ def draw_families(
     return tuple(found)
 
 
-Drawn = tuple[tuple[Group, ...], str]
+Drawn = tuple[tuple[Group | Settlements, ...], str]
 Draw = Callable[[Objective, Grid, Proxy, np.random.Generator], Drawn]
 
 
@@ -280,6 +289,10 @@ def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Gene
     return (boxes,), f"{REGIONS} rectangles between two uniform cells"
 
 
+def _islands(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
+    return draw_islands(proxy.table, random)
+
+
 FAMILIES: dict[str, Draw] = {
     "cells": _cells,
     "squares": _squares,
@@ -287,6 +300,7 @@ FAMILIES: dict[str, Draw] = {
     "municipalities": _municipalities,
     "polygons": _polygons,
     "rectangles": _rectangles,
+    ISLANDS: _islands,
 }
 """How the regions of every random or public family are drawn."""
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodp.analysis.plan.families import Family, Objectives, draw_families
+from geodp.analysis.plan.families import ISLANDS, Family, Objectives, draw_families
 from geodp.analysis.plan.plan import Plan, PlanGiven, Request
+from geodp.analysis.plan.regions import Settlements
 from geodp.analysis.plan.search import Candidate, Value, improve
 from geodp.analysis.plan.shares import Shares, best_products, least_product
 from geodp.analysis.plan.simulation import FRESH, Simulated, Simulation, weights_of
@@ -54,10 +56,7 @@ class Purpose:
         words = "by closed forms, where nothing is clamped"
         if self.releases:
             if not chain:
-                default, terms = self.request.plan("pyramid").method, self.request.terms
-                start.append(
-                    Candidate.of_method(default, self.request.grid, gaussian=terms.gaussian)
-                )
+                start += self._settings()
             found, _ = improve(
                 start,
                 self._value(),
@@ -87,6 +86,14 @@ class Purpose:
         else:
             found = best_products(len(radices), squares, weights, **given)
         return [Candidate(shares.steps, shares.parts) for shares in found[:FIRST]]
+
+    def _settings(self) -> list[Candidate]:
+        """Return the default, and for lone settlements the setting that was made for them."""
+        grid, gaussian = self.request.grid, self.request.terms.gaussian
+        lone = any(one.objective.family == ISLANDS for one in self.families)
+        names = ["pyramid", *["pyramid:setting=islands"] * (lone and grid.order.is_binary)]
+        methods = [self.request.plan(name).method for name in names]
+        return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
 
     def _value(self) -> Value:
         simulation = Simulation(self.proxy, self.families)
@@ -122,13 +129,40 @@ class Purpose:
         ours, default = (
             simulation.run(*self._run_of(spec), fresh) for spec in (plan.name, "pyramid")
         )
-        told = "; ".join(_compare(ours, default))
-        return [f"Mean absolute errors there (the default's): {told}."]
+        groups = [group for one in self.families for group in one.groups]
+        lone = [isinstance(group, Settlements) for group in groups]
+        found = []
+        if not all(lone):
+            told = "; ".join(_compare(ours, default, lone))
+            found.append(f"Mean absolute errors there (the default's): {told}.")
+        if any(lone):
+            told = "; ".join(_compare_lost(ours, default, lone))
+            found.append(
+                "What settlements have more or less than in truth, with all around them, in per "
+                f"cent of their people (the default's): {told}."
+            )
+        return found
 
 
-def _compare(ours: Simulated, other: Simulated) -> list[str]:
-    rows = zip(ours.names, ours.mae.tolist(), other.mae.tolist(), strict=True)
-    return [f"{name} {own:,.4g} ({theirs:,.4g})" for name, own, theirs in rows]
+def _compare(ours: Simulated, other: Simulated, lone: list[bool]) -> list[str]:
+    """Return mean absolute errors of groups that are no settlements."""
+    rows = zip(ours.names, ours.mae.tolist(), other.mae.tolist(), lone, strict=True)
+    return [f"{name} {own:,.4g} ({theirs:,.4g})" for name, own, theirs, not_ in rows if not not_]
+
+
+def _compare_lost(ours: Simulated, other: Simulated, lone: list[bool]) -> list[str]:
+    """Return what settlements gain, with its standard error over the releases."""
+    names = [name for name, one in zip(ours.names, lone, strict=True) if one]
+    rows = zip(*(_say_gained(one.gained[:, lone]) for one in (ours, other)), strict=True)
+    return [f"{name} {own} ({theirs})" for name, (own, theirs) in zip(names, rows, strict=True)]
+
+
+def _say_gained(gained: NDArray[np.float64]) -> list[str]:
+    mean = 100 * gained.mean(axis=0)
+    if len(gained) < 2:
+        return [f"{part:+.1f}" for part in mean]
+    error = 100 * gained.std(axis=0, ddof=1) / len(gained) ** 0.5
+    return [f"{part:+.1f} ± {off:.1f}" for part, off in zip(mean, error, strict=True)]
 
 
 def serve(
@@ -178,6 +212,10 @@ def serve(
     if releases < 0:
         raise UsageError("The number of releases is 0 or more.")
     asked = Objectives.parse(objectives) if isinstance(objectives, str) else objectives
+    if not releases and any(one.family == ISLANDS for one in asked.families):
+        raise UsageError(
+            "What islands lose is known by simulation only: ask for 1 release or more (--releases)."
+        )
     request = Request.of(grid, given)
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -205,6 +206,38 @@ class Cells:
             inside = np.diff(np.append(np.flatnonzero(first), node.size)) / stride
             found.append(float((inside * inside).sum()) / max(1, self.start.size))
         return np.array(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Settlements:
+    """Surroundings of settlements that stand alone, on maps of their own.
+
+    What matters of them is not how far each is off but what they lose together.
+
+    Attributes
+    ----------
+    name : str
+    parts : tuple of (CountTable, Cells)
+        Public maps on which they were placed, and their surroundings there.
+    """
+
+    name: str
+    parts: tuple[tuple[CountTable, Cells], ...] = field(repr=False)
+
+    def count(self, grid: Grid) -> int:
+        """Return their number on all maps."""
+        return sum(cells.count(grid) for _, cells in self.parts)
+
+    def sums(self, differences: Mapping[int, Difference]) -> Sums:
+        """Return those of all; ``differences``: of every map, by its ``id``."""
+        found = [cells.sums(differences[id(table)]) for table, cells in self.parts]
+        people, error = (np.concatenate(part) for part in zip(*found, strict=True))
+        return people, error
+
+    def squares(self, grid: Grid) -> Floats:
+        """Return the mean over all."""
+        sums = [cells.squares(grid) * cells.count(grid) for _, cells in self.parts]
+        return np.asarray(np.sum(sums, axis=0) / max(1, self.count(grid)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

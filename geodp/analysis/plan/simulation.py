@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.analysis.plan.families import Family
-from geodp.analysis.plan.regions import Difference
+from geodp.analysis.plan.regions import Difference, Group, Settlements, Sums
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
 from geodp.table.proxy import Proxy
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,9 @@ FRESH = 1000
 
 LEAST_ERROR = 1e-9
 """Errors of less count as so much: a perfect release has no logarithm."""
+
+LEAST_LOSS = 0.01
+"""Part of settlements' people that counts as lost anyway: less is not told from chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +40,15 @@ class Simulated:
         Of the groups.
     absolute, square, relative : float64[releases, groups]
         Mean absolute, mean squared and mean relative error of a group's regions.
+    gained : float64[releases, groups]
+        Sum of their errors over that of their people; below 0: people were lost.
     """
 
     names: tuple[str, ...]
     absolute: Floats = field(repr=False)
     square: Floats = field(repr=False)
     relative: Floats = field(repr=False)
+    gained: Floats = field(repr=False)
 
     @property
     def mae(self) -> Floats:
@@ -54,8 +61,10 @@ class Simulated:
         return np.asarray(np.sqrt(self.square.mean(axis=0)), np.float64)
 
     def objective(self, families: Sequence[Family], *, relative: bool) -> float:
-        """Return the weighted geometric mean over the families."""
+        """Return the weighted geometric mean over the families; of settlements, of their loss."""
         means = (self.relative if relative else self.absolute).mean(axis=0)
+        lone = [isinstance(group, Settlements) for one in families for group in one.groups]
+        means = np.where(lone, LEAST_LOSS + np.abs(self.gained.mean(axis=0)), means)
         logs = np.log(np.maximum(means, LEAST_ERROR))
         return float(np.exp(weights_of(families) @ logs))
 
@@ -87,18 +96,31 @@ class Simulation:
         A node's noise is the same in all plans that measure it with the same share, so that two
         plans differ by what they do and less by chance.
         """
-        table = self.proxy.table
         groups = [group for one in self.families for group in one.groups]
-        counts = [group.count(table.grid) for group in groups]
+        counts = [group.count(self.proxy.table.grid) for group in groups]
+        tables = {id(table): table for group in groups for table in self._tables_of(group)}
         rows = []
         for trial in trials:
-            released = method.release(table, event, public_key(trial))
-            difference = Difference.of(table, released)
-            sums = [group.sums(difference) for group in groups]
+            key = public_key(trial)
+            found = {
+                at: Difference.of(table, method.release(table, event, key))
+                for at, table in tables.items()
+            }
+            sums = [self._sums(group, found) for group in groups]
             rows.append([_figures(*both, n) for both, n in zip(sums, counts, strict=True)])
-        found = np.array(rows)
         names = tuple(group.name for group in groups)
-        return Simulated(names, found[:, :, 0], found[:, :, 1], found[:, :, 2])
+        return Simulated(names, *np.moveaxis(np.array(rows), 2, 0))
+
+    def _tables_of(self, group: Group | Settlements) -> list[CountTable]:
+        """Return the maps on which a group's regions lie."""
+        if isinstance(group, Settlements):
+            return [table for table, _ in group.parts]
+        return [self.proxy.table]
+
+    def _sums(self, group: Group | Settlements, found: Mapping[int, Difference]) -> Sums:
+        if isinstance(group, Settlements):
+            return group.sums(found)
+        return group.sums(found[id(self.proxy.table)])
 
 
 def public_key(trial: int) -> NoiseKey:
@@ -106,13 +128,16 @@ def public_key(trial: int) -> NoiseKey:
     return NoiseKey(hashlib.sha256(f"geodp plan, public, {trial}".encode()).digest())
 
 
-def _figures(people: Floats, error: Floats, regions: int) -> tuple[float, float, float]:
-    """Mean absolute, squared and relative error of so many regions; others have neither."""
+def _figures(people: Floats, error: Floats, regions: int) -> tuple[float, float, float, float]:
+    """Mean absolute, squared and relative error of so many regions, and what they gain together.
+
+    Other regions have neither people nor errors.
+    """
     size = np.abs(error)
     bound = np.maximum(people, max(float(people.sum()) / regions, 1.0))
     figures = size.sum(), (size * size).sum(), (size / bound).sum()
     absolute, square, relative = (float(figure) / regions for figure in figures)
-    return absolute, square, relative
+    return absolute, square, relative, float(error.sum()) / max(float(people.sum()), 1.0)
 
 
 @dataclass(frozen=True)

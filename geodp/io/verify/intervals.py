@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.margins import VERSION
+from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import VerificationError
 from geodp.io.verify.card import require
@@ -24,6 +24,8 @@ from geodp.table.stated.error import StatedCells, StatedSettlements
 
 MOST_SIMULATED = 10_000
 """Releases of a card that are simulated again."""
+
+OTHER_VERSION = "hold their counts; not worked out again, as another version made them"
 
 NEAR_PER_CENT = 0.02
 """Of simulated biases in per cent, which are written with two digits."""
@@ -62,8 +64,9 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     _require_made_by_simulation(card)
     if again is None:
         return "hold their counts"
-    if made is None or made.version != VERSION or made.parts not in (None, PARTS):
-        return "hold their counts; not worked out again, as another version made them"
+    known = made is not None and made.version in (VERSION, DROPPED_VERSION)
+    if made is None or not known or made.parts not in (None, PARTS):
+        return OTHER_VERSION
     simulated = made.simulated or 0
     if simulated > MOST_SIMULATED:
         return "hold their counts; not worked out again, as too many releases were simulated"
@@ -76,6 +79,8 @@ def ask_intervals(again: ErrorsOf | None, folder: Path, card: Card) -> str:
     errors = again(table, simulated, made.closed_form)
     if errors is None:
         return "hold their counts; not worked out again, as their method is not known here"
+    if made.version != errors.stated.version:
+        return OTHER_VERSION
     ends = errors.intervals.of(table.key)
     require(_near(low, ends[0]) and _near(high, ends[1]), "Intervals are not the release's.")
     _ask_stated(made, errors.stated)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.dropped import Drop
 from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.errors import UsageError
@@ -319,9 +320,14 @@ def _tree_variance(method: Pyramid, grid: Grid, event: Measurement) -> TreeVaria
     fanouts, own = steps.fanouts, steps.variances
     best = from_below(fanouts, own) if method.passes == 2 else own
     fourths = fourths_from_below(fanouts, own, best) if event.rho is None else ()
+    drops: tuple[Drop, ...] = ()
+    if method.prune:
+        shares = method.levels(grid, gaussian=event.rho is not None).shares
+        scales = (0.0 if event.rho is not None else event.width(share) for share in shares)
+        drops = tuple(map(Drop, steps.least, scales))[1:]
     if method.passes == 1:
-        return TreeVariance(fanouts, own, fourths)
-    return IrregularTree(fanouts, best, fourths, own)
+        return TreeVariance(fanouts, own, fourths, drops)
+    return IrregularTree(fanouts, best, fourths, drops, own)
 
 
 def refine(

@@ -92,8 +92,8 @@ WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", 
     "--for",
     "purpose",
     help="The same for families of regions: FAMILY=WEIGHT with commas between, of cells, squares, "
-    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, "
-    "file:POLYGONS.geojson; and `relative`.",
+    "areas, municipalities, polygons, polygons:10km2, polygons:64 (cells), rectangles, islands "
+    "(what lone settlements lose), file:POLYGONS.geojson; and `relative`.",
 )
 @click.option(
     "--prior",

@@ -71,6 +71,7 @@ PAGE: Mapping[str, str] = {
     "the whole table of regions. Use geodp estimate.",
     "no_room": "the release is too large for it. Use geodp estimate.",
     "no_closed_form": "the method has no closed form of the error of an area.",
+    "drops": "the method drops small counts, and what that takes is not worked out here.",
     "heading_read": "How to read it, and how not to",
     "read_1": "Read larger areas first: their errors are small beside their counts.",
     "read_2": "Read every number with its interval: about 19 of 20 intervals hold the true number.",

@@ -48,6 +48,8 @@ def why_no_formula(release: Release, card: Card) -> str | None:
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
         return "no_closed_form"
+    if tree.drops:
+        return "drops"
     return "no_room" if max(tree.fanouts, default=1) > MOST_CHILDREN else None
 
 

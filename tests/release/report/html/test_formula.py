@@ -207,6 +207,7 @@ def test_what_has_no_closed_form_says_why(tmp_path):
         "pairs": (pairs, np.ones(pairs.shape, np.int64), {"contribution": 1}),
         "line": (geodp.Grid.regular((40,)), np.arange(40), {}),
         "towns": (None, None, {}),
+        "threshold": (None, None, {"method": "pyramid:prune=2"}),
     }
     for name, (grid, counts, terms) in cases.items():
         release, card = publish(tmp_path / name, grid, counts, **terms)
@@ -216,6 +217,7 @@ def test_what_has_no_closed_form_says_why(tmp_path):
         "pairs": ("no_pairs", "no_pairs"),
         "line": ("no_map", "no_map"),
         "towns": (None, None),
+        "threshold": (None, "drops"),
     }
 
 

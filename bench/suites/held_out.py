@@ -1,0 +1,72 @@
+"""The default and settings beside the paper's method on maps that nothing was chosen by."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from bench.inputs import derived
+from bench.suites.auto import DOCUMENT
+from bench.suites.methods import names
+from bench.suites.sparsest import compare
+from bench.tables import fill, markdown, table
+
+TITLE = """\
+Mean absolute errors over those of the paper's method, on maps by which neither levels nor shares
+nor constants of geodp were chosen.
+  signal     epsilon times the people of a cell
+  largest    ratio of aligned blocks of up to 2^12 cells, and of all, that is known to 5 %, in mean
+             absolute or in root-mean-square errors"""
+
+MAPS = ["brazil-5km", "hiroshima-2015-wide", "kanto-foreigners"]
+"""Another country in larger cells; another year and window; other people of a known place."""
+
+METHODS = ["pyramid", "pyramid:setting=R"]
+SAVED = Path(__file__).parents[1] / "results" / "held_out.json"
+MARKS = ("<!-- bench:held_out -->", "<!-- /bench:held_out -->")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
+    parser.add_argument("--epsilons", type=lambda text: text.split(","), default=["0.1", "1"])
+    parser.add_argument("--trials", type=int, default=3, help="a third of the releases of each")
+
+
+def measure(data: Path | None, maps: list[str], epsilons: list[str], trials: int) -> dict[str, Any]:
+    """Return ratios by map, budget and method."""
+    rows = []
+    for name in maps:
+        source = derived.load(name, data)
+        for epsilon in epsilons:
+            signal = float(epsilon) * float(source.count.sum()) / source.grid.size
+            told = {"map": name, "n": f"2^{source.grid.bits}", "epsilon": epsilon, "signal": signal}
+            found = compare(source, name, METHODS, epsilon, trials)
+            rows += [{**told, "method": m, **row} for m, row in zip(METHODS, found, strict=True)]
+    return {"rows": rows, "settings": {"trials": trials}}
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
+    return [
+        {
+            k: f"{v:.3g}" if k == "signal" else f"{v:.2f}" if isinstance(v, float) else v
+            for k, v in row.items()
+        }
+        for row in result["rows"]
+    ]
+
+
+def show(result: dict[str, Any]) -> str:
+    """Return maps, budgets and methods."""
+    return table(lines(result))
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, markdown(lines(result)))
+    return result
