@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any

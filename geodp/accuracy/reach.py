@@ -130,8 +130,7 @@ def reach(
         above, first, inverse = node.above(fanout)
         least = strong[above.region] * sqrt(own)
         around = _around(above.key, node.key, inverse, (fanout, stride), grid, sums, least)
-        held = sums.of(above.key, stride * fanout)
-        possible = around.possible
+        held, possible = sums.of(above.key, stride * fanout), around.possible
         cut = np.add.reduceat(whole.astype(np.int64), first) < possible
         risky = cut & (held > 0)
         touched = np.diff(np.append(first, node.key.size))

@@ -34,7 +34,7 @@ ELSEWHERE = {
     ),
     # What a reader goes by: every reader's tests go through all of it.
     "tests/io/read/test_readers.py": (
-        "io/read/rows/locators io/read/rows/mesh_columns io/read/rows/tally"
+        "io/read/rows/locators io/read/rows/mesh_columns"
     ),
     "tests/io/read/test_bounds_and_headers.py": "io/read/rows/delimited",
     "tests/io/read/test_streaming.py": (
