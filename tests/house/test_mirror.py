@@ -33,9 +33,7 @@ ELSEWHERE = {
         "grid/codes/arrays grid/codes/inspire grid/codes/jis grid/codes/system"
     ),
     # What a reader goes by: every reader's tests go through all of it.
-    "tests/io/read/test_readers.py": (
-        "io/read/rows/locators io/read/rows/mesh_columns"
-    ),
+    "tests/io/read/test_readers.py": ("io/read/rows/locators io/read/rows/mesh_columns"),
     "tests/io/read/test_bounds_and_headers.py": "io/read/rows/delimited",
     "tests/io/read/test_streaming.py": (
         "io/read/rows/external_sort io/read/rows/parquet io/read/rows/scratch kernels/coo"

@@ -1,6 +1,7 @@
 """``geodp plan`` from the command line, and ``publish --plan`` with what it wrote."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,7 @@ def test_a_plan_for_people():
     assert done.exit_code == 0, done.output
     for text in ("jis:primary", "4,096", "147.2", "155.1", "not planned: matrix", "roughly"):
         assert text in done.output
+    assert not re.search(r"\de[+-]\d", done.output)  # as in 1e+01 s
 
 
 def test_a_document_and_a_picture(tmp_path):

@@ -105,7 +105,7 @@ def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
     found = []
     if one.output_cells is not None and one.seconds is not None:
         cells = dict.fromkeys(f"{n:,}" for n in one.output_cells)
-        seconds = dict.fromkeys(f"{n:.1g}" for n in one.seconds)
+        seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
         found.append(
             f"roughly {' to '.join(cells)} cells of output in {' to '.join(seconds)} s without "
             "reading and writing."
