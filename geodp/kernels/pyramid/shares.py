@@ -248,6 +248,8 @@ def share_between_two(
         See :func:`share_family`.
     """
     (z, variance), (other_z, other_variance), (total, chance, least) = one, other, known
+    if total == 0:
+        return 0
     goal, widest = float(total), max(variance, other_variance)
     best = max(z if variance > 0 else -np.inf, other_z if other_variance > 0 else -np.inf)
     free, excess = best <= goal, best - goal
