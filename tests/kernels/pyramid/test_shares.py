@@ -32,6 +32,12 @@ def test_two_children_get_what_any_number_would(least):
         assert [first, total[f] - first] == expected.tolist()
 
 
+def test_nobody_is_shared_out_without_a_division_by_nothing():
+    """Where nothing is compiled that is an error."""
+    plain = getattr(shares.share_between_two, "py_func", shares.share_between_two)
+    assert plain((5.0, 1.0), (3.0, 1.0), (0, 0.5, 0.0)) == 0
+
+
 @pytest.mark.parametrize("size", [2, 3, 17, 64, 300])
 @pytest.mark.parametrize("least", [0.0, 4.3, 1e4])
 def test_whole_numbers_are_projected_as_any(size, least):
