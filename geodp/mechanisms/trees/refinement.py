@@ -28,6 +28,9 @@ BLOCK = kernels.BLOCK
 PIECE = 1 << 16
 """Cells that are put out at once, beside those of one block."""
 
+FEW_SPLIT = 1 << 18
+"""Nodes, about, up to which one thread has split them before several have begun."""
+
 REFUSAL = "topdown needs a grid whose order splits every node in two."
 
 
@@ -205,7 +208,8 @@ def refine(
     grid = binary(table.grid)
     tree = Tree(table, noise.detail)
     top, level, visited = tree.root(noise), 0, 0
-    alone = not parts and parallel.processors(threads) == 1
+    few = min(1 << grid.bits, table.key.size * grid.bits) <= FEW_SPLIT
+    alone = not parts and (few or parallel.processors(threads) == 1)
     if alone:
         top, visited = tree.below(top, 0, grid.bits)
         level = grid.bits
@@ -223,7 +227,8 @@ def refine(
         found.append(split)
         return cells
 
-    cuts = partition(top[1], parts or parallel.count_runs(top[1].size, threads))
+    runs = 1 if alone else parallel.count_runs(top[1].size, threads)
+    cuts = partition(top[1], parts or runs)
     key, count = concat(parallel.map_items(finished, cuts, threads))
     return key.view(np.uint64), count, visited + sum(found)
 

@@ -12,6 +12,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
+from geodp.mechanisms.trees import parallel
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -207,6 +208,7 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     use, key = spent(method, table.grid, "1/2", rho), NoiseKey(SECRET)
     cells, counts, nodes = refine(table, method, use, key, parts=1)
     monkeypatch.setattr("geodp.mechanisms.trees.parallel.MANY", 8)
+    monkeypatch.setattr("geodp.mechanisms.trees.walk.FEW_NODES", 0)
     ways = ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3))
     for (children, parts, threads), piece in product(ways, (1 << 16, 0)):
         monkeypatch.setattr("geodp.mechanisms.trees.descent.CHILDREN", children)
@@ -390,3 +392,23 @@ def test_draws_that_the_table_leaves_open_are_decided_exactly(monkeypatch):
         DiscreteLaplace.of_scale.cache_clear()
     for one, same in zip(found, expected, strict=True):
         assert np.array_equal(one, same)
+
+
+@pytest.mark.parametrize(("cells", "threads"), [(9, []), (9000, [2])])
+def test_several_threads_begin_only_where_there_is_work_for_them(cells, threads, monkeypatch):
+    """The time of small maps is that of one thread; the result is the same."""
+    seen, mapped = [], parallel.map_items
+    key = np.arange(cells, dtype=np.uint64) * np.uint64(1 << 23)
+    table = geodp.CountTable.from_keys(geodp.Grid.regular((1 << 37,)), key, np.full(cells, 500))
+    method = Pyramid(passes=1)
+    given = table, method, spent(method, table.grid, "1"), NoiseKey(SECRET)
+
+    def watched(work, items, asked):
+        if len(items) > 1:
+            seen.append(asked)
+        return mapped(work, items, asked)
+
+    monkeypatch.setattr(parallel, "map_items", watched)
+    one, two = refine(*given, threads=1), refine(*given, threads=2)
+    assert seen == threads
+    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))

@@ -89,6 +89,7 @@ def test_blocks_parts_and_threads_do_not_show(bits, monkeypatch):
     table, noise = scattered(bits, 320, 300), noise_of(bytes(range(32)), Fraction(20))
     key, count, visited = refine(table, noise)
     monkeypatch.setattr(parallel, "MANY", 8)
+    monkeypatch.setattr(refinement, "FEW_SPLIT", 0)
     for block, parts, threads in ((1, 1, 1), (7, 3, 2), (64, 64, 4), (200, 0, 3), (200, 0, 1)):
         monkeypatch.setattr(refinement, "BLOCK", block)
         again = refine(table, noise, parts, threads)
