@@ -36,7 +36,6 @@ from geodp.kernels.parts import fitting
 from geodp.kernels.pyramid import (
     candidates,
     families,
-    masks,
     passes,
     records,
     rows,
@@ -97,7 +96,6 @@ NOISY = {
     shares.share_between_two: "noisy counts and a released total",
     shares.share_family: "noisy counts and a released total",
     shares.share: "noisy counts, released totals, uniform numbers",
-    masks.list_children: "noisy counts",
     predicted.share_prior: "a public prior",
     predicted.merge_scaled: "released counts",
     predicted.combine: "noisy counts and their variances",
