@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from bench.inputs import derived
 from bench.suites.auto import DOCUMENT
 from bench.suites.methods import names
 from bench.suites.sparsest import compare
-from bench.tables import fill, markdown, table
+from bench.tables import fill_kept, markdown, table
 
 TITLE = """\
 Mean absolute errors over those of the paper's method, on maps by which neither levels nor shares
@@ -67,6 +66,4 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Write the document's table from the kept figures, and return those."""
-    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, markdown(lines(result)))
-    return result
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
