@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.kernels.radix import sort_pairs
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.selected import Selection
@@ -64,7 +65,7 @@ def truncate(
             raise UsageError(f"A person may have a whole number of {name}, at least 1.")
     if truncation not in ("first", "sample"):
         raise UsageError("truncation is first or sample.")
-    order = np.lexsort((key, person))  # stable: within a cell, records stay in their order
+    order = _sort(person, key)  # stable: within a cell, records stay in their order
     new = np.empty(order.size, np.bool_)
     new[:1] = True
     ours, cell = person[order], key[order]
@@ -76,12 +77,22 @@ def truncate(
     if truncation == "sample":
         fresh = secret or NoiseKey.generate()
         rank = blocks(fresh.derive(digest(person, key)), Stream.SAMPLE, rank)[0]
-    by_rank = np.lexsort((rank, person[first]))
+    by_rank = _sort(person[first], rank)
     ranked = person[first][by_rank]
     begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
     place = np.arange(ranked.size) - np.repeat(begins, np.diff(np.append(begins, ranked.size)))
     kept = np.sort(by_rank[place < cells])
     return key[first][kept], count[kept]
+
+
+def _sort(major: NDArray[np.int64], minor: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the order int64[n] by one and then by the other; equal ones stay as they were."""
+    key, order = minor.astype(np.uint64), np.arange(minor.size)
+    spare = np.empty_like(key), np.empty_like(order)
+    sort_pairs(key, order, *spare)
+    np.take(major.astype(np.int64, copy=False).view(np.uint64), order, out=key, mode="clip")
+    sort_pairs(key, order, *spare)
+    return order
 
 
 def agree_on_bound(table: CountTable, claimed: int | None) -> tuple[int, bool]:

@@ -15,7 +15,7 @@ def test_the_document_shows_the_committed_figures():
     text = read.DOCUMENT.read_text(encoding="utf-8")
     kept = json.loads(read.SAVED.read_text(encoding="utf-8"))
     assert read.section(kept) in text
-    assert [row["input"] for row in kept["rows"]] == [*read.INPUTS]
+    assert [row["input"] for row in kept["rows"]] == [read.START, *read.INPUTS]
 
 
 @pytest.mark.parametrize("name", read.INPUTS)

@@ -1,7 +1,8 @@
 """Tables in memory that speak Arrow: pandas, Polars, DuckDB, pyarrow and their like, unchanged.
 
 Whatever has the Arrow C stream interface hands its columns over without a file and without a copy
-where none is needed. What every batch of Arrow passes is here too, for files of Parquet.
+where none is needed. What every batch of Arrow passes is here too, for files of Parquet, and texts
+as the bytes that they are, without an object or a copy for each.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.io.read.rows.sources import ArrowStream, guard
+from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
 
 BATCH = 1 << 18
 """Rows that are looked at at once."""
@@ -127,3 +131,49 @@ def _valid(array: pa.Array) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def bytes_of_texts(column: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Where the texts or bytes (string or binary[n]) of a column begin, and all of them.
+
+    Returns
+    -------
+    start : int32[n + 1]
+        The last is where the last one ends.
+    text : uint8[m]
+        Not to be written to; more may be there than the column has.
+    """
+    _, starts, texts = column.buffers()
+    if starts is None or not len(column):
+        return np.zeros(1, np.int32), np.empty(0, np.uint8)
+    start = np.frombuffer(starts, np.int32)[column.offset : column.offset + len(column) + 1]
+    return start, np.frombuffer(texts or b"", np.uint8)
+
+
+def is_ascii(column: pa.Array) -> bool:
+    """Whether all texts or bytes of a column are ASCII."""
+    start, text = bytes_of_texts(column)
+    return int(text[start[0] : start[-1]].max(initial=0)) < 1 << 7
+
+
+def numbers_of_digits(column: pa.Array, *, as_names: bool = False) -> NDArray[np.int64] | None:
+    """Return texts of one to 18 digits as numbers, int64[n]; None where one is no such text.
+
+    Parameters
+    ----------
+    column : string[n]
+    as_names : bool
+        None also where a number would not tell its text, as one has zeros before it.
+
+    Examples
+    --------
+    >>> numbers_of_digits(pa.array(["53", "07"]))
+    array([53,  7])
+    >>> numbers_of_digits(pa.array(["53", "07"]), as_names=True) is None
+    True
+    """
+    if column.null_count:
+        return None
+    value = np.empty(len(column), np.int64)
+    found = parse_digits(*bytes_of_texts(column), value)
+    return value if found >= (CANONICAL if as_names else DIGITS) else None

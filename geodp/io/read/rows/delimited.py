@@ -8,18 +8,18 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any
 from unicodedata import category
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from geodp import progress
 from geodp.errors import InputError
+from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.sources import DAMAGES, Source, guard
 
 HEAD = 1 << 18
@@ -156,13 +156,11 @@ class TextTable:
         return bytes(stream.peek(1)[:1])
 
     def _decode(self, column: pa.Array) -> pa.Array:
-        unicode = self.encoding.startswith("utf-8")
-        try:
-            text = column.cast(pa.string())
-            if unicode or pc.all(pc.string_is_ascii(text), min_count=0).as_py():
-                return text
-        except pa.ArrowInvalid:
-            pass
+        if is_ascii(column):
+            return column.view(pa.string())
+        if self.encoding.startswith("utf-8"):
+            with suppress(pa.ArrowInvalid):
+                return column.cast(pa.string())
         coded = column.dictionary_encode()
         values = [value.decode(self.encoding, "replace") for value in coded.dictionary.to_pylist()]
         return pa.array(values, pa.string()).take(coded.indices)

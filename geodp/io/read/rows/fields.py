@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError
 from geodp.io.opening import texts_of
+from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
 
 MARK = (
@@ -27,7 +28,6 @@ MARK = (
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
-_TOO_LONG = 18  # digits that always fit int64
 NAN = "nan"
 """How a value that means nobody is often written."""
 
@@ -59,10 +59,12 @@ def counts(
     amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
     if pa.types.is_string(plain.type):
         digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
-        if digits or plain.null_count or not _short_digits(plain):
+        whole = None if digits else numbers_of_digits(plain)
+        if whole is None:
             plain = _without(pc.fill_null(pc.utf8_trim_whitespace(plain), ""), tokens, amounts)
-        if _short_digits(plain):
-            return whole_counts(plain.cast(pa.int64()).to_numpy())
+            whole = numbers_of_digits(plain)
+        if whole is not None:
+            return whole_counts(whole)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: _diagnose(text, mark))
         return _exact(plain)
@@ -197,17 +199,24 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
     """Coordinates: finite numbers with a decimal point; float64[n]."""
     plain = _plain(column)
     if pa.types.is_string(plain.type):
-        plain = pc.fill_null(pc.utf8_trim_whitespace(plain), "")
-        _require(plain, pc.match_substring_regex(plain, _NUMBER), _coordinate_rule)
-        plain = plain.cast(pa.float64())
+        plain = _floats(plain)
     _require(plain, pc.is_valid(plain), lambda _: "a coordinate is missing.")
-    values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
-        np.float64, copy=False
-    )
+    values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise CodeError(int(bad[0]), "a coordinate must be a finite number.")
     return values
+
+
+def _floats(texts: pa.Array) -> pa.Array:
+    """Numbers with a decimal point as floats; CodeError at the first text that is none."""
+    with contextlib.suppress(pa.ArrowInvalid):  # it quotes the text
+        found = texts.cast(pa.float64())
+        if not found.null_count and pc.all(pc.is_finite(found), min_count=0).as_py():
+            return found
+    texts = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
+    _require(texts, pc.match_substring_regex(texts, _NUMBER), _coordinate_rule)
+    return texts.cast(pa.float64())
 
 
 def indices(column: pa.Array) -> NDArray[np.int64]:
@@ -241,14 +250,11 @@ def codes(column: pa.Array) -> NDArray[Any]:
     _require(plain, pc.is_valid(plain), lambda _: "a code is missing: drop the rows without one.")
     if not pa.types.is_string(plain.type):
         return numbers_of(plain)
-    plain = pc.utf8_trim_whitespace(plain)
-    if len(plain) and _short_digits(plain):
-        # As numbers they parse faster, where no leading zero is lost.
-        length = pc.min_max(pc.binary_length(plain)).as_py()
-        values = plain.cast(pa.int64()).to_numpy()
-        if length["min"] == length["max"] and values.min() >= 10 ** (length["min"] - 1):
-            return np.asarray(values)
-    return texts_of(plain)
+    values = numbers_of_digits(plain, as_names=True)  # which parse faster
+    if values is None:
+        plain = pc.utf8_trim_whitespace(plain)
+        values = numbers_of_digits(plain, as_names=True)
+    return texts_of(plain) if values is None else values
 
 
 def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
@@ -307,13 +313,6 @@ def _is_text(value: bytes | None) -> bool:
         return isinstance((value or b"").decode("utf-8"), str)
     except UnicodeDecodeError:
         return False
-
-
-def _short_digits(column: pa.Array) -> bool:
-    """Whether every value is one to 18 ASCII digits."""
-    digits = pc.all(pc.ascii_is_decimal(column), min_count=0).as_py()
-    longest = pc.max(pc.binary_length(column)).as_py()
-    return bool(digits) and (longest or 0) <= _TOO_LONG
 
 
 def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:

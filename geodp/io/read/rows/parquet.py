@@ -21,6 +21,9 @@ BUFFER = 1 << 20
 OPTIONS = {"buffer_size": BUFFER, "pre_buffer": False}
 """Streams: a map would count as memory, and whole chunks of columns may not fit."""
 
+MOST_VALUES = 1 << 21
+"""Of a batch of few columns: the more rows, the fewer are of a code that another batch has too."""
+
 CODED = 4
 """Bytes a value below which texts are numbers of a dictionary: a text alone takes as many for its
 length."""
@@ -59,7 +62,8 @@ class ParquetTable:
         """Batches of the chosen columns as they are stored."""
         names, same = [self.columns[column] for column in chosen], self._partitions
         stored = [name for name in dict.fromkeys(names) if name not in same]
-        stream = self._file(stored).iter_batches(BATCH, columns=stored)
+        size = max(BATCH, MOST_VALUES // max(1, len(stored)))
+        stream = self._file(stored).iter_batches(size, columns=stored)
         rows, read = max(self.file.metadata.num_rows, 1), 0
         while True:
             try:

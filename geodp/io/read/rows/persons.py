@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError
+from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.scratch import Columns, Spill, bytes_of, require_scratch
@@ -71,7 +72,7 @@ class Persons:
         whole: bool = False,
     ) -> None:
         require_scratch(scratch)
-        self._column = column
+        self._column, self._whole = column, whole
         self._records = _Records(bytes_of(memory), scratch, DEEPEST if whole else 0)
         self._rule = TOO_MANY_TO_SAMPLE if whole else TOO_MANY_OF_ONE
 
@@ -101,14 +102,16 @@ class Persons:
     def parts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
         """All records of some persons at a time; once only.
 
-        Persons int64[n] as numbers in the order of their first records, and keys uint64[n].
-        Raises InputError where one person's records go beyond the limit.
+        Persons int64[n] as numbers, in the order of their first records if all come as one part,
+        and keys uint64[n]. Raises InputError where one person's records go beyond the limit.
         """
         try:
             for names, keys in self._records.parts():
-                encoded = pa.chunked_array(names, pa.string()).combine_chunks().dictionary_encode()
-                numbers = encoded.indices.to_numpy().astype(np.int64)
+                text = pa.chunked_array(names, pa.string()).combine_chunks()
                 names.clear()
+                numbers = None if self._whole else numbers_of_digits(text, as_names=True)
+                if numbers is None:
+                    numbers = text.dictionary_encode().indices.to_numpy().astype(np.int64)
                 yield numbers, np.concatenate([np.empty(0, np.uint64), *keys])
         except _TooManyError:
             raise InputError(self._rule) from None
@@ -127,7 +130,9 @@ def name_persons(
     with rows.named(column):
         text = pc.utf8_trim_whitespace(as_text(names))
     text = text if inside is None else text.filter(pa.array(inside))
-    missing = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
+    missing = np.diff(bytes_of_texts(text)[0]) == 0
+    if text.null_count:
+        missing |= text.is_null().to_numpy(zero_copy_only=False)
     if missing.any():
         raise rows.error(int(missing.argmax()), f"Column {column}: the person is missing.")
     return text
@@ -265,9 +270,8 @@ class _Records:
 
 def _pack(names: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Offsets int32[n + 1] from 0, and bytes of texts."""
-    _, offsets, data = names.buffers()
-    at = np.frombuffer(offsets, np.int32)[names.offset : names.offset + len(names) + 1]
-    return at - at[0], np.frombuffer(data, np.uint8)[at[0] : at[-1]]
+    at, data = bytes_of_texts(names)
+    return at - at[0], data[at[0] : at[-1]]
 
 
 def _unpack(columns: Columns) -> tuple[pa.Array, NDArray[np.uint64]]:

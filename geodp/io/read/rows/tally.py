@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
+from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import Rows, Table
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import numbers_of
 from geodp.io.read.rows.scratch import LEAST_MEMORY, bytes_of
 from geodp.io.read.rows.sources import FilePath
 from geodp.io.read.rows.survey import Survey
-from geodp.kernels import grouping
+from geodp.kernels import records
 from geodp.table.counts import MOST_PEOPLE, UNSTATED, CountTable, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
@@ -189,8 +190,8 @@ class Groups:
         Parameters
         ----------
         rows : Rows
-        column : integer or dictionary[n]
-            Codes; others stay row by row.
+        column : integer, dictionary or string[n]
+            Codes; texts that are not all of digits stay row by row.
         count : int64[n]
             Not negative.
 
@@ -208,17 +209,22 @@ class Groups:
         coded = pa.types.is_dictionary(column.type)
         plain = column.indices if coded else column
         as_it_was = rows, column, count, None
-        if not (pa.types.is_integer(plain.type) and len(plain)) or column.null_count:
+        if column.null_count or exact_sum(count) > MOST_PEOPLE:  # both are refused
             return as_it_was
-        if exact_sum(count) > MOST_PEOPLE:
-            return as_it_was  # which is refused
-        number = numbers_of(plain)
+        number: NDArray[Any] | None = None
+        if pa.types.is_string(plain.type):
+            number = numbers_of_digits(plain, as_names=True)
+        elif pa.types.is_integer(plain.type) and len(plain):
+            number = numbers_of(plain)
+        if number is None:
+            return as_it_was
         slot, (own, *written) = self._room(number.size)
         own[:] = number
-        found = grouping.group(own, count, slot, *written)
+        found = records.group(own, count, slot, *written)
         first, held, total, sizes = (one[:found].copy() for one in written)
         values = held.astype(number.dtype)
-        codes = pa.Array.from_buffers(plain.type, found, [None, pa.py_buffer(values)])
+        kind = pa.from_numpy_dtype(values.dtype)
+        codes = pa.Array.from_buffers(kind, found, [None, pa.py_buffer(values)])
         if coded:
             codes = pa.DictionaryArray.from_arrays(codes, column.dictionary)
         return rows.at(first), codes, total, sizes

@@ -1,6 +1,9 @@
 """Tables in memory: the same counts as from their files, and errors that show no value."""
 
+import subprocess
+import sys
 import traceback
+from itertools import pairwise
 
 import duckdb
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.rows.arrow import bytes_of_texts, is_ascii, numbers_of_digits
 from tests.io.files import chain
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
@@ -121,3 +125,58 @@ def test_a_query_that_fails_shows_no_value(rows):
         geodp.read_table(duckdb.sql(query), grid=GRID, value="people", code="code")
     for link in chain(caught.value):
         assert "139.7" not in f"{link} {link!r} {link.args}"
+
+
+WORDS = ["ab", "", "Ω", "12"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary()])
+def test_bytes_of_a_part_of_a_column(kind):
+    whole = pa.array(["zz", *WORDS, "yy"], pa.string()).cast(kind)
+    for column in (whole.slice(1, 4), pa.array(WORDS, pa.string()).cast(kind)):
+        start, text = bytes_of_texts(column)
+        spans = pairwise(start)
+        assert [text[a:b].tobytes().decode() for a, b in spans] == WORDS
+        assert not is_ascii(column)
+        assert is_ascii(column.slice(0, 2))
+        assert is_ascii(column.slice(3))
+
+
+def test_nothing():
+    for column in (pa.array([], pa.string()), pa.array(WORDS)[:0], pa.array(["", ""])):
+        assert is_ascii(column)
+    assert numbers_of_digits(pa.array([], pa.string())).tolist() == []
+    assert numbers_of_digits(pa.array(["1", None])) is None
+    assert numbers_of_digits(pa.array([""])) is None
+
+
+def test_numbers_of_a_part_of_a_column():
+    column = pa.array(["x", "7", "070", "y"])
+    assert numbers_of_digits(column) is None
+    assert numbers_of_digits(column[1:3]).tolist() == [7, 70]
+    assert numbers_of_digits(column[1:3], as_names=True) is None
+    assert numbers_of_digits(column[1:2], as_names=True).tolist() == [7]
+
+
+READ = """
+import sys, geodp
+grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
+points, codes, parquet = sys.argv[1:]
+for one in ({}, {"person": "id"}):
+    geodp.read_points(points, grid=grid, x="lon", y="lat", **one)
+for path in (codes, parquet):
+    geodp.read_table(path, grid=grid, code="code", value="n", duplicates="sum")
+assert "pandas" not in sys.modules
+"""
+
+
+def test_reading_does_not_import_pandas(tmp_path):
+    """Arrow does by itself, where a value goes to it or comes from it by some of its ways."""
+    pytest.importorskip("pandas")
+    (tmp_path / "points.csv").write_text("id,lon,lat\n1,139.5,35.5\n1,139.6,35.5\n2,139.5,35.5\n")
+    (tmp_path / "codes.csv").write_text("code,n\n53394611,3\n53394612,1\n")
+    pq.write_table(pa.table({"code": [53394611], "n": [2]}), tmp_path / "codes.parquet")
+    files = [tmp_path / name for name in ("points.csv", "codes.csv", "codes.parquet")]
+    words = [sys.executable, "-c", READ, *map(str, files)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -133,8 +133,7 @@ def test_codes_that_a_file_numbers_are_those_of_one_that_spells_them(tmp_path, t
         pq.write_table(pa.table(given), path, use_dictionary=numbered)
         asked = {"grid": "jis:half", "value": "n", "code": "code", "duplicates": "sum"}
         found[numbered] = read_table(path, **asked)
-    assert parsed[0] == 2
-    assert parsed[-1] == (1000 if text else 2)
+    assert parsed == [2, 2]
     assert found[True].key.tolist() == found[False].key.tolist()
     assert found[True].count.tolist() == found[False].count.tolist() == [500, 500]
     codes[700] = 533946119

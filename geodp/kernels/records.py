@@ -1,4 +1,4 @@
-"""Rows of the same number as one: a GROUP BY of a batch, by a table of open addresses."""
+"""Columns of records: texts of digits as numbers, and rows of the same number as one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,51 @@ from geodp.kernels.jit import kernel
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """The golden ratio as a fraction of ``2**64`` (Knuth 1973, section 6.4)."""
+
+MOST_DIGITS = 18
+"""Digits that always fit int64."""
+
+
+NONE, DIGITS, CANONICAL = 0, 1, 2
+"""Of texts: some are no digits; all are; all are, and numbers tell them apart."""
+
+
+@kernel
+def parse_digits(
+    start: NDArray[np.int32], text: NDArray[np.uint8], value: NDArray[np.int64]
+) -> int:
+    """Read texts of one to 18 ASCII digits.
+
+    Parameters
+    ----------
+    start : int32[n + 1]
+        Where each begins in the text, and where the last ends; not falling.
+    text : uint8[m]
+        All of them, one after the other.
+    value : int64[n], written
+        Their numbers; of no meaning where one is no such text.
+
+    Returns
+    -------
+    int
+        ``NONE``, ``DIGITS``, or ``CANONICAL``: none is written with zeros before its number.
+    """
+    found = CANONICAL
+    for row in range(value.size):
+        first, end = start[row], start[row + 1]
+        if end <= first or end - first > MOST_DIGITS:
+            return NONE
+        number, wrong = np.int64(0), False
+        for at in range(first, end):
+            digit = np.int64(text[at]) - 48
+            wrong |= bool(digit < 0) | bool(digit > 9)
+            number = 10 * number + digit
+        if wrong:
+            return NONE
+        if text[first] == 48 and end - first > 1:
+            found = DIGITS
+        value[row] = number
+    return found
 
 
 @kernel
@@ -21,7 +66,7 @@ def group(
     total: NDArray[np.int64],
     rows: NDArray[np.int64],
 ) -> int:
-    """Sum the counts of equal numbers, in the order in which these come first.
+    """Sum the counts of equal numbers, in the order in which these come first: a GROUP BY.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
-"""Grouping is a dictionary's, row by row."""
+"""Digits are read as Python reads them; grouping is a dictionary's, row by row."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp.kernels.grouping import group
+from geodp.kernels.records import CANONICAL, DIGITS, NONE, group, parse_digits
 
 NUMBERS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 3))
 
@@ -37,3 +38,31 @@ def test_numbers_that_begin_at_one_place_and_a_full_table():
     assert grouped(number, [1] * len(number)) == naive(number, [1] * len(number))
     number = draw.permutation(20_000).tolist()
     assert grouped(number, number) == naive(number, number)
+
+
+def parsed(texts):
+    """What is found, and the numbers."""
+    parts = [text.encode() for text in texts]
+    start = np.cumsum([3, *map(len, parts)]).astype(np.int32)
+    value = np.full(len(parts), -7)
+    text = np.frombuffer(b"9x9" + b"".join(parts) + b"9", np.uint8)
+    return parse_digits(start, text, value), value.tolist()
+
+
+@given(st.lists(st.text("0123456789", min_size=1, max_size=18), max_size=40))
+def test_digits(texts):
+    found, value = parsed(texts)
+    assert value == [int(text) for text in texts]
+    assert found == (CANONICAL if all(str(int(text)) == text for text in texts) else DIGITS)
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "1" * 19, "-1", "+1", " 1", "1 ", "1.0", "1e3", "/", ":", "１"]
+)
+def test_one_text_that_is_no_digits(bad):
+    for texts in ([bad], ["1", "22", bad], [bad, "3"]):
+        assert parsed(texts)[0] == NONE
+
+
+def test_the_most_digits():
+    assert parsed(["9" * 18, "0"]) == (CANONICAL, [10**18 - 1, 0])
