@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from geodp.privacy.ledger import Ledger
     from geodp.release.cluster import Partitions
     from geodp.table.card import StatedMetadata
+    from geodp.table.prior import Prior
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 ALONE = (
-    *("check", "resume", "stop_at", "measurements", "public_totals", "prior", "simulate"),
+    *("check", "resume", "stop_at", "measurements", "public_totals", "simulate"),
     *("formats", "profile"),
 )
 """Options of what one machine does alone: no process of a cluster holds the whole table."""
@@ -90,6 +91,7 @@ def publish_on_cluster(
     key: NoiseKey | None,
     ledger: Ledger | None,
     metadata: StatedMetadata | None,
+    prior: Prior | None,
 ) -> str:
     """Publish on the cluster that the options name; what is to be said of it."""
     from geodp.privacy.terms import TermsGiven
@@ -112,6 +114,7 @@ def publish_on_cluster(
             key_folder=options["key_folder"],
             trust_cluster=options["trust_cluster"],
             metadata=None if metadata is None else write_plain(metadata),
+            prior=prior,
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
             **given,
         )

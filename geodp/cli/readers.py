@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -292,6 +292,19 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     return chosen(grid=grid, **values)
 
 
+def _is_among(path: Path, inputs: Sequence[Any]) -> bool:
+    """Whether a file is one of the inputs, or of the files in them."""
+    from geodp.io.read.rows.forms.folder import find_files
+    from geodp.io.read.rows.forms.url import is_url
+
+    here = [one for one in inputs if not is_url(one)]
+    every = [*here, *(file for one in here for file in find_files(one))]
+    return any(
+        path == other or (path.exists() and os.path.exists(other) and path.samefile(other))
+        for other in every
+    )
+
+
 def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     """Read the prior that the options name, if any, on the released grid."""
     from geodp.table.prior import Prior
@@ -304,9 +317,8 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
             "--prior-source is needed here: with it you vouch that the prior was not made from the "
             "records that are released."
         )
-    for other in options["inputs"]:
-        if path == other or (path.exists() and os.path.exists(other) and path.samefile(other)):
-            raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
+    if _is_among(path, options["inputs"]):
+        raise UsageError("The prior is one of the inputs; a prior must not be made from them.")
     cells: Cells
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table

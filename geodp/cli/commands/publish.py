@@ -214,7 +214,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float], stack: ExitStac
     with time_phase("Starting", "imports", seconds):
         start = _start(options, plan, stack)
     if on_cluster:
-        made = start.method, start.key, start.ledger, start.metadata
+        made = start.method, start.key, start.ledger, start.metadata, start.prior
         return publish_on_cluster(options, start.grid, *made)
     if options["resume"]:
         return _write(options, start, None, seconds, inferred=inferred)

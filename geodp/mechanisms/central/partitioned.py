@@ -8,14 +8,14 @@ only, and each subtree its own cells; put together they are the release of one m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from sys import getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.margins import AROUND
+from geodp.accuracy.margins import AROUND, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
@@ -23,85 +23,21 @@ from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.base import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
+from geodp.mechanisms.learned.mixture import Reliability
+from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees.descent import Descent
+from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
+from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import Noise, Tree
+from geodp.mechanisms.trees.subtrees import Counted, Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.walk import Front, Records, Walk
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import Cells
+from geodp.table.prior import Prior
 
 MOST_ROOTS = 1 << 14
 """Most nodes of a cut."""
-
-Counted = tuple[NDArray[np.uint64], NDArray[np.int64]]
-"""Keys, or numbers of nodes, in order, and their counts above 0."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Roots:
-    """Nodes of a cut that hold somebody, in key order: noisy, and not released before the end.
-
-    Attributes
-    ----------
-    prefix : uint64[n]
-    count : int64[n]
-        What the top gives them.
-    z, variance : float64[n]
-        Their own estimates, where estimates from below are to improve them; otherwise empty.
-    """
-
-    prefix: NDArray[np.uint64]
-    count: NDArray[np.int64]
-    z: NDArray[np.float64]
-    variance: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return "Roots(noisy)"
-
-    def __sizeof__(self) -> int:
-        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
-        return sum(part.nbytes for part in (self.prefix, self.count, self.z, self.variance))
-
-    @classmethod
-    def of_counts(cls, prefix: NDArray[np.uint64], count: NDArray[np.int64]) -> Roots:
-        """Without estimates."""
-        return cls(prefix, count, np.empty(0), np.empty(0))
-
-    def counts_of(self, some: Roots) -> NDArray[np.int64]:
-        """Return counts of roots that are among these: int64[n]."""
-        return self.count[np.searchsorted(self.prefix, some.prefix)]
-
-    def between(self, first: int, stop: int) -> Roots:
-        """Those with ``first <= prefix < stop``."""
-        here = slice(*np.searchsorted(self.prefix, np.array([first, stop], np.uint64)))
-        return Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Subtrees:
-    """What is below some roots, with all noise drawn.
-
-    Attributes
-    ----------
-    roots : Roots
-        With their estimates improved from below.
-    cells : pair of arrays
-        Released cells and their counts, where they do not wait for the top; otherwise empty.
-    records : Records
-        What the second pass needs; empty without one.
-    """
-
-    roots: Roots
-    cells: Counted
-    records: Records
-
-    def __repr__(self) -> str:
-        return "Subtrees(noisy)"
-
-    def __sizeof__(self) -> int:
-        """Bytes of all that is kept, see :class:`Roots`."""
-        cells = sum(part.nbytes for part in self.cells)
-        return getsizeof(self.roots) + cells + getsizeof(self.records)
 
 
 @dataclass(frozen=True)
@@ -128,6 +64,16 @@ class TreePartition(ABC):
     def two_passes(self) -> bool:
         """Whether the top waits for what subtrees tell of their roots."""
         return False
+
+    @property
+    def learns(self) -> range:
+        """Levels of which all subtrees tell something before any of them goes on."""
+        return range(0)
+
+    @property
+    def margins(self) -> Margins | None:
+        """Of the cells of the release; None: those of its method."""
+        return None
 
     @abstractmethod
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
@@ -225,8 +171,116 @@ class PyramidPartition(TreePartition):
         roots, empty = found.roots, Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
         front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
         walk = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
+        assert isinstance(found.records, Records)
         records = Records([*found.records.pieces], found.records.opened)  # it may run again
         return walk.share(front, self.descent.last, count, records)
+
+
+@dataclass(frozen=True)
+class InformedPartition(PyramidPartition):
+    """Of the pyramid with a prior: what is learned of a level, all subtrees tell together.
+
+    Attributes
+    ----------
+    prior : Prior
+    """
+
+    prior: Prior
+
+    @property
+    def learns(self) -> range:
+        """All levels below the cut."""
+        return range(self.level + 1, self.descent.last + 1)
+
+    @property
+    def margins(self) -> Margins | None:
+        """Nothing is known of them."""
+        return UNKNOWN
+
+    def above(self, totals: Cells, key: NoiseKey) -> Roots:
+        """Return the first pass down to the cut."""
+        stage, _ = self._passes(totals, key).descend(self.level)
+        z = stage.layers[-1].z
+        own = np.full(z.size, self.descent.variances[self.level])
+        return Roots(stage.layers[-1].prefix, stage.count, z, own)
+
+    def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
+        """Return the roots alone, to which :meth:`open` adds level by level."""
+        stage = Stage(self.level, (Layer.found(roots.prefix, roots.z),), roots.count, ())
+        return self._subtrees(self._passes(cells, key), roots, stage)
+
+    def look(self, cells: Cells, found: Subtrees, key: NoiseKey) -> Seen:
+        """Return what the level below subtrees tells of its predictions."""
+        stage = _stage_of(found)
+        layer = stage.below(self.descent)
+        residuals = self._passes(cells, key).gather(stage.level + 1, layer)
+        return Seen(layer.above.size * layer.fanout, residuals)
+
+    def learn(self, level: int, seen: Sequence[Seen]) -> Learned:
+        """Learn how far the prior can be trusted on a level, from all subtrees."""
+        residuals = sum((one.residuals for one in seen), start=Residuals.none())
+        reliability = learn_level(self.descent, level, residuals)
+        nodes = sum(one.nodes for one in seen)
+        return Learned(self.descent.strides[level], nodes, reliability, residuals)
+
+    def learn_above(self, totals: Cells, key: NoiseKey) -> tuple[Learned, ...]:
+        """Return what was learned down to the cut."""
+        return self._passes(totals, key).descend(self.level)[1]
+
+    def open(
+        self, cells: Cells, found: Subtrees, reliability: Reliability | None, key: NoiseKey
+    ) -> Subtrees:
+        """Return subtrees with one level more."""
+        stage, passes = _stage_of(found), self._passes(cells, key)
+        stage = passes.open(stage, stage.below(self.descent), reliability)
+        return self._subtrees(passes, found.roots, stage)
+
+    def improve(
+        self,
+        totals: Cells,
+        key: NoiseKey,
+        z: NDArray[np.float64],
+        variance: NDArray[np.float64],
+    ) -> Counted:
+        """Run the first pass once more, with better estimates of the roots, and the second."""
+        passes = self._passes(totals, key)
+        stage, _ = passes.descend(self.level)
+        stage.layers[-1].z = z
+        below = variance if self.level < self.descent.last else None
+        count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))
+        return stage.layers[-1].prefix[count > 0], count[count > 0]
+
+    def finish(self, found: Subtrees, count: NDArray[np.int64]) -> Counted:
+        """Run the second pass below the cut."""
+        if not self.two_passes:
+            return found.cells
+        empty = Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
+        passes, stage = self._passes(empty, NoiseKey(bytes(32))), _stage_of(found)
+        assert isinstance(found.records, Held)
+        count = passes.share(stage, [*found.records.variances], count)
+        return stage.layers[-1].prefix[count > 0], count[count > 0]
+
+    def _passes(self, cells: Cells, key: NoiseKey) -> Informed:
+        return informed_of(cells, self.descent, key, self.prior, 1)
+
+    def _subtrees(self, passes: Informed, roots: Roots, stage: Stage) -> Subtrees:
+        """Return subtrees; with all levels, their roots' estimates are improved from below."""
+        none = np.empty(0, np.uint64), np.empty(0, np.int64)
+        if stage.level < self.descent.last:
+            return Subtrees(roots, none, Held(stage))
+        if not self.two_passes:
+            some = stage.count > 0
+            return Subtrees(roots, (stage.layers[-1].prefix[some], stage.count[some]), Held(stage))
+        stage = stage.copy()  # a task may run again
+        variances = passes.improve(stage)
+        own = np.broadcast_to(variances[0], roots.z.shape)
+        better = replace(roots, z=stage.layers[0].z, variance=own)
+        return Subtrees(better, none, Held(stage, tuple(variances)))
+
+
+def _stage_of(found: Subtrees) -> Stage:
+    assert isinstance(found.records, Held)
+    return found.records.stage
 
 
 @dataclass(frozen=True)
@@ -259,24 +313,16 @@ class TopDownPartition(TreePartition):
         return Subtrees(roots, (prefix.view(np.uint64), count), Records([], 0))
 
 
-def partition_of(method: Mechanism, grid: Grid, event: Measurement) -> TreePartition:
-    """Return the cut of a method; UsageError for one that cannot be cut."""
+def partition_of(
+    method: Mechanism, grid: Grid, event: Measurement, prior: Prior | None = None
+) -> TreePartition:
+    """Return the cut of a method, with a prior if there is one; UsageError where it has none."""
+    if prior is not None:
+        if not isinstance(method, Pyramid):
+            raise UsageError(f"{method.name} takes no prior; pyramid does.")
+        return InformedPartition(grid, event, method, prior)
     if isinstance(method, Pyramid):
         return PyramidPartition(grid, event, method)
     if isinstance(method, TopDown):
         return TopDownPartition(grid, event, method)
     raise UsageError(f"Partitions are released with pyramid or topdown, not with {method.name}.")
-
-
-def fill_counts(roots: Roots, counted: Counted) -> NDArray[np.int64]:
-    """Return counts of all roots, where those of the others are 0."""
-    count = np.zeros(roots.prefix.size, np.int64)
-    count[np.searchsorted(roots.prefix, counted[0])] = counted[1]
-    return count
-
-
-def spans(cells: Cells, roots: Roots, stride: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and one past the last of the cells of each root."""
-    first = roots.prefix * np.uint64(stride)
-    last = first + np.uint64(stride - 1)
-    return np.searchsorted(cells.key, first), np.searchsorted(cells.key, last, "right")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from geodp.mechanisms.learned.mixture import Reliability, Tables
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
-from geodp.mechanisms.trees.layer import Layer, Measured
+from geodp.mechanisms.trees.layer import Known, Layer, Measured, Stage
 from geodp.mechanisms.trees.walk import prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE
@@ -41,7 +41,6 @@ from geodp.table.stated.prior import StatedPrior, StatedPriorLevel, StatedSlope
 Reals = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Known = tuple[Reliability | None, ...]
 Put = tuple[NDArray[np.uint64], NDArray[np.int64], Reals]
 Opened = tuple[NDArray[np.uint64], NDArray[np.int64], Reals, Reals]
 """Numbers of open children, what they have, their counts with noise, and the prior's people."""
@@ -80,9 +79,9 @@ class Informed:
     prior: Prior
     descent: Descent
     noise: tuple[NodeNoise, ...]
-    threads: int
+    threads: int = 0
     known: Known | None = None  # learned elsewhere, from tables that the like of it predicts
-    gather: bool = True  # residuals are asked for: always where nothing is known
+    gathers: bool = True  # residuals are asked for: always where nothing is known
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
@@ -97,26 +96,34 @@ class Informed:
 
     def run(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], tuple[Learned, ...]]:
         """Return cells above 0 and their counts in key order, and what was learned by level."""
+        stage, learned = self.descend(self.descent.last)
+        prefix, count = stage.layers[-1].prefix, stage.count
+        if self.descent.passes == 2:
+            count = self.share(stage, self.improve(stage), self.settle(stage))
+        some = count > 0
+        return prefix[some], count[some], learned
+
+    def descend(self, last: int) -> tuple[Stage, tuple[Learned, ...]]:
+        """Run the first pass from the root to a level, and tell what was learned on the way."""
+        stage, learned = self.begin(), []
+        while stage.level < last:
+            layer = stage.below(self.descent)
+            residuals = self.gather(stage.level + 1, layer) if self.gathers else Residuals.none()
+            found = self._learn(stage, layer, residuals)
+            stage = self.open(stage, layer, found.reliability)
+            learned.append(found)
+        return stage, tuple(learned)
+
+    def begin(self) -> Stage:
+        """Measure the root."""
         layer = Layer.of(
             np.zeros(1, np.uint64), np.zeros(1, np.int64), (1, self.descent.strides[0])
         )
         z = self._measure(0, layer, slice(0, 1))[0].astype(np.float64)
         count = np.maximum(z, 0).astype(np.int64)
         layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
-        layer.z, count = z[count > 0], count[count > 0]
-        layers: list[Layer] = [layer]
-        learned: list[Learned] = []
-        for i, fanout in enumerate(self.descent.fanouts, 1):
-            layer = Layer.of(layer.prefix, count, (fanout, self.descent.strides[i]))
-            found = self._learn(i, layer)
-            count = self._open(i, layer, found.reliability)
-            layers.append(layer)
-            learned.append(found)
-        if self.descent.passes == 2:
-            variances = self._improve(layers)
-            count = self._share(layers, variances, [one.reliability for one in learned])
-        some = count > 0
-        return layers[-1].prefix[some], count[some], tuple(learned)
+        layer.z = z[count > 0]
+        return Stage(0, (layer,), count[count > 0], ())
 
     def _each(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Do some work on all of a layer's runs."""
@@ -133,8 +140,8 @@ class Informed:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
         return noisy, inside
 
-    def _gather(self, i: int, layer: Layer) -> Residuals:
-        """Return the residuals of what the prior predicts of all children."""
+    def gather(self, i: int, layer: Layer) -> Residuals:
+        """Return the residuals of what the prior predicts of all children of a level's nodes."""
         sd, shape = self.descent.variances[i] ** 0.5, (layer.stride, layer.fanout)
 
         def work(run: slice) -> Residuals:
@@ -151,17 +158,22 @@ class Informed:
 
         return sum(self._each(work, layer.runs(self.threads)), start=Residuals.none())
 
-    def _learn(self, i: int, layer: Layer) -> Learned:
-        """Learn how far the prior can be trusted on a level."""
-        residuals = self._gather(i, layer) if self.gather else Residuals.none()
+    def _learn(self, stage: Stage, layer: Layer, residuals: Residuals) -> Learned:
+        """Learn how far the prior can be trusted on the level below."""
         if self.known is not None:
-            reliability = self.known[i - 1]
+            reliability = self.known[stage.level]
         else:
-            reliability = learn_level(self.descent, i, residuals)
+            reliability = learn_level(self.descent, stage.level + 1, residuals)
         return Learned(layer.stride, layer.above.size * layer.fanout, reliability, residuals)
 
+    def open(self, stage: Stage, layer: Layer, reliability: Reliability | None) -> Stage:
+        """Share out what nodes have among the children of a layer; those above 0 are open."""
+        count = self._open(stage.level + 1, layer, reliability)
+        learned = *stage.learned, reliability
+        return Stage(stage.first, (*stage.layers, layer), count, learned)
+
     def _open(self, i: int, layer: Layer, reliability: Reliability | None) -> NDArray[np.int64]:
-        """Share out what nodes have; children above 0 are open. Their counts: int64[k]."""
+        """Write to the layer which children are open; what they have: int64[k]."""
         known = self.descent.variances[i], self.descent.least[i]
         tables = None if reliability is None else reliability.tables
         given = _of_kernel(tables), known
@@ -198,12 +210,16 @@ class Informed:
             layer.forget_prior()
         return count
 
-    def _improve(self, layers: list[Layer]) -> list[Reals]:
-        """Improve the estimates of open nodes from below; their variances, by layer."""
+    def improve(self, stage: Stage, below: Reals | None = None) -> list[Reals]:
+        """Improve the estimates of open nodes from below; their variances, by layer.
+
+        ``below``: of the last layer's estimates, where these were improved already.
+        """
         own = self.descent.variances
-        found = [np.full(1, own[-1])]
-        for i in range(len(layers) - 1, 0, -1):
-            found.insert(0, self._combine(layers[i], layers[i - 1].z, own[i - 1], found[0]))
+        found = [np.full(1, own[stage.level]) if below is None else below]
+        for i in range(len(stage.layers) - 1, 0, -1):
+            above = stage.layers[i - 1].z, own[stage.first + i - 1]
+            found.insert(0, self._combine(stage.layers[i], *above, found[0]))
         return found
 
     def _combine(self, layer: Layer, z: Reals, own: float, below: Reals) -> Reals:
@@ -218,22 +234,25 @@ class Informed:
         self._each(work, list(zip(runs, layer.opened(runs), strict=True)))
         return variance
 
-    def _share(
-        self,
-        layers: list[Layer],
-        variances: list[Reals],
-        learned: list[Reliability | None],
+    def settle(self, stage: Stage) -> NDArray[np.int64]:
+        """Return what the root has in the end: int64[1], or int64[0] where it is closed."""
+        root = stage.layers[0]
+        return np.maximum(np.floor(root.z + root.uniform[: root.z.size]), 0).astype(np.int64)
+
+    def share(
+        self, stage: Stage, variances: list[Reals], count: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Share out the final counts; those of the open cells: int64[k]."""
-        root, last = layers[0], len(layers) - 1
-        uniform = root.uniform[: root.z.size]
-        count = np.maximum(np.floor(root.z + uniform), 0).astype(np.int64)
+        """Share out the final counts of the first layer's open nodes; of the last one's: int64[k].
+
+        ``variances``: from :meth:`improve`.
+        """
         best = from_below(self.descent.fanouts, self.descent.variances)
-        for i in range(1, len(layers)):
-            layer, reliability, tables = layers[i], learned[i - 1], None
+        for j in range(1, len(stage.layers)):
+            i, reliability, tables = stage.first + j, stage.learned[j - 1], None
             if reliability is not None:
-                tables = reliability.tables if i == last else _tabulate(reliability, best[i])
-            count = self._share_layer(i, layer, count, variances[i], tables)
+                last = i == self.descent.last
+                tables = reliability.tables if last else _tabulate(reliability, best[i])
+            count = self._share_layer(i, stage.layers[j], count, variances[j], tables)
         return count
 
     def _share_layer(
@@ -307,9 +326,15 @@ def refine(
         Whether residuals are asked for. False: none are in the result, which is the same otherwise;
         with ``known`` only.
     """
+    return informed_of(table, descent, key, prior, threads, known, gather or known is None).run()
+
+
+def informed_of(
+    table: Cells, descent: Descent, key: NoiseKey, prior: Prior, *more: Any
+) -> Informed:
+    """Return both passes with the noise of a key; ``more``: further fields in their order."""
     noise = (NodeNoise(key, Stream.PYRAMID + i, law) for i, law in enumerate(descent.laws))
-    gather = gather or known is None
-    return Informed(table, prior, descent, tuple(noise), threads, known, gather).run()
+    return Informed(table, prior, descent, tuple(noise), *more)
 
 
 CHANGES = 1, 2, 4, 8, 16

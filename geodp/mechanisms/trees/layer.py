@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
 from geodp.kernels.learned.lanes import Room, make_room
+from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees import parallel
+from geodp.mechanisms.trees.descent import Descent
 
 CHILDREN = 1 << 16
 """Most nodes that are measured together: they stay in the cache."""
@@ -31,6 +33,9 @@ FEWER = 1 << 21
 Reals = NDArray[np.float64]
 Measured = tuple[NDArray[np.int64], NDArray[np.bool_]]
 """Counts with noise of children, and which hold a cell of the domain; none: all."""
+
+Known = tuple[Reliability | None, ...]
+"""How far a prior can be trusted, by level; None: not at all."""
 
 Kept = tuple[NDArray[np.int32 | np.int64], NDArray[np.bool_], passes.Prior | None]
 
@@ -82,6 +87,18 @@ class Layer:
     ) -> Layer:
         """Return nothing yet of the children of some nodes; ``shape``: children, keys of one."""
         return cls(above, total, *shape, np.empty(above.size))
+
+    @classmethod
+    def found(cls, prefix: NDArray[np.uint64], z: Reals) -> Layer:
+        """Return open nodes with their counts, found elsewhere, and nothing of those above them."""
+        none = np.empty(0, np.uint64), np.empty(0, np.int64)
+        return cls(*none, 1, 1, np.empty(0), z, prefix=prefix)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        found = (getattr(self, one.name) for one in fields(self))
+        return sum(one.nbytes for one in found if isinstance(one, np.ndarray))
 
     def keep(self, nodes: slice, measured: Measured, prior: passes.Prior) -> None:
         """Keep what was measured of a block, in few bytes, unless the level has many nodes.
@@ -135,6 +152,49 @@ class Layer:
     def prior(self, nodes: slice, children: slice) -> passes.Prior:
         """Return what the prior says of some nodes and children."""
         return self.share[children], self.whole[nodes]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stage:
+    """Open nodes of some neighbouring levels, noisy and not released: the first pass went so far.
+
+    Attributes
+    ----------
+    first : int
+        Level of the first layer.
+    layers : tuple of Layer
+        Of the first only the open nodes count.
+    count : int64[k]
+        What the last layer's open nodes have.
+    learned : tuple of (Reliability or None)
+        Of every layer but the first.
+    """
+
+    first: int
+    layers: tuple[Layer, ...]
+    count: NDArray[np.int64]
+    learned: Known
+
+    def __repr__(self) -> str:
+        return "Stage(noisy)"
+
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
+        return self.count.nbytes + sum(layer.nbytes for layer in self.layers)
+
+    @property
+    def level(self) -> int:
+        """Of the last layer."""
+        return self.first + len(self.layers) - 1
+
+    def below(self, descent: Descent) -> Layer:
+        """Return nothing yet of the children of the last layer's open nodes."""
+        shape = descent.fanouts[self.level], descent.strides[self.level + 1]
+        return Layer.of(self.layers[-1].prefix, self.count, shape)
+
+    def copy(self) -> Stage:
+        """Return the same, with estimates that may be improved."""
+        return replace(self, layers=tuple(replace(one, z=one.z.copy()) for one in self.layers))
 
 
 def _cut(start: int, stop: int, each: int) -> list[slice]:

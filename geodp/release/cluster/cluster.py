@@ -31,15 +31,18 @@ from geodp.release.cluster.tiles import draw
 from geodp.release.cluster.trust import require_trusted
 from geodp.release.metadata import state_metadata
 from geodp.release.outline import outline, warn_of
+from geodp.release.prior import agree_on_prior
 from geodp.release.publish import agree
 from geodp.release.release import Release
 from geodp.table.card import Card, File
+from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 
 __all__ = ["Partitions", "join", "publish", "write"]
 
 
-ALONE = ("measurements", "totals", "prior", "prior_source", "simulate")
+ALONE = ("measurements", "totals", "simulate")
 """What one machine publishes beside the counts: no process of a cluster holds the whole table."""
 
 
@@ -57,6 +60,8 @@ class RunGiven(TermsGiven, total=False):
     trust_cluster: bool
     progress: Progress | None
     metadata: Mapping[str, str | int] | None
+    prior: CountTable | Release | Prior | None
+    prior_source: str | None
 
 
 def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> Release:
@@ -76,6 +81,9 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
         As for :func:`geodp.publish`.
     allow_empty, key, ledger, dataset, records, metadata
         As for :func:`geodp.publish`.
+    prior, prior_source
+        As for :func:`geodp.publish`, with ``"pyramid"``. What is learned of a level, all subtrees
+        tell together; every worker is sent the whole prior, 16 bytes a cell.
     parts : int
         Ranges of keys that are refined side by side. Default: 64.
     key_folder : path, optional
@@ -97,7 +105,7 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     ------
     UsageError
         As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
-        a worker may not read; what one machine alone publishes beside counts, or with a prior.
+        a worker may not read; what one machine alone publishes beside counts.
     InputError
         Data that must not be used, or a file that changed during the run.
     BudgetError
@@ -109,7 +117,8 @@ def publish(client: Any, partitions: Partitions, **given: Unpack[RunGiven]) -> R
     found, charge = run.release(lambda _: (tasks.finish,))
     cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
     table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-    return replace(nobody, table=table, charge=charge, public_facts=run.public_facts)
+    facts = run.public_facts
+    return replace(nobody, table=table, charge=charge, public_facts=facts, prior=run.prior)
 
 
 def write(
@@ -162,7 +171,8 @@ def write(
             return tasks.write, str(part_path(folder.public, name, number)), name, said, tiling
 
         entries, charge = run.release(last, folder.require_space)
-        card = replace(nobody, charge=charge, public_facts=run.public_facts).card()
+        facts = run.public_facts
+        card = replace(nobody, charge=charge, public_facts=facts, prior=run.prior).card()
         rasters: list[File] = []
         if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
             why, tiling = "a count is too large to be exact in a raster", None
@@ -178,16 +188,19 @@ def _run(client: Any, partitions: Partitions, given: RunGiven) -> tuple[Run, Rel
         raise UsageError("Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.")
     if any(name in given for name in ALONE):
         raise UsageError(
-            "A cluster releases counts alone: measurements, public totals, priors and simulated "
-            "intervals are those of one machine, geodp.publish(table, measurements=..., ...)."
+            "A cluster releases counts alone: measurements, public totals and simulated intervals "
+            "are those of one machine, geodp.publish(table, measurements=..., ...)."
         )
     wanted, rest = split(given, *RunGiven.__annotations__)
     method, terms = mechanism(rest.pop("method", "pyramid")), Terms.of(**wanted)
     said = state_metadata(rest.pop("metadata", None) or {})
-    options = Options(**rest)
+    asked = rest.pop("prior", None), rest.pop("prior_source", None)
+    options, prior = Options(**rest), agree_on_prior(partitions.empty, *asked)
     spent = agree(partitions.empty, method, terms, options.key)
-    cut = partition_of(method, partitions.grid, spent)
+    cut = partition_of(method, partitions.grid, spent, prior)
     nobody = outline(partitions.grid, method, spent, terms.people)
+    if prior is not None:
+        nobody = replace(nobody, prior=prior.describe(), margins=cut.margins)
     return Run(client, partitions, cut, options), replace(nobody, metadata=said)
 
 

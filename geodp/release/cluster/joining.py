@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication, write_publication
@@ -61,7 +62,9 @@ def join(
             "Give the grid of the release, with its mask: without a raster nothing here tells it."
         )
     check_publication(table.grid, path, name=card.name, overwrite=overwrite)
-    release, name = Release(table), card.name
+    stated, name = card.expected_error.cells, card.name
+    margins = UNKNOWN if stated is not None and stated.closed_form else None
+    release = Release(table, margins=margins)
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
         Released(table, card, release.errors(), release.areas),

@@ -15,7 +15,9 @@ import numpy as np
 
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.persons import draw_weights
-from geodp.mechanisms.central.partitioned import Roots, TreePartition, fill_counts
+from geodp.mechanisms.central.partitioned import InformedPartition, TreePartition
+from geodp.mechanisms.trees.informed import state
+from geodp.mechanisms.trees.subtrees import Roots, fill_counts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.cluster import tasks
@@ -26,6 +28,7 @@ from geodp.release.publish import charge_event
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import require_rows
+from geodp.table.stated.prior import StatedPrior
 from geodp.table.totals import Relation, Remainder
 
 AT_ONCE = 1 << 23
@@ -91,6 +94,8 @@ class Run:
     options : Options
     public_facts : tuple of str
         For the card, once the input has been read; see :class:`geodp.Release`.
+    prior : StatedPrior or None
+        For the card, once all is drawn: what was learned of a prior.
     """
 
     client: Any
@@ -98,6 +103,7 @@ class Run:
     cut: TreePartition
     options: Options
     public_facts: tuple[str, ...] = ()
+    prior: StatedPrior | None = None
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
     _tasks: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
     _job: Any = None
@@ -112,7 +118,8 @@ class Run:
         self._pieces = len(self.partitions.paths)
         if self.partitions.by_person:
             self._pieces = min(max(MOST_PIECES // self._pieces, FEWEST_GROUPS), PERSONS)
-        self._all = self._pieces + self.parts * (3 if self.cut.two_passes else 2)
+        rounds = len(self.cut.learns) + (3 if self.cut.two_passes else 2)
+        self._all = self._pieces + self.parts * rounds
 
     def release(
         self, last: Last, ready: Callable[[int], None] | None = None
@@ -124,7 +131,7 @@ class Run:
         """
         options = self.options
         try:
-            self._job = self._submit(tasks.same, 0, tasks.Job(self.partitions, self.cut))
+            self._job = self._send(0)
             ranges, top, rows = self._ranges()
             sizes = self._results(self._each(tasks.size, ranges))
             self.public_facts = (
@@ -155,7 +162,7 @@ class Run:
     def results(self, function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> list[Any]:
         """Results of a task for each row of arguments; nothing runs on afterwards."""
         try:
-            self._job = self._submit(tasks.same, 1, tasks.Job(self.partitions, self.cut))
+            self._job = self._send(1)
             self._all += len(rows)
             found = [self._submit(function, i, self._job, *row) for i, row in enumerate(rows)]
             return self._results(found)
@@ -183,10 +190,17 @@ class Run:
         self._tasks.add(task)
         return task
 
-    def _each(self, function: Callable[..., Any], *columns: Any) -> list[Any]:
-        """Return a task for each entry of some lists."""
+    def _send(self, number: int) -> Any:
+        """Return a task whose result is what all tasks know, in which a prior may be large."""
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            return self._submit(tasks.same, number, tasks.Job(self.partitions, self.cut))
+
+    def _each(self, function: Callable[..., Any], *columns: Any, turn: str = "") -> list[Any]:
+        """Return a task for each entry of some lists; ``turn``: which, of the same function."""
         rows = enumerate(zip(*columns, strict=True))
-        return [self._submit(function, number, *row) for number, row in rows]
+        return [self._submit(function, f"{turn}{number}", *row) for number, row in rows]
 
     def _ranges(self) -> tuple[list[Any], Cells, int]:
         """Tasks whose results are the cells of every range, totals of the cut's nodes, and rows."""
@@ -271,6 +285,8 @@ class Run:
         roots = [top.between(a, b) for a, b in pairwise(self._bounds)]
         jobs, secrets_ = [self._job] * len(ranges), [secret] * len(ranges)
         begun = self._each(tasks.begin, jobs, ranges, roots, secrets_)
+        if isinstance(self.cut, InformedPartition):
+            begun = self._learn(self.cut, (jobs, ranges, begun, secrets_), totals, key)
         ranges.clear()  # what nobody needs any more, workers may drop
         count = top.count
         if self.cut.two_passes:
@@ -283,6 +299,25 @@ class Run:
             function, *more = last(number)
             ends.append(self._submit(function, number, self._job, subtrees, tops, *more))
         return self._results(ends)
+
+    def _learn(
+        self,
+        cut: InformedPartition,
+        known: tuple[list[Any], list[Any], list[Any], list[Any]],
+        totals: Cells,
+        key: NoiseKey,
+    ) -> list[Any]:
+        """Tasks whose results are the subtrees with all levels, and what a prior told of them."""
+        (jobs, ranges, begun, secrets_), learned = known, [*cut.learn_above(totals, key)]
+        for level in cut.learns:
+            turn = f"{level}-"
+            seen = self._results(self._each(tasks.look, jobs, ranges, begun, secrets_, turn=turn))
+            learned.append(cut.learn(level, seen))
+            told = [learned[-1].reliability] * len(ranges)
+            rows = jobs, ranges, begun, told, secrets_
+            begun = self._each(tasks.add_level, *rows, turn=turn)
+        self.prior = state(cut.prior, tuple(learned))
+        return begun
 
 
 @dataclass(frozen=True, eq=False)

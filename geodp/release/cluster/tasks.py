@@ -22,7 +22,9 @@ from geodp.io.read.rows.persons import Records
 from geodp.io.verify.readback import index_of
 from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Look, Tiling, write_tile
-from geodp.mechanisms.central.partitioned import Roots, Subtrees, TreePartition
+from geodp.mechanisms.central.partitioned import InformedPartition, TreePartition
+from geodp.mechanisms.learned.mixture import Reliability
+from geodp.mechanisms.trees.subtrees import Roots, Seen, Subtrees
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile
 from geodp.release.release import Release
@@ -157,6 +159,28 @@ def begin(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
         return job.cut.below(cells, roots, key)
 
 
+def look(job: Job, piece: Piece, found: Subtrees, secret: KeyFile) -> Seen:
+    """Return what the next level of some subtrees tells of its predictions."""
+    cells = Cells(job.partitions.grid, piece.key, piece.count)
+    with secret.open() as key:
+        return informed(job).look(cells, found, key)
+
+
+def add_level(
+    job: Job, piece: Piece, found: Subtrees, learned: Reliability | None, secret: KeyFile
+) -> Subtrees:
+    """Run the first pass one level further, by what all subtrees have told."""
+    cells = Cells(job.partitions.grid, piece.key, piece.count)
+    with secret.open() as key:
+        return informed(job).open(cells, found, learned, key)
+
+
+def informed(job: Job) -> InformedPartition:
+    """Return the cut, which has a prior."""
+    assert isinstance(job.cut, InformedPartition)
+    return job.cut
+
+
 def all_roots(tops: Roots) -> Roots:
     """Return the roots with their final counts, stored where tasks find them."""
     return tops
@@ -188,7 +212,7 @@ def write(
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
     whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
-    errors = Release(table, own=job.cut.method).errors(whole)
+    errors = Release(table, own=job.cut.method, margins=job.cut.margins).errors(whole)
     entry = write_part(table, Path(path), name=name, errors=errors, metadata=metadata)
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()

@@ -30,6 +30,7 @@ from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import informed
+from geodp.mechanisms.trees.layer import Known
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
@@ -167,7 +168,7 @@ class Smoother:
         return [self.draw(t, prior, known, gather=False)[0] for t, prior in enumerate(both)]
 
     def sweep(
-        self, times: Sequence[int], known: informed.Known | None = None
+        self, times: Sequence[int], known: Known | None = None
     ) -> tuple[list[ReleasedTable], list[Shares | None], tuple[Residuals, ...]]:
         """Go through the snapshots in one direction.
 
@@ -203,14 +204,14 @@ class Smoother:
                 chains[place] = _follow(chains.get(place), own)
         return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
 
-    def learn(self, seen: tuple[Residuals, ...]) -> informed.Known | None:
+    def learn(self, seen: tuple[Residuals, ...]) -> Known | None:
         """Return how far predictions of every level can be trusted; None: nothing was seen."""
         steps = self.method.descent(self.tables[0].grid, self.event)
         found = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
         return found or None
 
     def draw(
-        self, t: int, prior: Shares | None, known: informed.Known | None, gather: bool = True
+        self, t: int, prior: Shares | None, known: Known | None, gather: bool = True
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
         """Return a snapshot with a prior, and the residuals of its predictions, if asked for."""
         progress.begin(f"Releasing snapshot {t + 1}")

@@ -1,20 +1,25 @@
 """Top and subtrees, refined apart and put together, are the release of one machine."""
 
 import pickle
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from geodp.errors import UsageError
+from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central import partitioned
+from geodp.mechanisms.trees.informed import state
+from geodp.mechanisms.trees.subtrees import fill_counts
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
-from geodp.table.counts import Cells, CountTable
+from geodp.table.counts import Cells, CountTable, coarsen
+from geodp.table.prior import Prior
 
 SECRET = bytes(range(32))
 
@@ -44,8 +49,29 @@ def table_on(grid: Grid, people: int = 3000) -> CountTable:
     return CountTable.from_index(grid, index, rng.integers(1, 9, index.shape[1]))
 
 
+def prior_of(table: CountTable) -> Prior:
+    """Of an earlier time: a third of the cells are others, counts have changed."""
+    rng = np.random.default_rng(11)
+    then = table_on(table.grid, people=2000)
+    count = np.maximum(then.count * rng.integers(0, 3, then.count.size), 1)
+    return Prior(table.grid, then.key, count, 1, "an earlier table")
+
+
+def learned(table: CountTable, cut, ranges: list, begun: list, totals: Cells, key: NoiseKey):
+    """Subtrees with all levels, and what was learned on the way, as the cluster does it."""
+    found = [*cut.learn_above(totals, key)]
+    for level in cut.learns:
+        seen = [cut.look(cells, one, key) for cells, one in zip(ranges, begun, strict=True)]
+        found.append(cut.learn(level, pickle.loads(pickle.dumps(seen))))
+        told = pickle.loads(pickle.dumps(found[-1].reliability))
+        for _ in range(2):  # a task that runs again finds the same
+            some = [cut.open(*each, told, key) for each in zip(ranges, begun, strict=True)]
+        begun = pickle.loads(pickle.dumps(some))
+    return begun, found
+
+
 def taken_apart(table: CountTable, cut, parts: int):
-    """As the cluster does it, here."""
+    """As the cluster does it, here; and what was learned of a prior."""
     key = NoiseKey(SECRET)
     stride = np.uint64(cut.stride)
     node, first = np.unique(table.key // stride, return_index=True)
@@ -55,20 +81,23 @@ def taken_apart(table: CountTable, cut, parts: int):
     assert np.isin(top.prefix, nodes).all()
     last = int(nodes[-1]) + 1
     bounds = [0, *(int(nodes[nodes.size * i // parts]) for i in range(1, parts)), last]
-    begun = []
+    begun, ranges, told = [], [], []
     for a, b in pairwise(bounds):
         here = (table.key // stride >= a) & (table.key // stride < b)
-        cells = Cells(table.grid, table.key[here], table.count[here])
-        begun.append(pickle.loads(pickle.dumps(cut.below(cells, top.between(a, b), key))))
+        ranges.append(Cells(table.grid, table.key[here], table.count[here]))
+        below = cut.below(ranges[-1], top.between(a, b), key)
+        begun.append(pickle.loads(pickle.dumps(below)))
+    if isinstance(cut, partitioned.InformedPartition):
+        begun, told = learned(table, cut, ranges, begun, totals, key)
     count = top.count
     if cut.two_passes:
         estimates = [(found.roots.z, found.roots.variance) for found in begun]
         columns = [np.concatenate(column) for column in zip(*estimates, strict=True)]
-        count = partitioned.fill_counts(top, cut.improve(totals, key, *columns))
+        count = fill_counts(top, cut.improve(totals, key, *columns))
     ends = np.cumsum([found.roots.prefix.size for found in begun])[:-1]
     for _ in range(2):  # a task that runs again finds the same
         found = [cut.finish(*each) for each in zip(begun, np.split(count, ends), strict=True)]
-    return [np.concatenate(column) for column in zip(*found, strict=True)]
+    return *(np.concatenate(column) for column in zip(*found, strict=True)), told
 
 
 @pytest.mark.parametrize("most_roots", [1, 40, 1 << 14])
@@ -90,9 +119,56 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
         cut = partitioned.partition_of(method, grid, use)
         assert cut.nodes().size <= most_roots
         for parts in {1, min(5, cut.nodes().size)}:
-            key, count = taken_apart(table, cut, parts)
+            key, count, _ = taken_apart(table, cut, parts)
             assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
     assert whole.key.size
+
+
+@pytest.mark.parametrize("most_roots", [1, 40, 1 << 14])
+@pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2"])
+@pytest.mark.parametrize("name", GRIDS)
+def test_the_parts_are_the_whole_with_a_prior(name, spec, most_roots, monkeypatch):
+    monkeypatch.setattr(partitioned, "MOST_ROOTS", most_roots)
+    grid, method = GRIDS[name], mechanism(spec)
+    table = table_on(grid)
+    prior = prior_of(table)
+    for epsilon, rho in [(1, None), (None, 2)] if most_roots == 40 else [(Fraction(1, 4), None)]:
+        use = Measurement.of(
+            spec,
+            Terms.of(epsilon=epsilon, rho=rho, contribution=1),
+            method.sensitivity(grid),
+            "fixed",
+        )
+        whole, stated = method.release_informed(table, use, NoiseKey(SECRET), prior)
+        cut = partitioned.partition_of(method, grid, use, prior)
+        for parts in {1, min(5, cut.nodes().size)}:
+            key, count, told = taken_apart(table, cut, parts)
+            assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
+            assert state(prior, tuple(told)) == stated
+    plain = method.release(table, use, NoiseKey(SECRET))
+    informs = any(level.in_use for level in stated.levels)
+    assert informs == (
+        (whole.key.tolist(), whole.count.tolist()) != (plain.key.tolist(), plain.count.tolist())
+    )
+
+
+def test_a_prior_of_larger_cells_than_the_cut(monkeypatch):
+    """Below its cells nothing is predicted, whoever draws."""
+    monkeypatch.setattr(partitioned, "MOST_ROOTS", 1 << 14)
+    grid = Grid.regular((128, 128))
+    table = table_on(grid)
+    then = coarsen(table_on(grid, 2000), Coarsening.by_digits(grid, 4))
+    prior, method = Prior.of(grid, then, "blocks"), mechanism("pyramid")
+    use = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1, "fixed")
+    whole, stated = method.release_informed(table, use, NoiseKey(SECRET), prior)
+    for most in (1, 64, 1 << 14):
+        monkeypatch.setattr(partitioned, "MOST_ROOTS", most)
+        cut = partitioned.partition_of(method, grid, use, prior)
+        key, count, told = taken_apart(table, cut, min(5, cut.nodes().size))
+        assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
+        assert state(prior, tuple(told)) == stated
+    with pytest.raises(UsageError, match="topdown takes no prior"):
+        partitioned.partition_of(mechanism("topdown"), grid, use, prior)
 
 
 def test_nobody_at_all():
@@ -103,7 +179,7 @@ def test_nobody_at_all():
         most = method.sensitivity(grid)
         use = Measurement.of(spec, Terms.of(epsilon=1, contribution=1), most, "fixed")
         whole = method.release(table, use, NoiseKey(SECRET))
-        key, count = taken_apart(table, partitioned.partition_of(method, grid, use), 3)
+        key, count, _ = taken_apart(table, partitioned.partition_of(method, grid, use), 3)
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
 
 

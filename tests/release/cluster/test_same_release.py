@@ -76,6 +76,56 @@ def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, s
     assert sha256(release.table) == alone[method]
 
 
+def before(table: geodp.CountTable) -> geodp.CountTable:
+    """The same place at an earlier time: other counts, and a quarter of the cells are others."""
+    rng = np.random.default_rng(9)
+    index = table.grid.decode(table.key)
+    index[:, rng.random(table.key.size) < 0.25] += 1
+    return geodp.CountTable.from_index(table.grid, index, table.count * rng.integers(1, 3))
+
+
+OTHER = geodp.CountTable.from_dense(np.ones((4, 4), np.int64), geodp.Grid.regular((4, 4)))
+PRIOR = {"prior": before(town()), "prior_source": "an earlier census", "epsilon": "1/4"}
+
+
+@pytest.mark.parametrize("partitions", [rarely(1), 7])
+@pytest.mark.parametrize("workers", [rarely(1), 2, rarely(4)])
+@pytest.mark.parametrize("terms", [{}, {"rho": "1/50", "epsilon": None}])
+@pytest.mark.parametrize("method", ["pyramid", "pyramid:setting=flat"])
+def test_a_prior_tells_workers_what_it_tells_one_machine(
+    cluster, tmp_path, workers, partitions, terms, method
+):
+    """Of one level all workers tell together, or of several."""
+    terms = {name: value for name, value in {**ONCE, **PRIOR, **terms}.items() if value}
+    terms["method"] = method
+    whole = geodp.publish(town(), key=kept(), **terms)
+    plain = {name: terms[name] for name in terms if "prior" not in name}
+    assert sha256(geodp.publish(town(), key=kept(), **plain).table) != sha256(whole.table)
+    files, told = split(town(), tmp_path, partitions), []
+    terms["progress"] = lambda done, of: told.append((done, of))
+    release = publish(cluster(workers), files, key=kept(), parts=5, **terms)
+    assert sha256(release.table) == sha256(whole.table)
+    assert release.card() == whole.card()
+    assert told[-1][0] == told[-1][1] == len(told)
+    levels = whole.card().prior.levels
+    assert any(one.in_use for one in levels)
+
+
+@pytest.mark.parametrize(
+    ("task", "state"),
+    [rarely("look", "memory"), ("add_level", "memory"), rarely("add_level", "executing")],
+)
+def test_a_killed_worker_does_not_show_in_what_is_learned(cluster, tmp_path, task, state):
+    terms = {**ONCE, **PRIOR, "method": "pyramid:setting=flat"}
+    whole = geodp.publish(town(), key=kept(), **terms)
+    client, files = cluster(2), split(town(), tmp_path, 3)
+    cluster.kill(2, task, state)
+    release = publish(client, files, key=kept(), parts=4, **terms)
+    assert cluster.killed(2)
+    assert sha256(release.table) == sha256(whole.table)
+    assert release.card() == whole.card()
+
+
 def test_without_a_kept_key_every_release_is_another(cluster, tmp_path):
     files = split(town(), tmp_path, 3)
     found = [publish(cluster(2), files, parts=4, **ONCE) for _ in range(2)]
@@ -240,7 +290,10 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
         ({"contribution": 0}, "contribution must be"),
         ({"measurements": True}, "counts alone"),
         ({"totals": None}, "counts alone"),
-        ({"prior": None}, "counts alone"),
+        ({**PRIOR, "prior_source": None}, "needs its source"),
+        ({**PRIOR, "prior": None}, "goes with a prior only"),
+        ({**PRIOR, "prior": OTHER}, "of another grid"),
+        ({**PRIOR, "method": "topdown"}, "topdown takes no prior"),
         ({"simulate": 20}, "counts alone"),
     ],
 )
