@@ -119,6 +119,7 @@ OUTSIDE = {
     "fsspec": ("", "io/read/rows/forms"),
     "aiohttp": ("", "io/read/rows/forms"),
     "geopandas": ("", "release/frames"),
+    "dask": ("", "release/cluster"),
     "distributed": ("", "release/cluster"),
 }
 

@@ -25,11 +25,11 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.trees.cut import Counted, Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import Noise, Tree
-from geodp.mechanisms.trees.subtrees import Counted, Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.walk import Front, Records, Walk
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey

@@ -16,8 +16,8 @@ import numpy as np
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.persons import draw_weights
 from geodp.mechanisms.central.partitioned import InformedPartition, TreePartition
+from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
-from geodp.mechanisms.trees.subtrees import Roots, fill_counts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.cluster import tasks

@@ -24,7 +24,7 @@ from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Look, Tiling, write_tile
 from geodp.mechanisms.central.partitioned import InformedPartition, TreePartition
 from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.trees.subtrees import Roots, Seen, Subtrees
+from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
 from geodp.release.cluster.partitions import Partitions
 from geodp.release.cluster.secret import KeyFile
 from geodp.release.release import Release

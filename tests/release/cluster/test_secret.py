@@ -23,7 +23,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.mechanisms.trees.subtrees import Roots, Subtrees
+from geodp.mechanisms.trees.cut import Roots, Subtrees
 from geodp.mechanisms.trees.walk import Records
 from geodp.release.cluster import publish
 from geodp.release.cluster.secret import KeyFile, key_file

@@ -11,7 +11,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms.central.partitioned import partition_of
-from geodp.mechanisms.trees.subtrees import Roots
+from geodp.mechanisms.trees.cut import Roots
 from geodp.release.cluster import publish, tasks, write
 from geodp.release.cluster.trust import require_trusted
 from geodp.table.counts import Cells

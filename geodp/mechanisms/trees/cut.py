@@ -56,24 +56,30 @@ class Roots:
         return Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Held:
     """What is held of subtrees with a prior: their open nodes, and variances, by layer."""
 
     stage: Stage
     variances: tuple[NDArray[np.float64], ...] = ()
 
+    def __repr__(self) -> str:
+        return "Held(noisy)"
+
     def __sizeof__(self) -> int:
         """Bytes of all that is kept, see :class:`Roots`."""
         return getsizeof(self.stage) + sum(part.nbytes for part in self.variances)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Seen:
     """What subtrees tell of the predictions of a level: nodes that were measured, residuals."""
 
     nodes: int
     residuals: Residuals
+
+    def __repr__(self) -> str:
+        return "Seen(noisy)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
