@@ -105,6 +105,14 @@ class Descent:
         """The cells' level."""
         return len(self.fanouts)
 
+    def is_short(self, cells: int, roots: int = 1) -> bool:
+        """Whether one thread is done before several have begun, with so many occupied cells."""
+        return min(roots * self.strides[0], cells * sum(self.fanouts)) <= FEW_NODES
+
+
+FEW_NODES = 1 << 20
+"""That are measured, about, up to which one thread is done before several have begun."""
+
 
 def width_of(fanout: int) -> int:
     """Return the most families of a block, of so many children each."""

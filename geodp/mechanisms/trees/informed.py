@@ -318,7 +318,7 @@ def refine(
     Parameters
     ----------
     threads : int
-        0: one for every processor.
+        0: one for every processor, where there is much to do.
     known : tuple of (Reliability or None), optional
         Of every level below the root, learned from other tables with the same noise that priors of
         the same kind predict. Default: learned from this table.
@@ -326,6 +326,8 @@ def refine(
         Whether residuals are asked for. False: none are in the result, which is the same otherwise;
         with ``known`` only.
     """
+    if descent.is_short(table.key.size):
+        threads = threads or 1
     return informed_of(table, descent, key, prior, threads, known, gather or known is None).run()
 
 

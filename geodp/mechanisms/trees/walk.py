@@ -27,9 +27,6 @@ long as all before it. The second pass lets them go."""
 PUT = 1 << 16
 """Open nodes that are put out in one piece."""
 
-FEW_NODES = 1 << 20
-"""That are measured, about, up to which one thread is done before several have begun."""
-
 Reals = NDArray[np.float64]
 
 Found = tuple[NDArray[np.uint64], NDArray[np.int64]]
@@ -225,8 +222,8 @@ def descend(
     walk, last = Walk.of(table, descent, key), len(descent.strides) - 1
     front, uniform = walk.roots(roots)
     middle, visited = front, roots.size
-    nodes = min(roots.size * descent.strides[0], table.key.size * sum(descent.fanouts))
-    split = parts > 1 or (parallel.processors(threads) > 1 and nodes > FEW_NODES)
+    short = descent.is_short(table.key.size, roots.size)
+    split = parts > 1 or (parallel.processors(threads) > 1 and not short)
     while split and middle.level < last and 0 < middle.prefix.size < parallel.MANY:
         middle, seen = walk.open(middle, middle.level + 1)
         visited += seen

@@ -29,7 +29,7 @@ from geodp.kernels.learned import families
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.trees import informed
+from geodp.mechanisms.trees import informed, parallel
 from geodp.mechanisms.trees.layer import Known
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -164,8 +164,13 @@ class Smoother:
             return drawn
         _, after, again = self.sweep(times[::-1], self.learn(seen))
         known = self.learn(_pool(seen, again))
-        both = [_join([before[t], after[t]]) for t in times]
-        return [self.draw(t, prior, known, gather=False)[0] for t, prior in enumerate(both)]
+
+        def last(t: int) -> ReleasedTable:
+            return self.draw(t, _join([before[t], after[t]]), known, gather=False)[0]
+
+        # By the domain alone: how many cells are occupied is the mechanisms' to ask.
+        steps = self.method.descent(self.tables[0].grid, self.event)
+        return parallel.map_items(last, times, 0 if steps.is_short(steps.strides[0]) else 1)
 
     def sweep(
         self, times: Sequence[int], known: Known | None = None

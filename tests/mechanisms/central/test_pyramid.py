@@ -208,7 +208,7 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     use, key = spent(method, table.grid, "1/2", rho), NoiseKey(SECRET)
     cells, counts, nodes = refine(table, method, use, key, parts=1)
     monkeypatch.setattr("geodp.mechanisms.trees.parallel.MANY", 8)
-    monkeypatch.setattr("geodp.mechanisms.trees.walk.FEW_NODES", 0)
+    monkeypatch.setattr("geodp.mechanisms.trees.descent.FEW_NODES", 0)
     ways = ((1, 1, 1), (100, 2, 1), (100, 7, 2), (1 << 15, 0, 3))
     for (children, parts, threads), piece in product(ways, (1 << 16, 0)):
         monkeypatch.setattr("geodp.mechanisms.trees.descent.CHILDREN", children)
