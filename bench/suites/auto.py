@@ -1,4 +1,4 @@
-"""The table of the pyramid's default: levels and shares by domain and signal, and how they do."""
+"""The table of the pyramid's default: levels and shares by domain, and how they do."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ import pytest
 
 import geodp
 from bench.inputs import derived, public
-from bench.suites import held_out, islands, sparsest
+from bench.suites import held_out, islands, signal, sparsest
 from bench.suites.auto import ASKED
 from bench.suites.auto_bound import LARGE, SMALL
 from bench.tables import markdown
 from tests.analysis.statistics.test_unmixing import villages
 
-SUITES = (islands, sparsest, held_out)
+SUITES = (islands, sparsest, held_out, signal)
 KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in SUITES}
 
 
@@ -94,6 +94,27 @@ def test_maps_that_nothing_was_chosen_by_fare_as_the_others():
         assert over == (["cells", "municipalities"] if weak else [])
 
 
+def test_rows_by_signal_would_all_be_the_same():
+    rows = KEPT[signal]["rows"]
+    assert [f"{row['map']}:{row['epsilon']}" for row in rows] == signal.CASES
+    assert sorted(row["signal"] for row in rows) == [row["signal"] for row in rows]
+    gains = [1 - row["best"]["mean"] / row["default"]["mean"] for row in rows]
+    assert min(gains) > -0.01
+    assert round(max(gains), 3) <= 0.022
+    same = {row["pyramid"] for row in rows if row["n"] == "2^18"}
+    assert {spec.partition(",")[0] for spec in same} == {"pyramid:chain=1-3-4-4-6"}
+
+
+def test_pyramids_that_are_searched_hold_to_the_default_s_bound():
+    grid = geodp.Grid.regular((64, 64))
+    drawn = signal.draw_plans(grid, np.random.default_rng(1))
+    specs = [next(drawn) for _ in range(30)]
+    assert len({*specs}) == 30
+    assert all(signal._bits(spec) == grid.bits for spec in specs)
+    assert max(signal.closed(grid, spec) for spec in specs) <= 0
+    assert signal.closed(grid, "pyramid:chain=6-6,shares=1-1-98") > 0
+
+
 def test_plans_for_islands_lose_less_than_the_default_on_maps_they_have_not_seen():
     rows = KEPT[islands]["plans"]
     sizes = [name for name in rows[0] if name[0].isdigit()]
@@ -135,6 +156,10 @@ def test_all_are_measured():
     found = held_out.measure(None, ["brazil-5km"], ["1"], 1)
     assert [row["method"] for row in found["rows"]] == held_out.METHODS
     assert "brazil-5km" in held_out.show(found)
+    found = signal.measure(None, ["kanto:1", "flow:1"], 2)
+    assert [row["map"] for row in found["rows"]] == ["kanto", "flow"]
+    assert all(0 < row["best"]["mean"] < 2 for row in found["rows"])
+    assert "kanto" in signal.show(found)
 
 
 def test_zeros_are_off_by_the_people():

@@ -1,0 +1,209 @@
+"""What the default would gain if its levels and shares went by people a cell times epsilon, too."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.inputs import derived
+from bench.suites.auto import DOCUMENT, OBJECTIVES, limits_of
+from bench.suites.auto_bound import ENOUGH, FIRST_LARGE, LARGE, PAPER, SMALL
+from bench.suites.methods import names
+from bench.suites.sparsest import by_family
+from bench.tables import fill_kept, markdown, table
+from geodp.analysis.plan.families import draw_families
+from geodp.analysis.plan.search import Candidate
+from geodp.analysis.plan.simulation import FRESH, Ratio, Simulation
+from geodp.grid.grid import Grid
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.trees.auto import plan_of
+from geodp.privacy.terms import Terms
+from geodp.table.proxy import Proxy
+
+TITLE = """\
+The default beside the best of random pyramids within its bound on aligned blocks, each searched on
+the very map: more than rows by signal could ever give. Geometric means over cells, polygons,
+municipalities, rectangles and squares of mean absolute errors over those of the paper's method.
+  signal          epsilon times the people of a cell
+  best, elsewhere of the pyramids that were found on other maps of as many cells, the best here"""
+
+CASES = [
+    *("samoa-100m:0.1", "europe-2018-9-8:0.1", "hiroshima-2020:0.1", "kanto:0.1"),
+    *("germany-1km:1", "flow:0.1"),
+]
+"""Maps and budgets, from the least signal to the most."""
+
+TRIED, FOUND = 2, 24
+"""Releases of every pyramid, and of those that are measured again."""
+
+AGAIN = 12
+"""Pyramids that are measured again."""
+
+LEAST = 0.01
+"""Of the budget, what a level gets before its random factor."""
+
+SEED = 20261125
+SAVED = Path(__file__).parents[1] / "results" / "signal.json"
+MARKS = ("<!-- bench:signal -->", "<!-- /bench:signal -->")
+
+Floats = NDArray[np.float64]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options; their names are :func:`measure`'s."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--cases", type=names, default=CASES, metavar="MAP:EPSILON;...")
+    parser.add_argument("--plans", type=int, default=200, help="random pyramids of each")
+
+
+def measure(data: Path | None, cases: list[str], plans: int) -> dict[str, Any]:
+    """Return a row for each map and budget."""
+    maps = [Case(case, data) for case in cases]
+    best = {one.name: one.search(plans) for one in maps}
+    return {"plans": plans, "rows": [one.row(best) for one in maps]}
+
+
+class Case:
+    """A map, a budget, and the errors of the paper's method on it."""
+
+    def __init__(self, case: str, data: Path | None) -> None:
+        self.name, self.epsilon = case.split(":")
+        source = derived.load(self.name, data)
+        self.grid = source.grid
+        self.signal = float(self.epsilon) * float(source.count.sum()) / self.grid.size
+        proxy = Proxy(source, self.name)
+        self.families = draw_families(OBJECTIVES, self.grid, proxy)
+        self.simulation = Simulation(proxy, self.families)
+        self.paper = self._run(PAPER, FRESH, FOUND)
+
+    def search(self, plans: int) -> str:
+        """Return the best of random pyramids on this map."""
+        random = np.random.default_rng(SEED)
+        tried = draw_plans(self.grid, random)
+        specs = [next(tried) for _ in range(plans)]
+        first = sorted(specs, key=lambda spec: self.value(spec, 0, TRIED)[0])
+        return min(first[:AGAIN], key=lambda spec: self.value(spec, TRIED, FOUND)[0])
+
+    def row(self, best: dict[str, str]) -> dict[str, Any]:
+        """Return the default and the pyramids that were found, by releases that found none."""
+        here = {name: self.value(spec, FRESH, FOUND) for name, spec in self._fitting(best).items()}
+        _, own = self.value("pyramid", FRESH, FOUND)
+        others = [(v, spec) for (v, spec) in here.values() if spec is not here[self.name][1]]
+        elsewhere = min(others, key=lambda one: one[0])[1]["mean"] if others else None
+        return {
+            "map": self.name,
+            "n": f"2^{self.grid.bits}",
+            "epsilon": self.epsilon,
+            "signal": self.signal,
+            "default": own,
+            "best": here[self.name][1],
+            "elsewhere": elsewhere,
+            "pyramid": best[self.name],
+        }
+
+    def value(self, spec: str, first: int, often: int) -> tuple[float, dict[str, float]]:
+        """Return what is to be least, and ratios by family with their mean."""
+        ratios = Ratio.all_of(self._run(spec, first, often), self.paper)
+        found = by_family(self.families, np.array([one.mae for one in ratios]))
+        mean = float(np.exp(np.mean(np.log([*found.values()]))))
+        over = self.over(spec, np.array([one.largest for one in ratios]))
+        return np.log(mean) + 3 * max(0.0, over), found | {"mean": mean}
+
+    def over(self, spec: str, largest: Floats) -> float:
+        """Return by how much the bound on blocks is exceeded: where they are many, as measured."""
+        blocks = len(self.families[-1].groups)
+        many = np.array([group.count(self.grid) for group in self.families[-1].groups]) >= ENOUGH
+        bound = np.where(np.arange(blocks) < FIRST_LARGE, SMALL, LARGE)
+        return max(float(np.log(largest[-blocks:] / bound)[many].max()), closed(self.grid, spec))
+
+    def _fitting(self, best: dict[str, str]) -> dict[str, str]:
+        """Return the pyramids that are of this domain's size."""
+        return {name: spec for name, spec in best.items() if _bits(spec) == self.grid.bits}
+
+    def _run(self, spec: str, first: int, often: int) -> Any:
+        method, terms = mechanism(spec), Terms.of(epsilon=self.epsilon).bound(1)
+        event = method.event(self.grid, terms)
+        return self.simulation.run(method, event, range(first, first + often))
+
+
+def draw_plans(grid: Grid, random: np.random.Generator) -> Iterator[str]:
+    """Return pyramids around the default, within its bound on few large blocks, without end.
+
+    Two fifths have its levels, others levels of 2 to 7 bits at the cells and of 2 to 5 above;
+    shares are the default's of as many bits, times log-normal factors.
+    """
+    steps, weights = plan_of(grid.bits)
+    deep, spent = [0, *accumulate(steps)], np.cumsum([float(one) for one in weights])
+    spent /= spent[-1]
+    while True:
+        own = list(steps)
+        if random.random() > 0.4:
+            own = [min(int(random.integers(2, 8)), grid.bits)]
+            while (rest := grid.bits - sum(own)) > 0:
+                own.insert(0, min(int(random.integers(2, 6)), rest))
+        share = np.diff(np.interp([0, *accumulate(own)], deep, spent), prepend=0.0)
+        spread = random.normal(0, random.choice([0.2, 0.5]), share.size)
+        plan = Candidate.of(own, (np.maximum(share, LEAST) * np.exp(spread)).tolist())
+        if closed(grid, plan.spec) <= 0:
+            yield plan.spec
+
+
+def closed(grid: Grid, spec: str) -> float:
+    """Return the largest logarithm of a closed-form error over its bound, of few large blocks.
+
+    The default itself is at 0 where it is above: its shares are rounded.
+    """
+    found = _over_limits(grid, spec)
+    return found - max(0.0, _over_limits(grid, "pyramid"))
+
+
+def _over_limits(grid: Grid, spec: str) -> float:
+    method = mechanism(spec)
+    variance = method.variances(grid, method.event(grid, Terms.of(epsilon=1).bound(1)))
+    assert variance is not None
+    few = 2.0 ** np.arange(grid.bits + 1) < ENOUGH
+    return float(np.log(np.sqrt(variance) / limits_of(grid.bits))[few].max())
+
+
+def _bits(spec: str) -> int:
+    chain = spec.partition("chain=")[2].partition(",")[0]
+    return sum(int(step) for step in chain.split("-"))
+
+
+def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the document's table."""
+    found = []
+    for row in result["rows"]:
+        default, best, elsewhere = row["default"], row["best"], row["elsewhere"]
+        kinds = {
+            kind: f"{default[kind]:.3f} / {best[kind]:.3f}"
+            for kind in ("mean", "cells", "municipalities")
+        }
+        found.append(
+            {
+                "map": row["map"],
+                "n": row["n"],
+                "epsilon": row["epsilon"],
+                "signal": f"{row['signal']:.3g}",
+                **kinds,
+                "elsewhere": "-" if elsewhere is None else f"{elsewhere:.3f}",
+                "best": f"`{row['pyramid']}`",
+            }
+        )
+    return found
+
+
+def show(result: dict[str, Any]) -> str:
+    """Show maps and budgets."""
+    return table(lines(result))
+
+
+def fill_document() -> dict[str, Any]:
+    """Write the document's table from the kept figures, and return those."""
+    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
