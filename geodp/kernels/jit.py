@@ -17,6 +17,8 @@ import llvmlite
 import numba
 import numpy as np
 import platformdirs
+from llvmlite import ir
+from numba import extending, types
 from numba.core import event
 
 P = ParamSpec("P")
@@ -61,6 +63,27 @@ def part(function: Callable[P, R]) -> Callable[P, R]:
 def bare_inline(function: Callable[P, R]) -> Callable[P, R]:
     """Merge such a part into its callers."""
     return _compile(function, nogil=True, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+
+
+def lowest_bit(mark: np.uint64) -> np.uint64:
+    """Return the place of the lowest 1 of a word that is not 0: one instruction, where compiled."""
+    return np.uint64((int(mark) & -int(mark)).bit_length() - 1)
+
+
+@extending.intrinsic  # type: ignore[untyped-decorator]
+def _count_trailing_zeros(context: Any, mark: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))  # a 0 is not asked for
+
+    return types.uint64(types.uint64), generate
+
+
+@extending.overload(lowest_bit, inline="always")  # type: ignore[untyped-decorator]
+def _lowest_bit(mark: Any) -> Any:
+    def count(mark: Any) -> Any:
+        return _count_trailing_zeros(mark)
+
+    return count
 
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:

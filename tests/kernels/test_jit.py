@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 import geodp
@@ -198,3 +200,15 @@ def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
             assert all(re.match(r"geodp\.kernels(\.|$)", module) for module in found)
         elif path.name != "jit.py":
             assert not re.search(r"\b(njit|import (kernel|inline))\b", text), path
+
+
+def test_the_lowest_bit_of_a_word_compiled_and_not():
+    @numba.njit
+    def compiled(mark):
+        return jit.lowest_bit(mark)
+
+    above = np.random.default_rng(1).integers(0, 1 << 63, 64).astype(np.uint64)
+    for place, more in enumerate(above):
+        word = (more | np.uint64(1)) << np.uint64(place)
+        assert int(jit.lowest_bit(word)) == int(compiled(word)) == place
+    assert int(compiled(np.uint64(1 << 63))) == 63

@@ -5,22 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import inline, kernel, lowest_bit
 
 WORD = 64
 """Entries of a row or a column that one word of marks has."""
 
-_BRUIJN = 0x03F79D71B4CB0A89
-_PLACES = np.zeros(WORD, np.int64)
-_PLACES[[(_BRUIJN << i) % 2**64 >> 58 for i in range(WORD)]] = np.arange(WORD)
-
-
-@inline
-def _lowest(mark: np.uint64) -> np.int64:
-    """Place of the lowest 1 of a word that is not 0, by a de Bruijn sequence (Leiserson 1998)."""
-    last = mark & (~mark + np.uint64(1))
-    place: np.int64 = _PLACES[(last * np.uint64(_BRUIJN)) >> np.uint64(58)]
-    return place
+WHICH, WITHIN = np.uint64(6), np.uint64(WORD - 1)
+"""Which word has an entry: so many bits above; and which bit of it: those of this mask."""
 
 
 @inline
@@ -39,13 +30,12 @@ def _mark(
     """Mark the entries that have a digit, in words of their row and of their column."""
     one = np.uint64(1)
     column[:] = np.uint64(0)
-    for i in range(table.shape[0]):
-        own, word, at = table[i], column[i // WORD], np.uint64(i % WORD)
-        mark = np.uint64(0)
-        for j in range(own.size):
-            bit = np.uint64(own[j] >> digit) & one
-            mark |= bit << np.uint64(j)
-            word[j] |= bit << at
+    for i in range(np.uint64(table.shape[0])):
+        word, at, mark = i >> WHICH, i & WITHIN, np.uint64(0)
+        for j in range(np.uint64(table.shape[1])):
+            bit = np.uint64(table[i, j] >> digit) & one
+            mark |= bit << j
+            column[word, j] |= bit << at
         row[i] = mark
 
 
@@ -72,24 +62,26 @@ def round_table(table: NDArray[np.int64], digits: int, seed: np.uint64) -> None:
     rows, columns = table.shape
     one, words = np.uint64(1), (rows + WORD - 1) // WORD
     row, column = np.empty(rows, np.uint64), np.empty((words, columns), np.uint64)
-    word = np.empty(columns, np.int64)  # the first of each column that may have a mark
+    word = np.empty(columns, np.uint64)  # the first of each column that may have a mark
     for digit in range(digits):
         _mark(table, digit, row, column)
-        word[:] = 0
+        word[:] = np.uint64(0)
         size = np.int64(1) << digit
         for start in range(rows):
-            i, up = np.int64(start), size
-            if row[i] and _toss(seed, np.uint64(digit * rows + start)):
+            i, up = np.uint64(start), size
+            own = row[i]
+            if own and _toss(seed, np.uint64(digit * rows + start)):
                 up = -size
-            while row[i]:  # at the first row at last the walk is closed
-                j = _lowest(row[i])
+            while own:  # at the first row at last the walk is closed
+                j = lowest_bit(own)
                 table[i, j] += up
-                row[i] ^= one << np.uint64(j)
-                column[i // WORD, j] ^= one << np.uint64(i % WORD)
+                row[i] = own & (own - one)
+                column[i >> WHICH, j] ^= one << (i & WITHIN)
                 while not column[word[j], j]:
-                    word[j] += 1
-                i = _lowest(column[word[j], j])
-                column[word[j], j] ^= one << np.uint64(i)
-                i += word[j] * WORD
+                    word[j] += one
+                mark = column[word[j], j]
+                i = lowest_bit(mark) + (word[j] << WHICH)
+                column[word[j], j] = mark & (mark - one)
                 table[i, j] -= up
-                row[i] ^= one << np.uint64(j)
+                own = row[i] ^ (one << j)
+                row[i] = own
