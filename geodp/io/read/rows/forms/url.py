@@ -40,6 +40,11 @@ SILENCE = 60
 """Seconds without a byte after which a fetch has failed."""
 
 CUT = "The file could not be fetched as a whole; try again, or fetch it, and give its path."
+DENIED = (
+    "The server does not let it be read: give what it asks for, as the package of its protocol "
+    "takes it from the environment, or fetch the file, and give its path."
+)
+FOLDER = "This is a folder; give each of its files by a URL of its own."
 UNKNOWN_SIZE = (
     "The server does not say how long the file is, and a part of it would look whole: fetch the "
     "file, and give its path."
@@ -194,7 +199,10 @@ def _download(text: str, scheme: str, found: Fetched) -> None:
     try:
         system, path = fsspec.url_to_fs(text, skip_instance_cache=True, **_settings(scheme))
         if not scheme.startswith("http"):
-            sizes.set_size(system.info(path).get("size"))
+            told = system.info(path)
+            if told.get("type") == "directory":
+                raise IsADirectoryError
+            sizes.set_size(told.get("size"))
         system.get_file(path, os.fspath(found), callback=sizes)
         if sizes.size is None:
             failure = InputError(UNKNOWN_SIZE, file=str(found))
@@ -202,13 +210,22 @@ def _download(text: str, scheme: str, found: Fetched) -> None:
             failure = InputError(CUT, file=str(found))
     except FileNotFoundError:
         failure = InputError("There is no such file.", file=str(found))
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        failure = OutputError(NO_ROOM) if full else InputError(CUT, file=str(found))
-    except Exception:
-        failure = InputError(CUT, file=str(found))
+    except IsADirectoryError:
+        failure = InputError(FOLDER, file=str(found))
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        rule = DENIED if _is_denied(error) else CUT
+        failure = OutputError(NO_ROOM) if full else InputError(rule, file=str(found))
     if failure is not None:
         raise failure
+
+
+def _is_denied(error: Exception) -> bool:
+    """Whether a store or server asked for credentials; every library has errors of its own."""
+    status = getattr(error, "status", None) or getattr(error, "status_code", None)
+    named = re.search("Credential|Authenticat|Forbidden", type(error).__name__) is not None
+    # Of adlfs a ValueError says that no account is named.
+    return named or status in (401, 403) or isinstance(error, PermissionError | ValueError)
 
 
 def _settings(scheme: str) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def test_other_protocols_and_chains_are_refused(given, monkeypatch):
         ("unsized.csv", InputError, "does not say how long"),
         ("gone.csv", InputError, "no such file"),
         ("huge.csv", OutputError, "no room"),
-        ("kept.csv", InputError, "could not be fetched"),
+        ("kept.csv", InputError, "does not let it be read"),
     ],
 )
 def test_a_part_of_a_file_is_no_file(path, error, rule, server, tmp_path, capfd):
@@ -162,6 +162,37 @@ def test_a_part_of_a_file_is_no_file(path, error, rule, server, tmp_path, capfd)
     assert not any(secret in said for secret in SECRETS)
     assert caught.value.__context__ is None
     assert not [*tmp_path.iterdir()], "nothing is left of it"
+
+
+def test_what_a_store_does_not_give(memory, tmp_path, monkeypatch):
+    """Whatever its library raises: folders, and credentials that are not there or not enough."""
+    fsspec.filesystem("memory").pipe("/many/rows.csv", ROWS.encode())
+    with pytest.raises(InputError, match=r"many: This is a folder"), fetch_urls("memory://many"):
+        pass
+
+    class NoCredentialsError(Exception):
+        pass
+
+    class RefusedError(Exception):
+        status_code = 403
+
+    refused = [PermissionError(), NoCredentialsError(), RefusedError(), ValueError("no account")]
+    for error in refused:
+        monkeypatch.setattr(fsspec.filesystem("memory").__class__, "info", fails_with(error))
+        rule = "does not let it be read"
+        with pytest.raises(InputError, match=rule), fetch_urls(memory, tmp_path):
+            pass
+    monkeypatch.setattr(fsspec.filesystem("memory").__class__, "info", fails_with(KeyError()))
+    with pytest.raises(InputError, match="as a whole"), fetch_urls(memory, tmp_path):
+        pass
+    assert not [*tmp_path.iterdir()]
+
+
+def fails_with(error):
+    def fail(*_, **__):
+        raise error
+
+    return fail
 
 
 def test_no_server_is_an_error_without_the_address(tmp_path):
