@@ -42,12 +42,11 @@ def tally(
     part, count : int64[m]
     sums : int64[n, parts], changed
     """
-    at, last = 0, np.uint64(0)
-    own = np.uint64(0)
+    at, own, beyond = 0, np.uint64(0), np.uint64(0)
     for i in range(cell.size):
-        if i == 0 or cell[i] != last:
-            last = cell[i]
-            own = last // stride
+        if cell[i] >= beyond:
+            own = cell[i] // stride
+            beyond = (own + np.uint64(1)) * stride
             while at < node.size and node[at] < own:
                 at += 1
             if at == node.size:

@@ -61,17 +61,17 @@ class Chain:
         shared : Shared
             What the groups have.
         """
+        groups = [Group(self, i, truth.of_group(i, self.step)) for i in range(self.step.groups)]
+        if len(groups) == 1:
+            return Shared(*groups[0].run(shared.cell, shared.count))
         found = []
-        for group in range(self.step.groups):
+        for group, own in enumerate(groups):
             some = shared.part == group
-            own = Group(self, group, truth.of_group(group, self.step))
             cell, part, count = own.run(shared.cell[some], shared.count[some])
             found.append((cell, part + group * self.step.parts, count))
         cell, part, count = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        if self.step.groups > 1:
-            order = np.lexsort((part, cell))
-            cell, part, count = cell[order], part[order], count[order]
-        return Shared(cell, part, count)
+        order = np.lexsort((part, cell))
+        return Shared(cell[order], part[order], count[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +112,13 @@ class Group:
         beside = self.measure_marginals(levels, measured)
         goals = [(one.marginal, one.measured[0].z) for one in beside]
         own = self.share_root(levels[0], measured[0].z[0], goals)
-        for i in range(1, len(levels) - 1):
-            wanted = self.wish(levels, i, own, measured, beside)
-            found = self.share(i, levels, own, wanted)
+        found = [(levels[0].prefix, own)]
+        for i in range(1, len(levels)):
             own = np.concatenate([part for _, part in found])
-        if len(levels) == 1:
-            return _sparse([(levels[0].prefix, own)])
-        last = len(levels) - 1
-        wanted = self.wish(levels, last, own, measured, beside)
-        return _sparse(self.share(last, levels, own, wanted))
+            parents = self.find_parents(levels, i)
+            wanted = self.wish((levels, i), own, parents, measured, beside)
+            found = self.share((levels, i), own, parents[1], wanted)
+        return _sparse(found)
 
     def measure(self, levels: list[Nodes], some: int) -> list[Measured]:
         """Measure the parts of all children of open nodes, on the first levels."""
@@ -179,14 +177,14 @@ class Group:
 
     def wish(
         self,
-        levels: list[Nodes],
-        i: int,
+        level: tuple[list[Nodes], int],
         above: NDArray[np.int64],
+        parents: tuple[NDArray[np.int64], NDArray[np.int64]],
         measured: list[Measured],
         beside: list[Beside],
     ) -> NDArray[np.float64] | None:
         """Return what open nodes of a level should have; None where nothing was measured."""
-        parent, members = self.find_parents(levels, i)
+        (levels, i), (parent, members) = level, parents
         people = levels[i].count
         predicted = above[parent] * (people / levels[i - 1].count[parent])[:, None]
         even = (above / members[:, None])[parent]
@@ -247,14 +245,14 @@ class Group:
 
     def share(
         self,
-        i: int,
-        levels: list[Nodes],
+        level: tuple[list[Nodes], int],
         above: NDArray[np.int64],
+        members: NDArray[np.int64],
         wanted: NDArray[np.float64] | None,
     ) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-        """Share out the parts of open nodes among their open children of level i, run by run."""
+        """Share out the parts of open nodes among their open children of a level, run by run."""
+        levels, i = level
         nodes, seed = levels[i], self.seed(i, levels[i - 1].prefix)
-        _, members = self.find_parents(levels, i)
         ends = np.cumsum(members)
         runs = parallel.partition(members, -(-nodes.prefix.size * self.parts // ENTRIES))
 
