@@ -30,7 +30,7 @@ GRID = "jis:quarter"
 START = "points CSV, one record"
 INPUTS = ("points CSV", "codes CSV", "codes Parquet", "texts Parquet", "persons CSV")
 ENGINES = ("duckdb", "polars")
-EXTRAS = ("pandas", "scipy")
+EXTRAS = ("pandas", "scipy", "coverage", "cffi")
 """What geodp's own requirements do not bring, and Numba and Arrow import where it is there."""
 SPAN = (139.0, 35.0, 140.0, 36.0)
 SAVED = Path(__file__).parents[1] / "results" / "read.json"
